@@ -1,0 +1,15 @@
+"""Errors a user can act on: what was expected, what was found and where, what to do next."""
+
+from __future__ import annotations
+
+
+class PerflogError(Exception):
+    """Something the user can mend. Its text is complete: the command line prints it as it is."""
+
+
+class UsageError(PerflogError):
+    """An option or argument that cannot be understood (exit status 2)."""
+
+
+class ParserError(PerflogError):
+    """A parser, convention or path-pattern file that is not well formed, with its file and place."""

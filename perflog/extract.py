@@ -1,0 +1,62 @@
+"""The main path, end to end: paths → logs → readings → runs → cases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from perflog.case import Case, build_cases
+from perflog.catalog import Catalog, load_catalog
+from perflog.find import LogFile, find_logs
+from perflog.options import Options
+from perflog.read import read_logs
+from perflog.reading import Reading
+from perflog.run import Outcome, Run, Skipped, build_runs
+
+#: Told the number of bytes there are, once, and then the bytes read.
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Extraction:
+    """Everything extracted: cases with their runs, and the files that are no training logs."""
+
+    cases: list[Case]
+    skipped: list[Skipped]
+    options: Options
+
+    @property
+    def runs(self) -> list[Run]:
+        return [run for case in self.cases for run in case.runs]
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is a run and every run has a value."""
+        runs = self.runs
+        return bool(runs) and all(run.throughput.value is not None for run in runs) and all(c.throughput.value is not None for c in self.cases)
+
+
+def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None) -> Extraction:
+    """Extract from logs already found."""
+
+    def finish(reading: Reading) -> Outcome:
+        return build_runs(reading, catalog, options)
+
+    runs: list[Run] = []
+    skipped: list[Skipped] = []
+    for outcome in read_logs(logs, catalog, finish, options.as_printed, progress):
+        if isinstance(outcome, Skipped):
+            skipped.append(outcome)
+        else:
+            runs.extend(outcome)
+    return Extraction(build_cases(runs, options), skipped, options)
+
+
+def extract_paths(paths: Iterable[str | os.PathLike[str]], options: Options, catalog: Catalog | None = None) -> Extraction:
+    """Find the logs at and below ``paths`` and extract from them.
+
+    Raises:
+        UsageError: when a path does not exist.
+    """
+    return extract_logs(find_logs(paths), options, catalog or load_catalog())

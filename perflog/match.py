@@ -1,0 +1,174 @@
+"""Find a parser's lines in clean text, many texts at a time.
+
+Two ways, chosen by the pattern (``docs/performance.md`` has the figures):
+
+- *by literal*: the text is split at the pattern's literal and the rest of the regex is matched at the start
+  of each piece. No line is cut that is not needed, and two events glued to one line are both found.
+- *by line*: for a regex that reads something before its literal; lines that hold the literal are cut out and
+  the whole regex is tried on each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from perflog.parser import Pattern
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Groups that stay text; all others are numbers.
+TEXT_GROUPS = frozenset({"unit", "timestamp"})
+
+
+@dataclass(slots=True)
+class Matches:
+    """The places where one pattern matched, in the order of the texts.
+
+    ``text``: index of the text (n,); ``offset``: byte offset in it (n,); ``columns``: one array (n,) per
+    group, numbers as float64 with NaN for absent, texts as objects.
+    ``candidates``: how often the literal occurred, matched or not.
+    """
+
+    pattern: Pattern
+    text: Ints
+    offset: Ints
+    columns: dict[str, NDArray[Any]]
+    candidates: int
+
+    def of_text(self, index: int) -> Matches:
+        """The matches in one text (a view)."""
+        low, high = np.searchsorted(self.text, (index, index + 1))
+        return self.rows(slice(int(low), int(high)))
+
+    def rows(self, rows: slice | NDArray[Any]) -> Matches:
+        return Matches(self.pattern, self.text[rows], self.offset[rows], {k: v[rows] for k, v in self.columns.items()}, self.candidates)
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+
+class Texts:
+    """A batch of clean texts, and what is computed from them once for all patterns."""
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        self.bytes = texts
+        self.series = pl.Series("text", texts, dtype=pl.Binary).cast(pl.String)
+        self.has_cr = any(b"\r" in text for text in texts)
+
+    def literals(self, wanted: Sequence[str], whole: bool) -> set[str]:
+        """Which of ``wanted`` occur. With ``whole`` every byte is looked at, else heads and tails."""
+        heads = self.series.str.head(12_000)
+        tails = self.series.str.tail(6_000)
+        seen = _extract(heads, wanted) | _extract(tails, wanted)
+        rest = [literal for literal in wanted if literal not in seen]
+        if whole and rest:
+            hit = self.series.filter(self.series.str.contains(_any_of(tuple(rest))))
+            if len(hit):
+                seen |= _extract(hit, rest)
+        return seen
+
+    def match(self, pattern: Pattern, needed: Iterable[str]) -> Matches | None:
+        """Where ``pattern`` matches; None when its literal does not occur."""
+        groups = [g for g in pattern.groups if g in set(needed)]
+        return self._by_line(pattern, groups) if pattern.tail is None else self._by_literal(pattern, pattern.tail, groups)
+
+    def _by_literal(self, pattern: Pattern, tail: str, groups: list[str]) -> Matches | None:
+        pieces = self.series.str.split(pattern.literal)
+        counts = pieces.list.len().to_numpy().astype(np.int64)
+        if counts.sum() == len(counts):
+            return None
+        flat = pieces.explode()
+        width = len(pattern.literal.encode())
+        starts = np.cumsum(flat.str.len_bytes().to_numpy().astype(np.int64) + width)  # just after each literal
+        first = np.zeros(len(flat), dtype=bool)
+        firsts = np.cumsum(counts) - counts
+        first[firsts] = True
+        text = np.repeat(np.arange(len(counts)), counts)
+        bases = np.where(firsts > 0, starts[firsts - 1], 0)  # where each text begins, on the same scale
+        offset = np.empty(len(flat), dtype=np.int64)
+        offset[1:] = starts[:-1] - width
+        offset -= bases[text]
+        keep = ~first
+        candidates = flat.filter(pl.Series(keep))
+        if self.has_cr:
+            candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
+        candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
+        return _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, text[keep], offset[keep])
+
+    def _by_line(self, pattern: Pattern, groups: list[str]) -> Matches | None:
+        holds = self.series.str.contains(pattern.literal, literal=True)
+        if not holds.any():
+            return None
+        which = np.flatnonzero(holds.to_numpy())
+        series = self.series.filter(holds)
+        if self.has_cr:
+            series = series.str.replace_all("\r", "\n", literal=True)
+        pieces = series.str.split("\n")
+        counts = pieces.list.len().to_numpy().astype(np.int64)
+        lines = pieces.explode()
+        ends = np.cumsum(lines.str.len_bytes().to_numpy().astype(np.int64) + 1)
+        firsts = np.cumsum(counts) - counts
+        text = np.repeat(np.arange(len(counts)), counts)
+        offset = np.concatenate(([0], ends[:-1])) - np.where(firsts > 0, ends[firsts - 1], 0)[text]
+        keep = lines.str.contains(pattern.literal, literal=True)
+        mask = keep.to_numpy()
+        regex = f"(?P<matched_>){_only(pattern.regex, groups)}"
+        if pattern.regex.startswith("^"):
+            regex = f"^(?P<matched_>){_only(pattern.regex[1:], groups)}"
+        return _columns(pattern, lines.filter(keep), regex, groups, which[text[mask]], offset[mask])
+
+
+def _extract(series: pl.Series, literals: Sequence[str]) -> set[str]:
+    found = series.str.extract_many(list(literals), overlapping=True).list.unique().explode().unique()
+    return {str(literal) for literal in found if literal is not None}
+
+
+@lru_cache(maxsize=64)
+def _any_of(literals: tuple[str, ...]) -> str:
+    return "|".join(re.escape(literal).replace("\\ ", " ") for literal in literals)
+
+
+@lru_cache(maxsize=512)
+def _only_cached(regex: str, groups: tuple[str, ...]) -> str:
+    return re.sub(r"\(\?P<(\w+)>", lambda found: found[0] if found[1] in groups else "(?:", regex)
+
+
+def _only(regex: str, groups: Sequence[str]) -> str:
+    """The regex with only ``groups`` capturing: what is not asked for costs nothing."""
+    return _only_cached(regex, tuple(groups))
+
+
+def _columns(pattern: Pattern, lines: pl.Series, regex: str, groups: Sequence[str], text: Ints, offset: Ints) -> Matches:
+    fields = lines.str.extract_groups(regex)
+    matched = fields.struct.field("matched_").is_not_null()
+    total = len(lines)
+    if not matched.all():
+        mask = matched.to_numpy()
+        fields, text, offset = fields.filter(matched), text[mask], offset[mask]
+    columns: dict[str, NDArray[Any]] = {}
+    textual = TEXT_GROUPS if pattern.role in ("step", "position") else frozenset(groups)
+    for group in groups:
+        column = fields.struct.field(group)
+        columns[group] = column.to_numpy() if group in textual else numbers(column)
+    return Matches(pattern, text, offset, columns, total)
+
+
+def numbers(column: pl.Series) -> Floats:
+    """Texts as float64; NaN where there is none or it is no number. Thousands commas are understood."""
+    values = column.cast(pl.Float64, strict=False)
+    if values.null_count() > column.null_count():
+        values = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+    return values.fill_null(float("nan")).to_numpy()
+
+
+def empty_columns(columns: Mapping[str, NDArray[Any]]) -> bool:
+    return all(len(column) == 0 for column in columns.values())

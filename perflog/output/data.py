@@ -1,0 +1,169 @@
+"""Machine-readable output: JSON in one versioned schema (docs/json.md), and flat frames for CSV and Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from perflog import __version__
+from perflog.case import Case, Summary
+from perflog.extract import Extraction
+from perflog.run import Metric, Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = "perflog/extraction/1"
+
+
+def document(extraction: Extraction) -> dict[str, Any]:
+    """The whole extraction as plain data."""
+    options = extraction.options
+    return {
+        "schema": SCHEMA,
+        "perflog": __version__,
+        "options": {
+            "warmup": str(options.window.warmup) if options.window.last is None else None,
+            "steps": str(options.window.steps) if options.window.steps else None,
+            "last": str(options.window.last) if options.window.last else None,
+            "estimator": options.estimator,
+            "aggregate": options.aggregate,
+            "baseline": dict(options.baseline),
+            "set": {**options.config_set, **options.set},
+            "convention": options.convention or None,
+            "values": "printed" if options.as_printed else "differenced",
+        },
+        "cases": [_case(case) for case in extraction.cases],
+        "skipped": [{"file": s.log.path, "member": s.log.member or None, "reason": s.reason} for s in extraction.skipped],
+    }
+
+
+def to_json(extraction: Extraction) -> str:
+    return json.dumps(document(extraction), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "case": case.key,
+        "label": case.label,
+        "metrics": {name: _summary(s) for name, s in case.metrics.items()},
+        "speedup": _finite(case.speedup),
+        "efficiency": _finite(case.efficiency),
+        "baseline": case.baseline or None,
+        "estimator": case.estimator,
+        "window": case.window,
+        "notes": case.notes,
+        "runs": [_run(run) for run in case.runs],
+    }
+
+
+def _summary(s: Summary) -> dict[str, Any]:
+    interval = None
+    if s.low is not None and s.high is not None:
+        interval = {"low": _finite(s.low), "high": _finite(s.high), "level": s.level, "of": "median"}
+    return {
+        "value": _finite(s.value),
+        "unit": s.unit,
+        "aggregate": s.aggregate,
+        "n": s.n,
+        "interval": interval,
+        "spread": _finite(s.spread),
+        "reason": s.reason or None,
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "source": {"file": run.log.path, "member": run.log.member or None, "lines": run.lines, "first_line": run.first_line, "last_line": run.last_line},
+        "parser": run.parser,
+        "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
+        "window": run.window,
+        "metrics": {name: _metric(m) for name, m in run.metrics.items()},
+        "notes": run.notes,
+    }
+
+
+def _metric(m: Metric) -> dict[str, Any]:
+    return {
+        "value": _finite(m.value),
+        "unit": m.unit,
+        "estimator": m.estimator,
+        "used": m.used,
+        "excluded": m.excluded,
+        "first_line": m.first_line or None,
+        "last_line": m.last_line or None,
+        "first_step": _finite(m.first_step),
+        "last_step": _finite(m.last_step),
+        "parser": m.parser,
+        "reason": m.reason or None,
+    }
+
+
+# ---------------------------------------------------------------- frames
+
+
+def case_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per case: its key, and for throughput value, unit, n, interval, speedup, efficiency."""
+    import polars as pl
+
+    keys = list(dict.fromkeys(k for c in extraction.cases for k in c.key))
+    rows = []
+    for case in extraction.cases:
+        t = case.throughput
+        row: dict[str, Any] = {k: _text_or_int(k, case.key.get(k)) for k in keys}
+        row |= {
+            "label": case.label, "throughput": _finite(t.value), "unit": t.unit, "n": t.n, "runs": len(case.runs), "low": _finite(t.low), "high": _finite(t.high),
+            "level": t.level, "spread": _finite(t.spread), "speedup": _finite(case.speedup), "efficiency": _finite(case.efficiency),
+            "aggregate": t.aggregate, "estimator": case.estimator, "window": case.window, "reason": t.reason, "notes": "; ".join(case.notes),
+        }  # fmt: skip
+        for name, other in case.metrics.items():
+            if name != "throughput":
+                row[name] = _finite(other.value)
+        rows.append(row)
+    return _frame(pl, rows)
+
+
+def run_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per run: metadata, throughput with its window and source, every other metric."""
+    import polars as pl
+
+    keys = list(dict.fromkeys(k for r in extraction.runs for k in r.values))
+    rows = []
+    for run in extraction.runs:
+        t = run.throughput
+        row: dict[str, Any] = {k: _text_or_int(k, run.values.get(k)) for k in keys}
+        row |= {
+            "label": run.label, "throughput": _finite(t.value), "unit": t.unit, "estimator": t.estimator, "used": t.used, "excluded": sum(t.excluded.values()),
+            "window": run.window, "reason": t.reason, "file": run.log.name, "first_line": t.first_line, "last_line": t.last_line, "parser": run.parser,
+            "notes": "; ".join(run.notes),
+        }  # fmt: skip
+        for name, other in run.metrics.items():
+            if name != "throughput":
+                row[name] = _finite(other.value)
+        rows.append(row)
+    return _frame(pl, rows)
+
+
+def skipped_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per file that is no training log: file, reason."""
+    import polars as pl
+
+    schema = {"file": pl.String, "reason": pl.String}
+    return pl.DataFrame([{"file": s.log.name, "reason": s.reason} for s in extraction.skipped], schema=schema)
+
+
+def _text_or_int(key: str, value: object) -> object:
+    from perflog.metadata import INTEGERS
+
+    return value if value is None or key in INTEGERS else str(value)
+
+
+def _frame(pl: Any, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    made: pl.DataFrame = pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)
+    return made

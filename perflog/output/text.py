@@ -1,0 +1,54 @@
+"""The table for terminals, by rich, and Markdown, by tabulate."""
+
+from __future__ import annotations
+
+from perflog.extract import Extraction
+from perflog.output.columns import Grid, grid
+
+
+def markdown(extraction: Extraction) -> str:
+    """A Markdown table with caption and footnotes. What comes from logs and paths is escaped."""
+    from tabulate import tabulate
+
+    made = grid(extraction)
+    rows = [[_escape(cell) for cell in row] for row in made.rows]
+    align = ["right" if r else "left" for r in made.right]
+    table = tabulate(rows, headers=made.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True)
+    return "\n".join([table, "", _escape(made.caption), *([""] if made.footnotes else []), *(_escape(n) for n in made.footnotes)]) + "\n"
+
+
+def _escape(text: str) -> str:
+    for char in "\\|<>`*_[]":
+        text = text.replace(char, {"<": "&lt;", ">": "&gt;"}.get(char, "\\" + char))
+    return text.replace("\n", " ").replace("\r", " ")
+
+
+def terminal(extraction: Extraction, width: int | None, colour: bool) -> str:
+    """A table for people; ``width`` None means as wide as its content."""
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    made = grid(extraction)
+    out = io.StringIO()
+    console = Console(file=out, width=width or 4000, force_terminal=colour, no_color=not colour, highlight=False)
+    if made.rows:
+        console.print(_table(made))
+    console.print(Text(made.caption), soft_wrap=True)
+    for note in made.footnotes:
+        console.print(Text(note), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _table(made: Grid):  # type: ignore[no-untyped-def]
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title, right in zip(made.titles, made.right, strict=True):
+        table.add_column(title, justify="right" if right else "left", overflow="fold")
+    for row in made.rows:
+        table.add_row(*(Text(cell, style="bold red" if cell == "no value" else "") for cell in row))
+    return table

@@ -1,0 +1,294 @@
+"""What the reading stage makes of one log: series of measurements, facts, and an account of every pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perflog.catalog import Catalog
+from perflog.find import LogFile
+from perflog.match import Matches, Texts
+from perflog.metadata import INTEGERS
+from perflog.parser import Pattern
+from perflog.series import Lines, RankSeries
+from perflog.text import may_hold_ranks, rank_of
+
+#: Facts kept per pattern: the first so many, and as many of the last.
+FACTS_KEPT = 400
+#: A pattern that failed on so many lines of a large log, and matched none, is not tried on its later blocks.
+ENOUGH_TRIED = 4000
+UNTAGGED = -1
+
+
+@dataclass(slots=True)
+class LogFact:
+    """A summary, event or metadata line: what it says and where."""
+
+    pattern: Pattern
+    line: int
+    rank: int
+    fields: dict[str, str]
+
+
+@dataclass(slots=True)
+class Account:
+    """How often a pattern's literal was seen and its regex matched, and at which lines."""
+
+    candidates: int = 0
+    matches: int = 0
+    first_line: int = 0
+    last_line: int = 0
+
+
+@dataclass(slots=True)
+class Block:
+    """One pattern's matches in one block of one log, with lines counted from the block's first line as 0."""
+
+    pattern: Pattern
+    lines: Lines
+    ranks: NDArray[np.int64] | None
+    columns: dict[str, NDArray[Any]]
+    candidates: int
+
+
+@dataclass(slots=True)
+class Reading:
+    """Everything a log said, folded."""
+
+    log: LogFile
+    as_printed: bool = False
+    lines: int = 0
+    bytes: int = 0
+    problem: str = ""
+    notes: list[str] = field(default_factory=list)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    patterns: dict[str, Pattern] = field(default_factory=dict)
+    series: dict[str, dict[int, RankSeries]] = field(default_factory=dict)
+    facts: list[LogFact] = field(default_factory=list)
+    units: dict[str, set[str]] = field(default_factory=dict)
+    _starts: list[int] = field(default_factory=list)
+    _positions: dict[tuple[str, int], tuple[int, float, float]] = field(default_factory=dict)
+
+    def add(self, blocks: Sequence[Block], line_count: int) -> None:
+        """Fold the matches of the log's next block in."""
+        shift = self.lines + 1
+        for block in blocks:
+            block.lines += shift
+            self._account(block)
+            if block.pattern.starts_run:
+                self._starts.extend(block.lines.tolist())
+        starts = np.array(sorted(self._starts), dtype=np.int64)
+        positions = {block.pattern.name: block for block in blocks if block.pattern.role == "position"}
+        for block in blocks:
+            if not len(block.lines):
+                continue
+            if block.pattern.role in ("step", "position"):
+                self._add_series(block, starts, positions)
+            elif block.pattern.role != "ignore":
+                self._add_facts(block)
+        for block in positions.values():
+            self._carry(block)
+        self.lines += line_count
+
+    def _account(self, block: Block) -> None:
+        key = block.pattern.key
+        account = self.accounts.get(key)
+        if account is None:
+            account = self.accounts[key] = Account()
+            self.patterns[key] = block.pattern
+        account.candidates += block.candidates
+        account.matches += len(block.lines)
+        if len(block.lines):
+            account.first_line = account.first_line or int(block.lines[0])
+            account.last_line = int(block.lines[-1])
+
+    def _add_facts(self, block: Block) -> None:
+        names = list(block.columns)
+        n = len(block.lines)
+        rows = range(n) if n <= 2 * FACTS_KEPT else [*range(FACTS_KEPT), *range(n - FACTS_KEPT, n)]
+        for at in rows:
+            fields = {name: str(block.columns[name][at]) for name in names if block.columns[name][at] is not None}
+            rank = int(block.ranks[at]) if block.ranks is not None else UNTAGGED
+            self.facts.append(LogFact(block.pattern, int(block.lines[at]), rank, fields))
+
+    def _add_series(self, block: Block, starts: Lines, positions: dict[str, Block]) -> None:
+        unit = block.columns.pop("unit", None)
+        if unit is not None:
+            seen = self.units.setdefault(block.pattern.key, set())
+            seen.update(str(u) for u in set(unit.tolist()) if u is not None)
+        columns = {name: column for name, column in block.columns.items() if name != "rank"}
+        _timestamps(columns)
+        ranks = block.ranks
+        if ranks is None and "rank" in block.columns:
+            ranks = np.nan_to_num(block.columns["rank"], nan=UNTAGGED).astype(np.int64)
+        of_rank = self.series.setdefault(block.pattern.key, {})
+        for rank in (UNTAGGED,) if ranks is None else np.unique(ranks).tolist():
+            rows: Any = slice(None) if ranks is None else ranks == rank
+            lines = block.lines[rows]
+            mine = {name: column[rows] for name, column in columns.items()}
+            where = self._locate(block.pattern, lines, mine, rank, positions)
+            if rank not in of_rank:
+                of_rank[rank] = RankSeries(block.pattern, self.as_printed)
+            of_rank[rank].add(lines, mine, starts, where)
+
+    def _locate(
+        self, pattern: Pattern, lines: Lines, columns: dict[str, NDArray[np.float64]], rank: int, positions: dict[str, Block]
+    ) -> Lines | None:
+        """Give measurements without a step of their own the epoch and step printed last before them."""
+        if not pattern.position:
+            return None
+        key = f"{pattern.parser}.{pattern.position}"
+        carried = self._positions.get((key, rank))
+        block = positions.get(pattern.position)
+        at_lines = np.empty(0, dtype=np.int64)
+        epochs = steps = np.empty(0)
+        if block is not None and len(block.lines):
+            mine = slice(None) if block.ranks is None else block.ranks == rank
+            at_lines = block.lines[mine]
+            steps = block.columns["step"][mine] if "step" in block.columns else np.full(len(at_lines), np.nan)
+            epochs = block.columns["epoch"][mine] if "epoch" in block.columns else np.full(len(at_lines), np.nan)
+        if carried is not None:
+            at_lines = np.concatenate(([carried[0]], at_lines))
+            epochs = np.concatenate(([carried[1]], epochs))
+            steps = np.concatenate(([carried[2]], steps))
+        if not len(at_lines):
+            return None
+        index = np.searchsorted(at_lines, lines, "right") - 1
+        known = index >= 0
+        columns["epoch"] = np.where(known, epochs[index], np.nan)
+        columns["step"] = np.where(known, steps[index], np.nan)
+        return np.where(known, at_lines[index], -1)
+
+    def _carry(self, block: Block) -> None:
+        if not len(block.lines) or "step" not in block.columns:
+            return
+        ranks = block.ranks if block.ranks is not None else np.full(len(block.lines), UNTAGGED)
+        for rank in np.unique(ranks).tolist():
+            at = int(np.flatnonzero(ranks == rank)[-1])
+            epoch = float(block.columns["epoch"][at]) if "epoch" in block.columns else float("nan")
+            self._positions[(block.pattern.key, rank)] = (int(block.lines[at]), epoch, float(block.columns["step"][at]))
+
+
+def _timestamps(columns: dict[str, NDArray[Any]]) -> None:
+    """Printed moments as seconds since 1970."""
+    column = columns.get("timestamp")
+    if column is None or column.dtype != object:
+        return
+    import polars as pl
+
+    texts = pl.Series(column.tolist(), dtype=pl.String)
+    seconds = texts.cast(pl.Float64, strict=False)
+    if seconds.null_count() == len(seconds):
+        for form in ("%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f", "%Y-%m-%d %H:%M:%S,%f"):
+            moments = texts.str.to_datetime(form, strict=False, time_unit="us")
+            if moments.null_count() < len(moments):
+                seconds = moments.dt.timestamp("us").cast(pl.Float64) / 1e6
+                break
+    columns["timestamp"] = seconds.fill_null(float("nan")).to_numpy()
+
+
+# ---------------------------------------------------------------- from texts to blocks
+
+
+def needed_groups(pattern: Pattern) -> tuple[str, ...]:
+    return pattern.groups
+
+
+def match_texts(
+    texts: Sequence[bytes], catalog: Catalog, literals: set[str] | None = None, excluded: frozenset[str] = frozenset(), whole: bool = True,
+    at_end: bool = True,
+) -> tuple[list[list[Block]], set[str]]:  # fmt: skip
+    """All patterns' matches in clean texts: one list of blocks per text, and the literals that were seen."""
+    batch = Texts(texts)
+    seen = (literals or set()) | batch.literals([x for x in catalog.literals if not literals or x not in literals], whole)
+    found: list[list[Matches]] = [[] for _ in texts]
+    for literal in seen:
+        for pattern in catalog.by_literal[literal]:
+            if pattern.key in excluded:
+                continue
+            matches = batch.match(pattern, needed_groups(pattern))
+            if matches is None:
+                continue
+            bounds = np.searchsorted(matches.text, np.arange(len(texts) + 1)).tolist()
+            for index, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+                if high > low or len(texts) == 1:
+                    found[index].append(matches.rows(slice(low, high)))
+    return [_blocks(text, matches, catalog, at_end) for text, matches in zip(texts, found, strict=True)], seen
+
+
+def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -> list[Block]:
+    if not any(len(m) for m in found):
+        return [Block(m.pattern, np.empty(0, dtype=np.int64), None, m.columns, m.candidates) for m in found]
+    raw = np.frombuffer(text, dtype=np.uint8)
+    feeds = np.flatnonzero(raw == 10)
+    if at_end and not text.endswith((b"\n", b"\r")):
+        found = [_without_cut_number(text, m) for m in found]
+    found = _claim(text, feeds, raw, found, catalog)
+    ranked = may_hold_ranks(text)
+    blocks = []
+    for matches in found:
+        lines = np.searchsorted(feeds, matches.offset)
+        ranks = _ranks(text, matches.offset) if ranked and len(matches) else None
+        blocks.append(Block(matches.pattern, lines, ranks, matches.columns, matches.candidates))
+    return blocks
+
+
+def _without_cut_number(text: bytes, matches: Matches) -> Matches:
+    """Drop a match in an unfinished last line whose last number touches the end: 12 may have been 1234."""
+    last = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+    if not len(matches) or matches.offset[-1] < last:
+        return matches
+    tail = text[int(matches.offset[-1]) :]
+    if not tail[-1:].isdigit() and tail[-1:] not in b".eE-+":
+        return matches
+    return matches.rows(slice(0, len(matches) - 1))
+
+
+def _ranks(text: bytes, offsets: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The rank whose tag begins each match's line or sub-line; None when no line has one."""
+    ranks = np.empty(len(offsets), dtype=np.int64)
+    for at, offset in enumerate(offsets.tolist()):
+        start = max(text.rfind(b"\n", 0, offset), text.rfind(b"\r", max(0, offset - 4096), offset)) + 1
+        rank = rank_of(text[start : start + 128])
+        ranks[at] = UNTAGGED if rank is None else rank
+    return None if (ranks == UNTAGGED).all() else ranks
+
+
+def _claim(text: bytes, feeds: NDArray[np.int64], raw: NDArray[np.uint8], found: list[Matches], catalog: Catalog) -> list[Matches]:
+    """Give each line to one parser (the most specific), and lines that are to be ignored to none."""
+    active = [m for m in found if len(m)]
+    claimants = [m for m in active if m.pattern.role != "metadata"]
+    parsers = {m.pattern.parser for m in claimants}
+    ignoring = [m for m in claimants if m.pattern.role == "ignore"]
+    if len(parsers) < 2 and not ignoring:
+        return found
+    breaks = np.flatnonzero((raw == 10) | (raw == 13)) if b"\r" in text else feeds
+    rows = {id(m): np.searchsorted(breaks, m.offset) for m in claimants}
+    priority = {p.name: p.priority for p in catalog.parsers}
+    ranking = sorted(claimants, key=lambda m: -priority.get(m.pattern.parser, 0))
+    owners: dict[int, tuple[int, str]] = {}
+    for m in ranking:
+        for row in np.unique(rows[id(m)]).tolist():
+            owners.setdefault(row, (priority.get(m.pattern.parser, 0), m.pattern.parser))
+    ignored = {id(m): set(rows[id(m)].tolist()) for m in ignoring}
+    result = []
+    for m in found:
+        if id(m) not in rows:
+            result.append(m)
+            continue
+        mine = rows[id(m)].tolist()
+        keep = np.array([owners[row][1] == m.pattern.parser for row in mine], dtype=bool)
+        if m.pattern.role != "ignore" and ignoring:
+            for other in ignoring:
+                if other.pattern.parser == m.pattern.parser:
+                    keep &= np.array([row not in ignored[id(other)] for row in mine], dtype=bool)
+        result.append(m if keep.all() else m.rows(keep))
+    return result
+
+
+def integer_groups(fields: dict[str, str]) -> dict[str, int]:
+    return {k: int(float(v)) for k, v in fields.items() if k in INTEGERS and v.replace(".", "", 1).isdigit()}

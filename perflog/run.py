@@ -1,0 +1,542 @@
+"""A run: one training, its metadata, the window taken, and its metrics with their sources.
+
+``build_runs`` turns the reading of one log into runs. What cannot be one run, or has no number that can be
+trusted, becomes a run without a value and with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perflog.catalog import Catalog
+from perflog.estimate import Estimate, estimate
+from perflog.find import LogFile
+from perflog.metadata import INTEGERS, Fact, Metadata, Scalar, facts_of_path, merge, normal
+from perflog.options import Options
+from perflog.parser import Pattern, Value
+from perflog.reading import UNTAGGED, LogFact, Reading
+from perflog.series import RankSeries, Segment
+from perflog.units import kind, rate_unit, seconds_in
+from perflog.window import Taken, select
+
+
+@dataclass(slots=True)
+class Metric:
+    """A number with everything it stands on.
+
+    ``value`` is None when there is none, and ``reason`` says why. ``used`` and ``excluded`` count
+    measurements (printed lines); ``first_line`` and ``last_line`` are those of the measurements used.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    estimator: str
+    used: int = 0
+    excluded: dict[str, int] = field(default_factory=dict)
+    first_line: int = 0
+    last_line: int = 0
+    first_step: float | None = None
+    last_step: float | None = None
+    reason: str = ""
+    parser: str = ""
+
+
+@dataclass(slots=True)
+class Run:
+    """One training run found in one log."""
+
+    log: LogFile
+    parser: str
+    framework: str
+    metadata: Metadata
+    label: str
+    metrics: dict[str, Metric]
+    notes: list[str]
+    window: str
+    first_line: int
+    last_line: int
+    lines: int
+
+    @property
+    def throughput(self) -> Metric:
+        return self.metrics["throughput"]
+
+    @property
+    def values(self) -> Mapping[str, Scalar]:
+        return self.metadata.values
+
+
+@dataclass(slots=True)
+class Skipped:
+    """A file that is no training log, and why."""
+
+    log: LogFile
+    reason: str
+
+
+Outcome = list[Run] | Skipped
+
+
+def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
+    """The runs of one log, or why it has none."""
+    if reading.problem:
+        return Skipped(reading.log, reading.problem)
+    primary = _primary(reading, catalog)
+    summaries = [f for f in reading.facts if f.pattern.role in ("summary", "event")]
+    if primary is None and not summaries:
+        return Skipped(reading.log, _why_not(reading))
+    for parser in {p.parser for p in reading.patterns.values() if reading.accounts[p.key].matches}:
+        catalog.checked(parser)
+    if primary is None:
+        return [_run_of_summaries(reading, catalog, options, summaries)]
+    ranks = reading.series[primary.key]
+    main = _main_rank(ranks)
+    runs = []
+    segments = ranks[main].segments
+    for index, segment in enumerate(segments):
+        low = segments[index - 1].last_line + 1 if index else 1
+        high = segments[index + 1].first_line - 1 if index + 1 < len(segments) else reading.lines
+        runs.append(_run_of_segment(reading, catalog, options, primary, ranks, index, (low, high), len(segments)))
+    return runs
+
+
+def _primary(reading: Reading, catalog: Catalog) -> Pattern | None:
+    """The pattern whose measurements make the throughput: measured steps of the most specific parser."""
+    best: tuple[tuple[bool, int, int], Pattern] | None = None
+    for key, ranks in reading.series.items():
+        pattern = reading.patterns[key]
+        if pattern.role != "step":
+            continue
+        printed = sum(s.printed for series in ranks.values() for s in series.segments)
+        has_plan = any(s.plan is not None or s.refused for series in ranks.values() for s in series.segments)
+        if not printed:
+            continue
+        rank = (has_plan, catalog.by_name[pattern.parser].priority, printed)
+        if best is None or rank > best[0]:
+            best = (rank, pattern)
+    return best[1] if best else None
+
+
+def _main_rank(ranks: Mapping[int, RankSeries]) -> int:
+    tagged = sorted(rank for rank in ranks if rank != UNTAGGED)
+    if UNTAGGED in ranks and tagged:
+        most = max(ranks, key=lambda r: sum(s.printed for s in ranks[r].segments))
+        return most if most == UNTAGGED else tagged[0]
+    return tagged[0] if tagged else UNTAGGED
+
+
+def _why_not(reading: Reading) -> str:
+    seen = sorted(key for key, account in reading.accounts.items() if account.candidates and reading.patterns[key].role == "step")
+    matched = sorted({p.parser for k, p in reading.patterns.items() if reading.accounts[k].matches and p.role != "metadata"})
+    if matched:
+        return f"lines of {', '.join(matched)}, but no measurement among them"
+    if seen:
+        return f"no line of a known format ({', '.join(seen[:3])}: the literal occurs, the pattern never matches; see `perflog explain`)"
+    return "no line of a known format"
+
+
+# ---------------------------------------------------------------- metadata
+
+
+def _facts(reading: Reading, catalog: Catalog, options: Options, parser: str, span: tuple[int, int]) -> tuple[list[Fact], str]:
+    facts = [Fact(k, v, "command line", "--set") for k, v in options.set.items()]
+    facts += [Fact(k, v, "config", "perflog.toml") for k, v in options.config_set.items()]
+    here: dict[str, Fact] = {}
+    earlier: dict[str, Fact] = {}
+    order = {p.key: n for n, p in enumerate(catalog.by_name[parser].patterns)}
+    logged = [f for f in reading.facts if f.pattern.role == "metadata" and f.line <= span[1]]
+    logged.sort(key=lambda f: (order.get(f.pattern.key, 999), f.line))
+    same: list[Fact] = []
+    for fact in logged:
+        for key, value in {**_translated(fact), **fact.pattern.set}.items():
+            made = Fact(key, value, "log", f"line {fact.line}")
+            target = here if fact.line >= span[0] else earlier
+            if key not in target:
+                target[key] = made
+            elif target is here and fact.pattern.key in order and normal(key, value) != normal(key, target[key].value):
+                same.append(made)
+    facts += list(here.values()) + [f for k, f in earlier.items() if k not in here] + same[:3]
+    from_path, label = facts_of_path(_absolute(reading.log.place), catalog.path_patterns)
+    facts += from_path
+    owner = catalog.by_name[parser]
+    facts += [Fact(k, v, "parser", owner.name) for k, v in owner.default.items()]
+    if owner.framework:
+        facts.append(Fact("framework", owner.framework, "parser", owner.name))
+    return facts, label
+
+
+def _absolute(path: str) -> str:
+    import os
+
+    return os.path.abspath(path)  # noqa: PTH100 - 20,000 paths
+
+
+def _translated(fact: LogFact) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for key, value in fact.fields.items():
+        if key == "device_list":
+            names = [part for part in value.strip("[]() ").split(",") if part.strip()]
+            if names:
+                out["devices"] = str(len(names))
+            continue
+        table = fact.pattern.map.get(key)
+        if table is None:
+            out[key] = value
+        elif value in table:
+            out[key] = table[value]
+    return out
+
+
+# ---------------------------------------------------------------- runs
+
+
+def _run_of_summaries(reading: Reading, catalog: Catalog, options: Options, summaries: list[LogFact]) -> Run:
+    span = (1, reading.lines)
+    best = max(summaries, key=lambda f: catalog.by_name[f.pattern.parser].priority).pattern.parser
+    facts, label = _facts(reading, catalog, options, best, span)
+    metadata = merge(facts)
+    metrics = _summary_metrics(reading, metadata, span)
+    reported = metrics.pop("reported", None)
+    notes = list(reading.notes) + metadata.doubts
+    if reported is not None and options.estimator == "reported":
+        metrics["throughput"] = _named(reported, "throughput")
+    else:
+        reason = "the log holds only the program's own summary: --estimator reported takes it" if reported else "no measurement of steps in the log"
+        metrics["throughput"] = Metric("throughput", None, reported.unit if reported else "", options.estimator, reason=reason, parser=best)
+    if reported is not None:
+        metrics["reported"] = reported
+    lines = [f.line for f in summaries]
+    return _run(reading, best, metadata, label, metrics, notes, options, min(lines), max(lines))
+
+
+def _run(
+    reading: Reading, parser: str, metadata: Metadata, label: str, metrics: dict[str, Metric], notes: list[str], options: Options, first: int, last: int
+) -> Run:  # fmt: skip
+    framework = str(metadata.values.get("framework", ""))
+    ordered = {"throughput": metrics.pop("throughput")} | metrics
+    if options.digits:
+        for name in ("throughput", "reported"):
+            metric = ordered.get(name)
+            if metric is not None and metric.value is not None:
+                metric.value = float(options.digits % metric.value)
+    return Run(reading.log, parser, framework, metadata, label, ordered, list(dict.fromkeys(notes)), str(options.window), first, last, reading.lines)
+
+
+def _run_of_segment(
+    reading: Reading, catalog: Catalog, options: Options, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int,
+    span: tuple[int, int], segments: int,
+) -> Run:  # fmt: skip
+    facts, label = _facts(reading, catalog, options, pattern.parser, span)
+    metadata = merge(facts)
+    main = _main_rank(ranks)
+    segment = ranks[main].segments[index]
+    notes = list(reading.notes) + metadata.doubts
+    metrics = _summary_metrics(reading, metadata, span)
+    reported = metrics.pop("reported", None)
+    if options.estimator == "reported":
+        metrics["throughput"] = _named(reported, "throughput") if reported else Metric(
+            "throughput", None, "", "reported", reason="the program printed no summary of its own", parser=pattern.parser)  # fmt: skip
+        refused = _refused(reading, pattern, segment, main)
+        if refused:
+            metrics["throughput"] = Metric("throughput", None, "", "reported", reason=refused, parser=pattern.parser)
+    else:
+        used = _ranks_used(ranks, index, pattern, segment, metadata, notes)
+        per_rank = [_throughput(reading, options, pattern, ranks[r].segments[index], metadata, notes if r == main else []) for r in used]
+        throughput = min(per_rank, key=lambda m: m.value if m.value is not None else -1.0)
+        if len(per_rank) > 1 and throughput.value is not None:
+            notes.append(f"the slowest of {len(per_rank)} ranks is taken for all (each waits for the others)")
+        refused = _refused(reading, pattern, segment, main)
+        if refused:
+            throughput.value, throughput.reason = None, refused
+        metrics["throughput"] = throughput
+        step_time = _step_time(segment, options, metadata, pattern)
+        if step_time is not None and not refused:
+            metrics["step_time"] = step_time
+    if reported is not None:
+        metrics["reported"] = reported
+    if not math.isnan(segment.loss):
+        metrics.setdefault("loss", Metric("loss", segment.loss, "", "last", 1, {}, segment.loss_line, segment.loss_line, parser=pattern.parser))
+    notes += _segment_notes(segment)
+    if segments > 1:
+        notes.append(f"run {index + 1} of {segments} in this log (lines {span[0]} to {span[1]})")
+    return _run(reading, pattern.parser, metadata, label, metrics, notes, options, segment.first_line, segment.last_line)
+
+
+def _refused(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> str:
+    if segment.refused:
+        return segment.refused
+    if pattern.position:
+        positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
+        series = positions.get(main) or next(iter(positions.values()), None)
+        for part in series.segments if series else ():
+            if part.refused and part.first_line <= segment.last_line:
+                return part.refused
+    return ""
+
+
+def _segment_notes(segment: Segment) -> list[str]:
+    notes = []
+    if segment.doubled:
+        notes.append(f"{segment.doubled} events printed twice were counted once")
+    if segment.gaps:
+        times = "1 record is" if segment.gaps == 1 else f"{segment.gaps} records are"
+        notes.append(f"{times} missing, the first {segment.gap_at}")
+    if segment.unusable:
+        notes.append(f"{segment.unusable} records have no usable number" + (f", the first at line {segment.unusable_line}" if segment.unusable_line else ""))
+    if segment.unknown_count:
+        notes.append(f"{segment.unknown_count} running means were left out: how many steps they cover cannot be known")
+    if segment.plan is not None and segment.plan.note:
+        notes.append(segment.plan.note)
+    return notes
+
+
+def _ranks_used(
+    ranks: Mapping[int, RankSeries], index: int, pattern: Pattern, segment: Segment, metadata: Metadata, notes: list[str]
+) -> list[int]:
+    """Which ranks' measurements count: all when each speaks for itself, else the first that speaks for all."""
+    main = _main_rank(ranks)
+    tagged = sorted(r for r in ranks if r != UNTAGGED and index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
+    if len(tagged) < 2:
+        return [main]
+    scope = segment.plan.value.scope if segment.plan else "job"
+    if scope == "job":
+        notes.append(f"{len(tagged)} ranks print the job's value: rank {main} is taken")
+        return [main]
+    devices = metadata.integer("devices")
+    if devices is None and tagged == list(range(len(tagged))):
+        metadata.values["devices"] = len(tagged)
+        metadata.sources["devices"] = "log"
+        notes.append(f"devices taken from the {len(tagged)} ranks that print")
+        return tagged
+    if devices != len(tagged):
+        notes.append(f"{len(tagged)} ranks print, of {devices} devices")
+    return tagged
+
+
+def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata, notes: list[str]) -> Metric:
+    plan = segment.plan
+    metric = Metric("throughput", None, "", options.estimator, parser=pattern.parser)
+    if segment.refused:
+        metric.reason = segment.refused
+        return metric
+    if plan is None:
+        metric.reason = "no line holds a rate or a time that can be used"
+        return metric
+    factor, unit, reason = _factor(reading, pattern, segment, metadata)
+    metric.unit = unit
+    taken = Taken()
+    scale = _seconds_scale(plan.real_time, pattern, segment, metadata)
+    found = estimate(select(segment, options.window, scale, taken), options.estimator)
+    metric.used, metric.excluded = found.used, taken.excluded
+    metric.first_line, metric.last_line = taken.first_line, taken.last_line
+    metric.first_step, metric.last_step = taken.first_step, taken.last_step
+    for why, count in (("trimmed", found.dropped), ("no usable number", segment.unusable), ("printed twice", segment.doubled)):
+        taken.leave_out(why, count)
+    metric.reason = taken.reason or found.reason or reason
+    if not metric.reason:
+        metric.value = found.value * factor
+        if segment.keyless:
+            notes.append("the lines print no step numbers; each is taken to cover equally many steps")
+    return metric
+
+
+def _seconds_scale(real: bool, pattern: Pattern, segment: Segment, metadata: Metadata) -> float | None:
+    """What turns the stored time into seconds; None when it cannot be known."""
+    if real:
+        return 1.0
+    total = _global_batch(metadata)
+    if total is None or segment.plan is None:
+        return None
+    multiplier, _ = _multiplier(segment.plan.value.scope, metadata)
+    return total / multiplier if multiplier else None
+
+
+def _global_batch(metadata: Metadata) -> int | None:
+    total = metadata.integer("global_batch_size")
+    batch, devices = metadata.integer("batch_size"), metadata.integer("devices")
+    if batch and devices:
+        return batch * devices
+    return total
+
+
+def _multiplier(scope: str, metadata: Metadata) -> tuple[float, str]:
+    if scope == "job":
+        return 1.0, ""
+    key = "nodes" if scope == "node" else "devices"
+    count = metadata.integer(key)
+    if count is None:
+        return 0.0, f"the printed rate is one {scope}'s and the number of {key} is unknown: give --set {key}=N"
+    return float(count), ""
+
+
+def _factor(reading: Reading, pattern: Pattern, segment: Segment, metadata: Metadata) -> tuple[float, str, str]:
+    """(factor, unit, reason): what turns Σ work / Σ time into throughput."""
+    plan = segment.plan
+    assert plan is not None
+    if plan.is_rate:
+        unit, reason = _unit_of(reading, pattern, plan.value)
+        if reason:
+            return 0.0, "", reason
+        factor, reason = _multiplier(plan.value.scope, metadata)
+        if kind(unit) == "steps":
+            batch = _global_batch(metadata)
+            if batch is None:
+                return 0.0, unit, "the log prints steps per second; for samples per second give --set batch_size=N (per device) and devices=N"
+            return float(batch), "samples/s", ""
+        return factor, unit, reason
+    if plan.batch_on_line:
+        return 1.0, "samples/s", ""
+    batch = _global_batch(metadata)
+    if batch is None:
+        missing = [k for k in ("batch_size", "devices") if metadata.integer(k) is None]
+        return 0.0, "samples/s", f"the log prints times only, and {' and '.join(missing)} unknown: give " + " ".join(f"--set {k}=N" for k in missing)
+    return float(batch), "samples/s", ""
+
+
+def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str]:
+    """The rate's canonical unit: as the parser declares it, or as every line prints it."""
+    printed = {u for u in reading.units.get(pattern.key, set()) if u and u != "None"}
+    known = {parsed[0] for u in printed if (parsed := rate_unit(u)) is not None}
+    declared = rate_unit(value.unit)
+    if declared is not None:
+        return declared[0], ""
+    if len(known) == 1:
+        return known.pop(), ""
+    if not printed:
+        return "", "the log does not say what the rate counts"
+    return "", f"the rate's unit is not one that is known: {', '.join(sorted(printed))}"
+
+
+def _step_time(segment: Segment, options: Options, metadata: Metadata, pattern: Pattern) -> Metric | None:
+    plan = segment.plan
+    if plan is None:
+        return None
+    scale = _seconds_scale(plan.real_time, pattern, segment, metadata)
+    if scale is None:
+        return None
+    taken = Taken()
+    found: Estimate = estimate(select(segment, options.window, scale, taken), "total")
+    if found.reason or taken.reason or not found.covers:
+        return None
+    return Metric("step_time", found.time * scale / found.covers, "s", "total", found.used, taken.excluded, taken.first_line, taken.last_line, parser=pattern.parser)
+
+
+# ---------------------------------------------------------------- what the program itself reports
+
+
+def _named(metric: Metric, name: str) -> Metric:
+    copy = Metric(**{f: getattr(metric, f) for f in metric.__slots__})
+    copy.name = name
+    return copy
+
+
+def _summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> dict[str, Metric]:
+    """Reported rate, time to train, accuracy and other metrics that summary and event lines give."""
+    out: dict[str, Metric] = {}
+    summaries = [f for f in reading.facts if f.pattern.role == "summary"]
+    inside = [f for f in summaries if span[0] <= f.line <= span[1]]
+    selecting = [f for f in summaries if any(k in INTEGERS and k != "repeat" for k in f.fields)]
+    for fact in [*inside, *(f for f in selecting if f not in inside)]:
+        if not _is_for(fact, metadata):
+            continue
+        for value in fact.pattern.values:
+            text = fact.fields.get(value.group)
+            if text is None:
+                continue
+            _add_summary(out, fact, value, text, metadata)
+    _time_to_train(out, [f for f in reading.facts if f.pattern.role == "event" and span[0] <= f.line <= span[1]])
+    return out
+
+
+def _is_for(fact: LogFact, metadata: Metadata) -> bool:
+    """Whether a summary line that names a configuration (a table's row) names this run's."""
+    for key in ("devices", "nodes", "batch_size", "global_batch_size"):
+        said = fact.fields.get(key)
+        mine = metadata.integer(key)
+        if said is not None and normal(key, said) != mine and not (mine is None and key not in ("devices",)):
+            return False
+    return True
+
+
+def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str, metadata: Metadata) -> None:
+    number = _number(text)
+    name, unit, reason = value.metric or value.quantity, value.unit, ""
+    if value.quantity == "rate":
+        name = value.metric or "reported"
+        parsed = rate_unit(fact.fields.get("unit") or "") or rate_unit(value.unit)
+        if parsed is None:
+            return
+        unit = parsed[0]
+        factor, reason = _multiplier(value.scope, metadata)
+        if kind(unit) == "steps":
+            batch = _global_batch(metadata)
+            if batch is None:
+                return
+            factor, unit = float(batch), "samples/s"
+        number = number * parsed[1] * factor if number is not None else None
+    elif value.quantity in ("time_to_train", "step_time", "interval_time", "elapsed"):
+        unit = "s"
+        seconds = _duration(text) if number is None or ":" in text else number * seconds_in(value.unit)
+        number = seconds
+        name = value.metric or ("time_to_train" if value.quantity == "time_to_train" else f"reported_{value.quantity}")
+    elif value.quantity == "accuracy" and number is not None:
+        unit = "%" if number > 1 else "fraction"
+        unit = value.unit or unit
+    if number is None or not math.isfinite(number):
+        return
+    old = out.get(name)
+    if old is not None and old.value is not None:
+        better = {"last": True, "first": False, "max": number > old.value, "min": number < old.value}[value.pick]
+        if not better:
+            return
+    out[name] = Metric(name, None if reason else number, unit, value.pick, 1, {}, fact.line, fact.line, reason=reason, parser=fact.pattern.parser)
+
+
+def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:
+    """MLPerf's score: run_stop − run_start; none when the run failed."""
+    start = next((e for e in events if e.pattern.event == "run_start"), None)
+    stop = next((e for e in reversed(events) if e.pattern.event == "run_stop"), None)
+    failed = next((e for e in events if e.pattern.event == "run_failed"), None)
+    if start is None or "time_to_train" in out:
+        return
+    metric = Metric("time_to_train", None, "s", "run_stop − run_start", 2, {}, start.line, start.line, parser=start.pattern.parser)
+    if failed is not None:
+        metric.reason = f"the run did not reach its target (line {failed.line})"
+    elif stop is None:
+        metric.reason = "run_start without run_stop: the log ends before the run does"
+    else:
+        began, ended = _moment(start), _moment(stop)
+        if began is not None and ended is not None and ended > began:
+            metric.value, metric.last_line = ended - began, stop.line
+        else:
+            metric.reason = "run_start and run_stop have no usable times"
+    out["time_to_train"] = metric
+
+
+def _moment(event: LogFact) -> float | None:
+    unit = next((v.unit for v in event.pattern.values if v.group == "timestamp"), "s")
+    number = _number(event.fields.get("timestamp", ""))
+    return None if number is None else number * seconds_in(unit)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _duration(text: str) -> float | None:
+    """``1 day, 3:04:05.6`` as seconds."""
+    days, _, clock = text.rpartition("day")
+    parts = clock.strip("s, ").split(":")
+    try:
+        seconds = 0.0
+        for part in parts:
+            seconds = seconds * 60 + float(part)
+        return seconds + (float(days.split()[0]) * 86400 if days.strip() else 0.0)
+    except (ValueError, IndexError):
+        return None

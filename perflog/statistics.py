@@ -1,0 +1,65 @@
+"""Centres and intervals over runs: plain functions on numbers, each with its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle value, or the mean of the two middle ones. Raises ValueError for no values."""
+    if not values:
+        raise ValueError("median of no values")
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean, summed without rounding error. Raises ValueError for no values."""
+    if not values:
+        raise ValueError("mean of no values")
+    return math.fsum(values) / len(values)
+
+
+def olympic(values: Sequence[float]) -> float:
+    """The mean without the fastest and the slowest (MLCommons training_rules.adoc): of n runs, ⌊n/10⌋ but at
+    least one is dropped at each end. Raises ValueError for fewer than three values.
+    """
+    if len(values) < 3:
+        raise ValueError(f"olympic mean needs 3 runs, there are {len(values)}")
+    drop = max(1, len(values) // 10)
+    return mean(sorted(values)[drop : len(values) - drop])
+
+
+def order_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float] | None:
+    """A confidence interval of the median from order statistics: (low, high, true level).
+
+    The narrowest symmetric pair of ranks whose level is at least ``level``; for fewer than six runs no pair
+    reaches 95 % and [min, max] is given with the level it has, 1 − 2^(1−n): 93.75 % for n = 5
+    (Le Boudec, *Performance Evaluation*, 2010, table A.1; Hoefler & Belli 2015, section 3.1.2).
+    None for fewer than two values.
+    """
+    n = len(values)
+    if n < 2:
+        return None
+    ordered = sorted(values)
+    best = (0, n - 1, 1 - 2.0 ** (1 - n))
+    for low in range(n // 2):
+        high = n - 1 - low
+        true = sum(math.comb(n, k) for k in range(low + 1, high + 1)) / 2.0**n
+        if true < level:
+            break
+        best = (low, high, true)
+    return ordered[best[0]], ordered[best[1]], best[2]
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """(max − min) / median, as a fraction; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    centre = median(values)
+    return (max(values) - min(values)) / centre if centre else None
+
+
+CENTRES = {"median": median, "mean": mean, "olympic": olympic}

@@ -1,0 +1,60 @@
+"""Units of work and time as programs print them, and what they mean.
+
+A rate's unit is ``<work>/s``. Work of one kind (items: images, samples, sequences …) can be compared under
+different names; tokens, words and steps are kinds of their own.
+"""
+
+from __future__ import annotations
+
+_ITEMS = {
+    "images": ("image", "images", "img", "imgs", "frames", "frame"),
+    "samples": ("sample", "samples", "instance", "instances", "item", "items"),
+    "sequences": ("sequence", "sequences", "seq", "seqs", "sents", "sentences"),
+    "examples": ("example", "examples"),
+    "records": ("record", "records"),
+    "videos": ("video", "videos", "clips"),
+}
+_OTHER = {
+    "tokens": ("token", "tokens", "tok", "tks", "tk"),
+    "words": ("word", "words"),
+    "steps": ("step", "steps", "it", "iter", "iters", "iteration", "iterations", "batch", "batches", "update", "updates"),
+    "epochs": ("epoch", "epochs"),
+}
+_WORK = {alias: name for table in (_ITEMS, _OTHER) for name, aliases in table.items() for alias in aliases}
+_KIND = dict.fromkeys(_ITEMS, "items") | {name: name for name in _OTHER}
+_TIME = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
+         "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0}  # fmt: skip
+_ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
+
+
+def rate_unit(text: str | None) -> tuple[str, float] | None:
+    """The canonical unit of a printed rate unit, and the factor to it.
+
+    >>> rate_unit("imgs/sec"), rate_unit("Ktokens/s"), rate_unit("None")
+    (('images/s', 1.0), ('tokens/s', 1000.0), None)
+    """
+    if not text:
+        return None
+    text = text.strip().strip(".,").lower()
+    if text in _ABBREVIATED:
+        return f"{_ABBREVIATED[text]}/s", 1.0
+    work, slash, time = text.partition("/")
+    if not slash or time.strip() not in _TIME:
+        return None
+    work, factor = work.strip(), 1.0
+    if work not in _WORK and work[:1] in ("k", "m"):
+        factor = 1e3 if work[0] == "k" else 1e6
+        work = work[1:].strip()
+    if work not in _WORK:
+        return None
+    return f"{_WORK[work]}/s", factor / _TIME[time.strip()]
+
+
+def seconds_in(unit: str) -> float:
+    """Seconds in one of a time unit (``ms`` → 0.001). Raises KeyError for what is no time unit."""
+    return _TIME[(unit or "s").lower()]
+
+
+def kind(unit: str) -> str:
+    """What is counted: ``items``, ``tokens``, ``words``, ``steps`` … Rates of one kind can be compared."""
+    return _KIND.get(unit.partition("/")[0], unit)

@@ -15,9 +15,8 @@ from typing import Any
 
 from perflog.convention import convention
 from perflog.errors import UsageError
-from perflog.estimate import ESTIMATORS
-from perflog.options import AGGREGATES, Options
-from perflog.window import Window, amount
+from perflog.options import AGGREGATES, ESTIMATORS, Options
+from perflog.amount import Window, amount
 
 FILE = "perflog.toml"
 FORMATS = ("table", "markdown", "csv", "json", "parquet", "dlperf")

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from perflog import resources
-from perflog.statistics import CENTRES
 from perflog.errors import ParserError, UsageError
-from perflog.estimate import ESTIMATORS
-from perflog.options import Options
-from perflog.window import Amount, Window, amount
+from perflog.options import AGGREGATES, ESTIMATORS, Options
+from perflog.amount import Amount, Window, amount
 
 _KEYS = {"title", "source", "parsers", "warmup", "steps", "last", "estimator", "aggregate", "values", "digits"}
 
@@ -80,7 +78,7 @@ def _load(file: Path) -> Convention:
     for key in data:
         if key not in _KEYS:
             raise ParserError(f"{file}: unknown key '{key}' (known: {', '.join(sorted(_KEYS))})")
-    for key, allowed in (("estimator", ESTIMATORS), ("aggregate", tuple(CENTRES)), ("values", ("printed", "differenced"))):
+    for key, allowed in (("estimator", ESTIMATORS), ("aggregate", AGGREGATES), ("values", ("printed", "differenced"))):
         if key in data and data[key] not in allowed:
             raise ParserError(f"{file}: {key} = {data[key]!r} is not one of {', '.join(allowed)}")
     return Convention(file.stem, data.get("title", file.stem), data.get("source", ""), tuple(data.get("parsers", ())), data)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from perflog.store import Values
 
-ESTIMATORS = ("total", "mean", "median", "trimmed", "last", "reported")
 #: The trimmed mean drops this many, or this share, at each end, whichever is more (PaddlePaddle/benchmark).
 TRIM_COUNT, TRIM_SHARE = 5, 0.05
 

@@ -21,10 +21,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from perflog.parser import Pattern
+from perflog.text import valid_utf8
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: How much of a text's two ends is searched for every literal, to say which ones occur.
+HEAD, TAIL = 12_000, 6_000
 #: Groups that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
 
@@ -61,14 +64,17 @@ class Texts:
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         self.bytes = texts
-        self.series = pl.Series("text", texts, dtype=pl.Binary).cast(pl.String)
+        try:
+            self.series = pl.Series("text", texts, dtype=pl.Binary).cast(pl.String)
+        except pl.exceptions.ComputeError:
+            self.bytes = [valid_utf8(text) for text in texts]
+            self.series = pl.Series("text", self.bytes, dtype=pl.Binary).cast(pl.String)
         self.has_cr = any(b"\r" in text for text in texts)
 
     def literals(self, wanted: Sequence[str], whole: bool) -> set[str]:
         """Which of ``wanted`` occur. With ``whole`` every byte is looked at, else heads and tails."""
-        heads = self.series.str.head(12_000)
-        tails = self.series.str.tail(6_000)
-        seen = _extract(heads, wanted) | _extract(tails, wanted)
+        ends = [part.decode("utf-8", "ignore") for text in self.bytes for part in (text[:HEAD], text[max(HEAD, len(text) - TAIL) :]) if part]
+        seen = _extract(pl.Series(ends, dtype=pl.String), wanted)
         rest = [literal for literal in wanted if literal not in seen]
         if whole and rest:
             hit = self.series.filter(self.series.str.contains(_any_of(tuple(rest))))
@@ -98,10 +104,11 @@ class Texts:
         offset[1:] = starts[:-1] - width
         offset -= bases[text]
         keep = ~first
-        candidates = flat.filter(pl.Series(keep))
+        candidates = flat.slice(1) if len(counts) == 1 else flat.filter(pl.Series(keep))
         if self.has_cr:
             candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
-        candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
+        if _may_cross_lines(tail):
+            candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
         return _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, text[keep], offset[keep])
 
     def _by_line(self, pattern: Pattern, groups: list[str]) -> Matches | None:
@@ -135,6 +142,12 @@ def _extract(series: pl.Series, literals: Sequence[str]) -> set[str]:
 @lru_cache(maxsize=64)
 def _any_of(literals: tuple[str, ...]) -> str:
     return "|".join(re.escape(literal).replace("\\ ", " ") for literal in literals)
+
+
+@lru_cache(maxsize=512)
+def _may_cross_lines(regex: str) -> bool:
+    """Whether a part of the regex can match a line feed: blanks of any kind, or all but some characters."""
+    return bool(re.search(r"\$|\\[sDWS]|\[\^(?![^\]]*\\n)|\[\^?\\", regex))
 
 
 @lru_cache(maxsize=512)

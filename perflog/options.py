@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perflog.window import Window
+from perflog.amount import Window
 
+ESTIMATORS = ("total", "mean", "median", "trimmed", "last", "reported")
 AGGREGATES = ("median", "mean", "olympic")
 
 
@@ -16,7 +17,7 @@ class Options:
 
     Attributes:
         window: which measurements count.
-        estimator: one of :data:`perflog.estimate.ESTIMATORS`.
+        estimator: one of :data:`ESTIMATORS`.
         aggregate: how runs become a case's centre.
         baseline: metadata of the case speedups are relative to; empty for the one-device case.
         set: facts given on the command line; ``config_set``: facts given in perflog.toml.

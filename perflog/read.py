@@ -100,8 +100,8 @@ def _read_batch(batch: list[LogFile], catalog: Catalog, finish: Callable[[Readin
             owners.append(reading)
     if texts:
         blocks, _ = match_texts(texts, catalog)
-        for reading, found, text in zip(owners, blocks, texts, strict=True):
-            reading.add(found, _line_count(text))
+        for reading, (found, count) in zip(owners, blocks, strict=True):
+            reading.add(found, count)
     return [(finish(reading), max(reading.log.size, 0)) for reading in readings]
 
 
@@ -131,10 +131,6 @@ def _not_text(data: bytes) -> str:
     if odd > 0.1 * max(1, len(head)) or (nul > 0.05 * min(8192, len(data)) and odd > 0.01 * max(1, len(head))):
         return "binary file"
     return ""
-
-
-def _line_count(text: bytes) -> int:
-    return text.count(b"\n") + (not text.endswith(b"\n"))
 
 
 def _read_large(log: LogFile, catalog: Catalog, pool: ThreadPoolExecutor, as_printed: bool, tell: Progress) -> Reading:
@@ -185,8 +181,8 @@ def _match_block(
     if first and (problem := _not_text(data)):
         return [], set(), 0, len(data), problem
     text = clean_block(data)
-    (blocks,), found = match_texts([text], catalog, seen, excluded, whole)
-    return blocks, found, _line_count(text), len(data), ""
+    ((blocks, count),), found = match_texts([text], catalog, seen, excluded, whole)
+    return blocks, found, count, len(data), ""
 
 
 def _excluded(reading: Reading) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ FACTS_KEPT = 400
 #: A pattern that failed on so many lines of a large log, and matched none, is not tried on its later blocks.
 ENOUGH_TRIED = 4000
 UNTAGGED = -1
+_ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
 
 
 @dataclass(slots=True)
@@ -92,6 +94,7 @@ class Reading:
                 self._add_facts(block)
         for block in positions.values():
             self._carry(block)
+        self.facts.sort(key=lambda fact: fact.line)
         self.lines += line_count
 
     def _account(self, block: Block) -> None:
@@ -201,12 +204,12 @@ def needed_groups(pattern: Pattern) -> tuple[str, ...]:
 def match_texts(
     texts: Sequence[bytes], catalog: Catalog, literals: set[str] | None = None, excluded: frozenset[str] = frozenset(), whole: bool = True,
     at_end: bool = True,
-) -> tuple[list[list[Block]], set[str]]:  # fmt: skip
-    """All patterns' matches in clean texts: one list of blocks per text, and the literals that were seen."""
+) -> tuple[list[tuple[list[Block], int]], set[str]]:  # fmt: skip
+    """All patterns' matches in clean texts: for each text its blocks and number of lines; and the literals seen."""
     batch = Texts(texts)
     seen = (literals or set()) | batch.literals([x for x in catalog.literals if not literals or x not in literals], whole)
     found: list[list[Matches]] = [[] for _ in texts]
-    for literal in seen:
+    for literal in (x for x in catalog.literals if x in seen):
         for pattern in catalog.by_literal[literal]:
             if pattern.key in excluded:
                 continue
@@ -217,12 +220,14 @@ def match_texts(
             for index, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
                 if high > low or len(texts) == 1:
                     found[index].append(matches.rows(slice(low, high)))
-    return [_blocks(text, matches, catalog, at_end) for text, matches in zip(texts, found, strict=True)], seen
+    return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen
 
 
-def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -> list[Block]:
+def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -> tuple[list[Block], int]:
+    unfinished = not text.endswith(b"\n")
     if not any(len(m) for m in found):
-        return [Block(m.pattern, np.empty(0, dtype=np.int64), None, m.columns, m.candidates) for m in found]
+        none = [Block(m.pattern, np.empty(0, dtype=np.int64), None, m.columns, m.candidates) for m in found]
+        return none, text.count(b"\n") + unfinished
     raw = np.frombuffer(text, dtype=np.uint8)
     feeds = np.flatnonzero(raw == 10)
     if at_end and not text.endswith((b"\n", b"\r")):
@@ -234,7 +239,7 @@ def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -
         lines = np.searchsorted(feeds, matches.offset)
         ranks = _ranks(text, matches.offset) if ranked and len(matches) else None
         blocks.append(Block(matches.pattern, lines, ranks, matches.columns, matches.candidates))
-    return blocks
+    return blocks, len(feeds) + unfinished
 
 
 def _without_cut_number(text: bytes, matches: Matches) -> Matches:
@@ -243,7 +248,7 @@ def _without_cut_number(text: bytes, matches: Matches) -> Matches:
     if not len(matches) or matches.offset[-1] < last:
         return matches
     tail = text[int(matches.offset[-1]) :]
-    if not tail[-1:].isdigit() and tail[-1:] not in b".eE-+":
+    if not _ENDS_IN_NUMBER.search(tail):
         return matches
     return matches.rows(slice(0, len(matches) - 1))
 

@@ -50,6 +50,7 @@ class Segment:
     resumed: bool = False
     keyless: bool = False
     position_line: int = -1
+    moment: float = float("nan")
     counted_epoch: int = -1
 
     @property
@@ -113,6 +114,8 @@ class RankSeries:
             later = ~(epoch <= epoch_before) | ((epoch == epoch_before) & later)
             same &= epoch == epoch_before
         if self.pattern.step_repeats:
+            if "timestamp" in columns:  # the counter may even go back; the clock may not
+                return ~(columns["timestamp"] <= np.concatenate(([segment.moment], columns["timestamp"][:-1])))
             later |= same
         if position_lines is not None:  # two measurements after one position line: a position line is missing
             shared = position_lines == np.concatenate(([segment.position_line], position_lines[:-1]))
@@ -210,6 +213,8 @@ class RankSeries:
         if "step" in columns:
             epoch = columns["epoch"][-1] if "epoch" in columns else np.nan
             segment.key = (float(epoch), float(columns["step"][-1]))
+        if "timestamp" in columns:
+            segment.moment = float(columns["timestamp"][-1])
         if position_lines is not None:
             segment.position_line = int(position_lines[-1])
         if self.pattern.role == "position" or segment.plan is None:
@@ -250,6 +255,10 @@ class RankSeries:
         self._learn(segment, columns, deltas[1:] if fresh else deltas, changed[1:] if fresh else changed, within)
         if fresh:
             deltas[0] = min(float(within[0]), segment.interval) if segment.interval else float(within[0])
+        if self.pattern.step_repeats and (deltas <= 0).any():  # the counter stands still, the steps are real
+            deltas = np.where(deltas > 0, deltas, segment.interval or 1.0)
+            ends = (float(ends[0]) if fresh else segment.end + float(deltas[0])) + np.concatenate(([0.0], np.cumsum(deltas[1:])))
+            segment.base = float(ends[-1] - within[-1])
         self._note_gaps(segment, lines, columns, deltas, changed, fresh)
         segment.end = float(ends[-1])
         covers = np.where(np.isfinite(explicit), explicit, deltas) if explicit is not None else deltas
@@ -320,11 +329,11 @@ class RankSeries:
             if span == "last":
                 covers = np.ones(len(lines))
             elif span == "window" and plan.value.window:
-                covers = np.minimum(covers, plan.value.window)
+                covers = np.minimum(covers, _reach(plan, ends, within))
             elif segment.interval and not _has_explicit(self.pattern, columns):
                 covers = np.minimum(covers, segment.interval)
             work, time = work_and_time(plan, columns, covers)
-        reach = np.maximum(covers, np.minimum(plan.value.window, ends)) if span == "window" else covers
+        reach = np.maximum(covers, _reach(plan, ends, within)) if span == "window" else covers
         with np.errstate(invalid="ignore"):
             good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
             if span != "cumulative" or self.as_printed:
@@ -381,6 +390,11 @@ class RankSeries:
             segment.counted_epoch = int(o[-1])
         batch = columns["global_batch_size"] if plan.batch_on_line else 1.0
         return covers, covers * batch, time
+
+
+def _reach(plan: Plan, ends: Floats, within: Floats) -> Floats:
+    """How many steps back a mean over a window looks, (n,): no further than where the meter began."""
+    return np.minimum(plan.value.window, within if plan.value.since == "epoch" else ends)
 
 
 def _explicit_covers(pattern: Pattern, columns: Columns) -> Floats | None:

@@ -17,7 +17,7 @@ from typing import IO
 
 from perflog.find import LogFile
 
-BLOCK = 16 << 20
+BLOCK = 8 << 20
 #: A line longer than this is cut (a block must end somewhere).
 LONGEST_LINE = 64 << 20
 
@@ -78,20 +78,21 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
         if magic[:2] == _GZIP or magic == _ZSTD or magic[:2] in _UTF16:
             yield from (_given(block) for block in _decoded(file, magic))
             return
-        yield from _cut(file.fileno(), os.fstat(file.fileno()).st_size)
+        yield from _cut(log.path, file.fileno(), os.fstat(file.fileno()).st_size)
 
 
 def _given(block: bytes) -> Load:
     return lambda: block
 
 
-def _cut(descriptor: int, size: int) -> Iterator[Load]:
+def _cut(path: str, descriptor: int, size: int) -> Iterator[Load]:
     start = 0
     while start < size:
         end = _line_end(descriptor, start + BLOCK, start + LONGEST_LINE, size)
 
         def load(start: int = start, end: int = end) -> bytes:
-            return os.pread(descriptor, end - start, start)
+            with open(path, "rb", buffering=0) as part:  # noqa: PTH123 - of its own: threads share no position
+                return os.pread(part.fileno(), end - start, start)
 
         yield load
         start = end

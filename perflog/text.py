@@ -9,6 +9,7 @@ named here, nothing else is changed.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 #: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
@@ -35,13 +36,14 @@ def clean_block(data: bytes) -> bytes:
         data = data.replace(b"\r\n", b"\n")
     if b"<" in data and b"]<std" in data:
         data = _separate_ranks(data)
-    if b"pid=" in data and b" [repeated " in data:
+    if any(b" pid=" in part for part in _samples(data)):
         data = _RAY_REPEATED.sub(b"", data)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        data = data.decode("utf-8", "replace").encode("utf-8")
     return data
+
+
+def valid_utf8(data: bytes) -> bytes:
+    """The same text with what is not UTF-8 replaced."""
+    return data.decode("utf-8", "replace").encode("utf-8")
 
 
 def _separate_ranks(data: bytes) -> bytes:
@@ -75,11 +77,27 @@ def _separate_line(line: bytes) -> bytes:
     return b"\r".join(texts)
 
 
+#: Launcher tags are looked for in this much of a block's beginning, and in slices of the rest.
+_SAMPLE, _SLICE, _SLICES = 16384, 2048, 8
+
+
+def _samples(data: bytes) -> Iterator[bytes]:
+    yield data[:_SAMPLE]
+    if len(data) > _SAMPLE:
+        for at in range(_SAMPLE, len(data), max(_SLICE, (len(data) - _SAMPLE) // _SLICES)):
+            part = data[at : at + _SLICE]
+            yield part[part.find(b"\n") + 1 :]
+
+
+_ANY_TAG = re.compile(rb"\]<stdout>:|\[(?:rank|default)[0-9]|\bpid=[0-9]|(?:^|\n) {0,3}[0-9]{1,5}: \S")
+
+
 def may_hold_ranks(data: bytes) -> bool:
-    """Whether a clean block has launcher tags at all (a cheap test before every match's line is looked at)."""
-    if b"]<stdout>:" in data or b"[rank" in data or b"[default" in data or b"pid=" in data:
-        return True
-    return re.search(rb"(?m)^ {0,3}[0-9]{1,5}: \S", data[:65536]) is not None
+    """Whether a clean block has launcher tags at all (a cheap test before every match's line is looked at).
+
+    A launcher tags every line it forwards, so a sample of a large block tells.
+    """
+    return any(_ANY_TAG.search(part) for part in _samples(data))
 
 
 def rank_of(line: bytes) -> int | None:

@@ -32,7 +32,10 @@ def number(value: float | None) -> str:
 def grid(extraction: Extraction) -> Grid:
     """The table of cases: what tells them apart, the centre, its interval, speedup and efficiency."""
     cases = extraction.cases
-    keys = [k for k in dict.fromkeys((*CASE_KEYS, *(k for c in cases for k in c.key))) if any(k in c.key for c in cases)]
+    keys = [k for k in CASE_KEYS if any(k in c.key for c in cases)]
+    for extra in dict.fromkeys(k for c in cases for k in c.key if k not in CASE_KEYS):
+        if not _told_apart(cases, keys) and len({str(c.key.get(extra, "")) for c in cases}) > 1:
+            keys.append(extra)
     labels = _labels(cases)
     show_label = len(set(labels)) > 1 and not _told_apart(cases, keys)
     others = [n for n in dict.fromkeys(n for c in cases for n in c.metrics) if n in ("time_to_train", "accuracy")]

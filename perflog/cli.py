@@ -1,0 +1,276 @@
+"""The command line: reads options, calls the stages, prints. Everything else is in other modules."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perflog import __version__
+from perflog.config import DEFAULTS, FORMATS, Settings, find_config, one_of, pairs, settings
+
+if TYPE_CHECKING:
+    from perflog.catalog import Catalog
+    from perflog.extract import Extraction
+
+EXIT_STATUS = "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
+
+app = typer.Typer(
+    help="Numbers that can be trusted from the training logs of deep-learning frameworks.",
+    epilog=EXIT_STATUS,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+parsers_app = typer.Typer(help="The formats perflog understands: list, show, check.", no_args_is_help=True)
+app.add_typer(parsers_app, name="parsers")
+
+Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
+Warmup = Annotated[str | None, typer.Option("--warmup", "-w", help="Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%. [default: 20]", show_default=False)]
+Steps = Annotated[str | None, typer.Option("--steps", "-n", help="How many steps to take after the warm-up. [default: all]", show_default=False)]
+Last = Annotated[str | None, typer.Option("--last", help="Take the last so many steps (or 25records) instead.", show_default=False)]
+Estimator = Annotated[str | None, typer.Option("--estimator", "-e", help="total, mean, median, trimmed, last or reported. [default: total]", show_default=False)]
+Aggregate = Annotated[str | None, typer.Option("--aggregate", "-a", help="Over runs: median, mean or olympic. [default: median]", show_default=False)]
+Baseline = Annotated[list[str] | None, typer.Option("--baseline", help="The case that speedups are relative to: key=value. [default: one device]", show_default=False)]
+Set = Annotated[list[str] | None, typer.Option("--set", "-s", help="A fact about the runs that logs and paths do not tell: batch_size=32.", show_default=False)]
+ParserNames = Annotated[list[str] | None, typer.Option("--parser", help="Use this parser alone (may be repeated).", show_default=False)]
+Parsers = Annotated[list[str] | None, typer.Option("--parsers", help="A folder with parsers of your own.", show_default=False)]
+ConventionName = Annotated[str | None, typer.Option("--convention", "-c", help="Make the numbers as a family of published reports did.", show_default=False)]
+Format = Annotated[str | None, typer.Option("--format", "-f", help=f"{', '.join(FORMATS)}. [default: table]", show_default=False)]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"perflog {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+    """Numbers that can be trusted from the training logs of deep-learning frameworks."""
+
+
+@app.command(epilog=f"Examples:  perflog extract logs/ --warmup 100  ·  perflog extract logs/ -f json -o out.json  ·  perflog extract a.log --set devices=8.  {EXIT_STATUS}")
+def extract(
+    logs: Logs, warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None, aggregate: Aggregate = None,
+    baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None,
+    format_: Format = None, output: Output = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Extract throughput, speedup and the program's own results from training logs."""
+    given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention) | {"format": format_}
+    chosen = settings(given, logs)
+    form = chosen.values["format"]
+    one_of("format", form, FORMATS)
+    options = chosen.options()
+    if form == "parquet" and output is None:
+        raise typer.BadParameter("parquet is not text: name a file with --output FILE", param_hint="--format")
+    from perflog.extract import extract_logs
+    from perflog.find import find_logs
+
+    found = find_logs(logs)
+    catalog = _catalog(chosen)
+    with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+        extraction = extract_logs(found, options, catalog, progress)
+    _write(extraction, form, output, logs)
+    if not quiet:
+        _remarks(extraction, form, output)
+    if not extraction.complete:
+        raise typer.Exit(3)
+
+
+@app.command(epilog="Example:  perflog explain logs/4n8g/rn50_b128_fp32_3.log")
+def explain(
+    logs: Logs, warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None, set_: Set = None,
+    parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None,
+) -> None:  # fmt: skip
+    """Say what was read from each log, what was not understood, and why other parsers were rejected."""
+    from perflog.explain import explain_log
+    from perflog.find import find_logs
+
+    chosen = settings(_given(warmup, steps, last, estimator, None, None, set_, parser, parsers, convention), logs)
+    options = chosen.options()
+    catalog = _catalog(chosen)
+    complete = True
+    for at, log in enumerate(find_logs(logs)):
+        text, fine = explain_log(log, catalog, options)
+        print(("\n" if at else "") + text)
+        complete &= fine
+    if not complete:
+        raise typer.Exit(3)
+
+
+@app.command(epilog="Example:  perflog config logs/")
+def config(
+    logs: Annotated[list[str] | None, typer.Argument(help="Logs whose perflog.toml is looked for.", show_default=False)] = None, warmup: Warmup = None,
+    steps: Steps = None, last: Last = None, estimator: Estimator = None, aggregate: Aggregate = None, baseline: Baseline = None, set_: Set = None,
+    parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None, format_: Format = None,
+) -> None:  # fmt: skip
+    """Show the options in force and where each comes from."""
+    chosen = settings(_given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention) | {"format": format_}, logs or [])
+    chosen.options()
+    file = find_config(logs or [])
+    print(f"config file: {file or 'none (no perflog.toml above the logs or the working folder)'}")
+    for key in DEFAULTS:
+        value = {**chosen.config_set, **chosen.values["set"]} if key == "set" else chosen.values[key]
+        print(f"{key:<11} {_shown(value):<24} {chosen.sources[key]}")
+
+
+@app.command(epilog="Example:  perflog extract logs/ --convention paddle-perf-paddleclas-2.5")
+def conventions() -> None:
+    """List the conventions of published reports that --convention applies."""
+    from perflog.convention import load_conventions
+
+    for name, rule in load_conventions().items():
+        print(f"{name}\n    {rule.title}")
+
+
+@parsers_app.command("list")
+def parsers_list(parsers: Parsers = None) -> None:
+    """List every parser: name, framework, title."""
+    catalog = _catalog(settings({"parsers": parsers}))
+    for one in sorted(catalog.parsers, key=lambda p: p.name):
+        print(f"{one.name:<26} {one.framework:<14} {one.title}")
+
+
+@parsers_app.command("show")
+def parsers_show(name: Annotated[str, typer.Argument(help="A parser's name.", show_default=False)], parsers: Parsers = None) -> None:
+    """Print one parser as a page: its lines, what their numbers mean, and its traps."""
+    from perflog.explain import describe_parser
+
+    print(describe_parser(_catalog(settings({"parsers": parsers}))[name]))
+
+
+@parsers_app.command("check")
+def parsers_check(names: Annotated[list[str] | None, typer.Argument(help="Parsers to check.", show_default=False)] = None, parsers: Parsers = None) -> None:
+    """Check every parser against its sample lines (exit status 1 when one fails)."""
+    from perflog.metadata import check_path_patterns
+    from perflog.parsercheck import check_parser
+
+    catalog = _catalog(settings({"parsers": parsers}))
+    chosen = catalog.only(names) if names else catalog
+    faults = [fault for one in chosen.parsers for fault in check_parser(one)] + check_path_patterns(catalog.path_patterns)
+    for fault in faults:
+        print(fault)
+    if faults:
+        raise typer.Exit(1)
+    samples = sum(len(p.samples) for one in chosen.parsers for p in one.patterns)
+    print(f"{len(chosen.parsers)} parsers, {samples} samples: all as they should be")
+
+
+# ---------------------------------------------------------------- helpers of the commands
+
+
+def _given(
+    warmup: str | None, steps: str | None, last: str | None, estimator: str | None, aggregate: str | None, baseline: list[str] | None,
+    set_: list[str] | None, parser: list[str] | None, parsers: list[str] | None, convention: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "warmup": warmup, "steps": steps, "last": last, "estimator": estimator, "aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"),
+        "set": pairs(set_ or [], "set"), "parser": parser, "parsers": parsers, "convention": convention,
+    }  # fmt: skip
+
+
+def _catalog(chosen: Settings) -> Catalog:
+    from perflog.catalog import load_catalog
+
+    catalog = load_catalog(chosen.values["parsers"])
+    return catalog.only(chosen.values["parser"]) if chosen.values["parser"] else catalog
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{k}={v}" for k, v in value.items()) or "-"
+    if isinstance(value, list):
+        return " ".join(str(v) for v in value) or "-"
+    return "-" if value is None else str(value)
+
+
+def _write(extraction: Extraction, form: str, output: Path | None, logs: list[str]) -> None:
+    from perflog.files import write_atomically
+
+    if form == "dlperf":
+        from perflog.output import dlperf
+
+        target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
+        write_atomically(target, dlperf.to_json(extraction))
+        sys.stdout.write(dlperf.console(extraction, f"./{target}" if not target.is_absolute() else str(target)))
+        return
+    data = _formatted(extraction, form, output is None and sys.stdout.isatty())
+    if output is not None:
+        write_atomically(output, data)
+    elif isinstance(data, str):
+        sys.stdout.write(data)
+
+
+def _formatted(extraction: Extraction, form: str, to_terminal: bool) -> str | bytes:
+    if form == "table":
+        import shutil
+
+        from perflog.output.text import terminal
+
+        return terminal(extraction, shutil.get_terminal_size().columns if to_terminal else None, to_terminal)
+    if form == "markdown":
+        from perflog.output.text import markdown
+
+        return markdown(extraction)
+    from perflog.output import data
+
+    if form == "json":
+        return data.to_json(extraction)
+    frame = data.case_frame(extraction)
+    if form == "csv":
+        return frame.write_csv()
+    import io
+
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _remarks(extraction: Extraction, form: str, output: Path | None) -> None:
+    """What a person should know that the table does not say, on stderr."""
+    if output is not None and form != "dlperf":
+        print(f"wrote {output}", file=sys.stderr)
+    if extraction.skipped and form != "json":
+        shown = extraction.skipped[:5]
+        for skipped in shown:
+            print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
+        if len(extraction.skipped) > len(shown):
+            print(f"skipped {len(extraction.skipped) - len(shown)} more files (--format json lists them)", file=sys.stderr)
+    if not extraction.cases:
+        print("no training log found; `perflog explain FILE` says why a file is none", file=sys.stderr)
+    if form == "dlperf":
+        for run in extraction.runs:
+            if run.throughput.value is None:
+                print(f"no value {run.log.name}: {run.throughput.reason}", file=sys.stderr)
+
+
+class _Progress:
+    """A progress bar on stderr for long work, on a terminal only."""
+
+    LONG = 64 << 20
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self.total = total
+        self.shown = not quiet and total > self.LONG and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Any:
+        if not self.shown:
+            return None
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+        self._bar = Progress("reading", BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=self.total)
+        return lambda size: self._bar.update(self._task, advance=size)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

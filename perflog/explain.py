@@ -1,0 +1,130 @@
+"""Say what was read from one log, what was not understood, and why every other parser was rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perflog.catalog import Catalog
+from perflog.find import LogFile
+from perflog.options import Options
+from perflog.parser import Parser, Pattern
+from perflog.parsercheck import gave_up, read_line
+from perflog.read import read_logs
+from perflog.reading import Reading
+from perflog.run import Metric, Run, Skipped, build_runs
+from perflog.source import Unreadable, blocks_of
+from perflog.text import clean_block
+
+#: How many lines that were not understood are shown per pattern.
+SHOWN = 2
+
+
+def explain_log(log: LogFile, catalog: Catalog, options: Options) -> tuple[str, bool]:
+    """The explanation, and whether every run of the log has a value."""
+    (reading,) = read_logs([log], catalog, lambda r: r, options.as_printed)
+    outcome = build_runs(reading, catalog, options)
+    lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
+    if isinstance(outcome, Skipped):
+        lines.append(f"no training log: {outcome.reason}")
+    else:
+        for number, run in enumerate(outcome, 1):
+            lines.extend(_run(run, number, len(outcome)))
+    lines.append("parsers")
+    lines.extend(_parsers(reading, catalog))
+    fine = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
+    return "\n".join(lines), fine
+
+
+def _run(run: Run, number: int, total: int) -> Iterator[str]:
+    title = f"run {number} of {total}" if total > 1 else "run"
+    yield f"{title}: parser {run.parser}, lines {run.first_line} to {run.last_line}, {run.window}"
+    for key, value in run.values.items():
+        yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+    for metric in run.metrics.values():
+        yield f"  {metric.name:<18} {_metric(metric)}"
+    for note in run.notes:
+        yield f"  note: {note}"
+
+
+def _metric(metric: Metric) -> str:
+    if metric.value is None:
+        return f"no value: {metric.reason}"
+    text = f"{metric.value:.10g} {metric.unit}".rstrip() + f"  ({metric.estimator}"
+    if metric.used:
+        text += f", {metric.used} measurement{'s' if metric.used != 1 else ''}"
+    if metric.first_line:
+        text += f", line {metric.first_line}" if metric.first_line == metric.last_line else f", lines {metric.first_line} to {metric.last_line}"
+    if metric.excluded:
+        text += "; left out: " + ", ".join(f"{count} {why}" for why, count in metric.excluded.items())
+    return text + ")"
+
+
+def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
+    rejected: list[str] = []
+    silent: list[str] = []
+    for parser in catalog.parsers:
+        accounts = [(p, reading.accounts[p.key]) for p in parser.patterns if p.key in reading.accounts]
+        matched = [(p, a) for p, a in accounts if a.matches]
+        if any(p.role != "metadata" for p, _ in matched):
+            yield f"  {parser.name}: matched"
+            for pattern, account in matched:
+                yield f"    {pattern.name:<18} {pattern.role:<9} {account.matches} lines, first {account.first_line}, last {account.last_line}" + _units(reading, pattern)
+            for pattern, account in accounts:
+                if account.candidates > account.matches:
+                    yield from _not_understood(reading, pattern, account.candidates - account.matches)
+        elif any(a.candidates for _, a in accounts):
+            rejected.append(parser.name)
+            pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
+            why = f"{account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'" if not account.matches else "only settings match, or a more specific parser has the lines"
+            yield f"  {parser.name}: rejected, {why}"
+            if not account.matches:
+                yield from _not_understood(reading, pattern, account.candidates)
+        else:
+            silent.append(parser.name)
+    if silent:
+        yield f"  rejected because none of their literals occurs: {', '.join(silent)}"
+
+
+def _units(reading: Reading, pattern: Pattern) -> str:
+    units = sorted(u for u in reading.units.get(pattern.key, set()) if u)
+    return f", unit {', '.join(units)}" if units else ""
+
+
+def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[str]:
+    shown = 0
+    for number, line in _candidates(reading.log, pattern.literal):
+        if read_line(pattern, line) is None:
+            short = line if len(line) < 400 else line[:400]
+            if shown == 0:
+                yield f"    {pattern.name}: {count} lines hold its literal and are not understood, such as line {number}:"
+            yield "\n".join("      " + part for part in gave_up(pattern, short).splitlines())
+            shown += 1
+            if shown == SHOWN:
+                return
+
+
+def _candidates(log: LogFile, literal: str) -> Iterator[tuple[int, str]]:
+    """Lines with the literal, from the log's first block."""
+    try:
+        data = clean_block(next(blocks_of(log))())
+    except (StopIteration, Unreadable):
+        return
+    wanted = literal.encode()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if wanted in line:
+            for part in line.split(b"\r"):
+                if wanted in part:
+                    yield number, part.decode("utf-8", "replace")
+
+
+def describe_parser(parser: Parser) -> str:
+    """A parser as a page of text."""
+    lines = [f"{parser.name}: {parser.title}", f"  source     {parser.source}", f"  framework  {parser.framework or '-'}", f"  priority   {parser.priority}", f"  file       {parser.file}"]
+    for pattern in parser.patterns:
+        lines.append(f"{pattern.name} ({pattern.role}), literal {pattern.literal!r}")
+        for value in pattern.values:
+            span = f"cumulative since the {value.since}'s beginning" if value.span == "cumulative" else f"window of {value.window}" if value.span == "window" else value.span
+            lines.append(f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip() + f", {span}, of the {value.scope}")
+        lines += [f"  sample: {sample.line}" for sample in pattern.samples[:2]]
+    lines += [f"trap: {trap}" for trap in parser.traps]
+    return "\n".join(lines)

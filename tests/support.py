@@ -1,0 +1,55 @@
+"""What several tests share: places, a catalog loaded once, and extraction of one text."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflog.catalog import Catalog, load_catalog
+from perflog.config import pairs, settings
+from perflog.extract import Extraction, extract_paths
+from perflog.options import Options
+
+ROOT = Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "fixtures"
+SHARED = ROOT.parent / "shared"
+CORPUS = SHARED / "corpus"
+
+needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs (../shared/corpus) is not here")
+
+
+@lru_cache(maxsize=1)
+def catalog() -> Catalog:
+    return load_catalog()
+
+
+def options(**given: Any) -> Options:
+    """Options as the command line makes them: ``options(warmup=100, set={"devices": "8"})``."""
+    return settings({k: (str(v) if isinstance(v, int) else v) for k, v in given.items()}).options()
+
+
+def extracted(*paths: str | os.PathLike[str], **given: Any) -> Extraction:
+    return extract_paths(paths, options(**given), catalog())
+
+
+def arguments(texts: list[str]) -> dict[str, Any]:
+    """``--warmup 1records --set devices=8`` as options."""
+    given: dict[str, Any] = {}
+    for name, value in zip(texts[::2], texts[1::2], strict=True):
+        if name == "--set":
+            given.setdefault("set", {}).update(pairs([value], "set"))
+        else:
+            given[name.removeprefix("--")] = value
+    return given
+
+
+def parser_fixtures() -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """(parser name, log, side file) of every fixture of a parser."""
+    for side in sorted((FIXTURES / "parsers").glob("*/*.toml")):
+        yield side.parent.name, side.with_suffix(""), tomllib.loads(side.read_text(encoding="utf-8"))

@@ -1,0 +1,103 @@
+"""Every parser is sound, has a fixture, and reads from it what was worked out apart from perflog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflog.errors import ParserError
+from perflog.metadata import check_path_patterns
+from perflog.parser import Parser, load_parser, tail_after
+from perflog.parsercheck import check_parser
+from perflog.read import read_logs
+from perflog.find import find_logs
+from tests.support import FIXTURES, arguments, catalog, extracted, parser_fixtures
+
+CASES = list(parser_fixtures())
+
+
+@pytest.mark.parametrize("parser", catalog().parsers, ids=lambda p: p.name)
+def test_samples(parser: Parser) -> None:
+    assert check_parser(parser) == []
+
+
+@pytest.mark.parametrize("parser", catalog().parsers, ids=lambda p: p.name)
+def test_has_a_fixture(parser: Parser) -> None:
+    assert any(name == parser.name for name, _, _ in CASES), f"fixtures/parsers/{parser.name}/ holds no log with a side file"
+
+
+@pytest.mark.parametrize(("name", "log", "side"), CASES, ids=[f"{n}-{log.name}" for n, log, _ in CASES])
+def test_fixture(name: str, log: Path, side: dict[str, Any]) -> None:
+    expect = side["expect"]
+    (reading,) = read_logs(find_logs([log]), catalog(), lambda r: r)
+    counted = {key.partition(".")[2]: account.matches for key, account in reading.accounts.items() if key.startswith(f"{name}.")}
+    for pattern, count in expect.get("matches", {}).items():
+        assert counted.get(pattern, 0) == count, f"{pattern}: {counted}"
+    if "throughput" not in expect and "reason" not in expect:
+        return
+    extraction = extracted(log, **arguments(side.get("options", [])))
+    runs = [run for run in extraction.runs if run.parser == name]
+    assert runs, [s.reason for s in extraction.skipped] or [r.parser for r in extraction.runs]
+    found = runs[0].throughput
+    if "reason" in expect:
+        assert found.value is None
+        assert expect["reason"] in found.reason
+    else:
+        assert found.reason == ""
+        assert found.value == pytest.approx(expect["throughput"], rel=2e-6)
+        assert found.unit == expect["unit"]
+
+
+def test_every_fixture_log_has_a_side_file() -> None:
+    logs = [p for p in (FIXTURES / "parsers").glob("*/*") if p.suffix != ".toml"]
+    assert [p.name for p in logs if not Path(f"{p}.toml").is_file()] == []
+
+
+def test_path_patterns() -> None:
+    assert check_path_patterns(catalog().path_patterns) == []
+
+
+def test_mismatch_shows_the_line_and_where_the_pattern_gave_up(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'title = "t"\nsource = "s"\n[[pattern]]\nname = "step"\nrole = "step"\nliteral = "step "\n'
+        "regex = 'step (?P<step>{I}): (?P<rate>{N}) img/s'\n[[pattern.value]]\ngroup = \"rate\"\nquantity = \"rate\"\nunit = \"images/s\"\n"
+        "[[pattern.sample]]\nline = 'step 5: 12.5 seq/s'\nexpect = { step = 5 }\n"
+    )
+    (fault,) = check_parser(load_parser(file))
+    assert fault.endswith("  step 5: 12.5 seq/s\n               ^ expected here: img/s")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("role = 'stepp'", "role = 'stepp' is not one of step, position, summary"),
+        ("colour = 'red'", "unknown key 'colour'"),
+        ("regex = 'step (?P<what>{N})'", "nothing says what group 'what' means"),
+    ],
+)
+def test_malformed_parser_is_refused_with_its_place(tmp_path: Path, line: str, message: str) -> None:
+    keys = {"name": "'s'", "role": "'step'", "literal": "'step '", "regex": "'step (?P<step>{I})'"}
+    name, _, value = line.partition(" = ")
+    keys[name] = value
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "t"\nsource = "s"\n[[pattern]]\n' + "".join(f"{k} = {v}\n" for k, v in keys.items()))
+    with pytest.raises(ParserError, match=message) as caught:
+        load_parser(file)
+    assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("literal", "regex", "tail"),
+    [
+        ("ips: ", "ips: ([0-9]+)", "([0-9]+)"),
+        ("Epoch: [", r"Epoch: \[([0-9]+)\]", r"([0-9]+)\]"),
+        ("ips", "ips?x", None),
+        ("a", "a|b", None),
+        ("x", "y x", None),
+    ],
+)
+def test_what_follows_the_literal(literal: str, regex: str, tail: str | None) -> None:
+    assert tail_after(literal, regex) == tail

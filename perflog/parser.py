@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +186,7 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
             raise ParserError(f"{file}: two patterns are named '{pattern.name}'; names must differ")
         if pattern.position and pattern.position not in names:
             raise ParserError(f"{file}: pattern '{pattern.name}' takes its position from '{pattern.position}', which is not a pattern of this file")
+    patterns = tuple(_placed(p, patterns) for p in patterns)
     return Parser(
         name=name,
         title=data["title"],
@@ -197,6 +198,14 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
         traps=tuple(data.get("traps", ())),
         default={k: str(v) for k, v in data.get("default", {}).items()},
     )
+
+
+def _placed(pattern: Pattern, patterns: tuple[Pattern, ...]) -> Pattern:
+    """A pattern that takes its steps from another's lines counts them as that one does."""
+    if not pattern.position:
+        return pattern
+    source = next(p for p in patterns if p.name == pattern.position)
+    return replace(pattern, step_base=source.step_base, step_per=source.step_per)
 
 
 def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:

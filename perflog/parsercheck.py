@@ -44,10 +44,12 @@ def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator
             yield f"pattern '{pattern.name}': sample expects '{group}', which is not a group of the regex"
         elif not same(read.get(group), wanted):
             yield f"pattern '{pattern.name}': sample expects {group} = {wanted!r}, read {read.get(group)!r} from\n  {sample.line}"
-    if pattern.role == "metadata":
-        return  # one line of settings may hold several facts
+    if pattern.role in ("metadata", "ignore"):
+        return  # one line of settings may hold several facts; a line to be ignored is taken from all others
     for other in parser.patterns:
-        if other is not pattern and other.role != "metadata" and read_line(other, sample.line) is not None:
+        if other is pattern or other.role == "metadata" or pattern.name == other.position or other.name == pattern.position:
+            continue  # one line may hold a position and the measurement that it places
+        if read_line(other, sample.line) is not None:
             yield f"the sample of '{pattern.name}' also matches '{other.name}':\n  {sample.line}"
 
 

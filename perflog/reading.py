@@ -22,7 +22,8 @@ from perflog.text import may_hold_ranks, rank_of
 FACTS_KEPT = 400
 #: A pattern that failed on so many lines of a large log, and matched none, is not tried on its later blocks.
 ENOUGH_TRIED = 4000
-UNTAGGED = -1
+#: Lines without a launcher's tag; their measurements count as the first rank's.
+UNTAGGED, FIRST_RANK = -1, 0
 _ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
 
 
@@ -97,6 +98,10 @@ class Reading:
         self.facts.sort(key=lambda fact: fact.line)
         self.lines += line_count
 
+    def next_start(self, line: int) -> int:
+        """The first line after ``line`` that says a run begins."""
+        return min((start for start in self._starts if start > line), default=self.lines + 1)
+
     def _account(self, block: Block) -> None:
         key = block.pattern.key
         account = self.accounts.get(key)
@@ -127,9 +132,11 @@ class Reading:
         _timestamps(columns)
         ranks = block.ranks
         if ranks is None and "rank" in block.columns:
-            ranks = np.nan_to_num(block.columns["rank"], nan=UNTAGGED).astype(np.int64)
+            ranks = np.nan_to_num(block.columns["rank"], nan=FIRST_RANK).astype(np.int64)
         of_rank = self.series.setdefault(block.pattern.key, {})
-        for rank in (UNTAGGED,) if ranks is None else np.unique(ranks).tolist():
+        if ranks is not None:  # a line without a tag, among tagged ones, is the first rank's or nobody's
+            ranks = np.maximum(ranks, FIRST_RANK)
+        for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
             rows: Any = slice(None) if ranks is None else ranks == rank
             lines = block.lines[rows]
             mine = {name: column[rows] for name, column in columns.items()}
@@ -150,7 +157,7 @@ class Reading:
         at_lines = np.empty(0, dtype=np.int64)
         epochs = steps = np.empty(0)
         if block is not None and len(block.lines):
-            mine = slice(None) if block.ranks is None else block.ranks == rank
+            mine = slice(None) if block.ranks is None else np.maximum(block.ranks, FIRST_RANK) == rank
             at_lines = block.lines[mine]
             steps = block.columns["step"][mine] if "step" in block.columns else np.full(len(at_lines), np.nan)
             epochs = block.columns["epoch"][mine] if "epoch" in block.columns else np.full(len(at_lines), np.nan)
@@ -169,7 +176,7 @@ class Reading:
     def _carry(self, block: Block) -> None:
         if not len(block.lines) or "step" not in block.columns:
             return
-        ranks = block.ranks if block.ranks is not None else np.full(len(block.lines), UNTAGGED)
+        ranks = np.maximum(block.ranks, FIRST_RANK) if block.ranks is not None else np.full(len(block.lines), FIRST_RANK)
         for rank in np.unique(ranks).tolist():
             at = int(np.flatnonzero(ranks == rank)[-1])
             epoch = float(block.columns["epoch"][at]) if "epoch" in block.columns else float("nan")

@@ -16,7 +16,7 @@ from perflog.find import LogFile
 from perflog.metadata import INTEGERS, Fact, Metadata, Scalar, facts_of_path, merge, normal
 from perflog.options import Options
 from perflog.parser import Pattern, Value
-from perflog.reading import UNTAGGED, LogFact, Reading
+from perflog.reading import LogFact, Reading
 from perflog.series import RankSeries, Segment
 from perflog.units import kind, rate_unit, seconds_in
 from perflog.window import Taken, select
@@ -96,10 +96,13 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     main = _main_rank(ranks)
     runs = []
     segments = ranks[main].segments
+    low = 1
     for index, segment in enumerate(segments):
-        low = segments[index - 1].last_line + 1 if index else 1
-        high = segments[index + 1].first_line - 1 if index + 1 < len(segments) else reading.lines
+        high = reading.lines
+        if index + 1 < len(segments):
+            high = reading.next_start(segment.last_line) - 1
         runs.append(_run_of_segment(reading, catalog, options, primary, ranks, index, (low, high), len(segments)))
+        low = high + 1
     return runs
 
 
@@ -121,11 +124,7 @@ def _primary(reading: Reading, catalog: Catalog) -> Pattern | None:
 
 
 def _main_rank(ranks: Mapping[int, RankSeries]) -> int:
-    tagged = sorted(rank for rank in ranks if rank != UNTAGGED)
-    if UNTAGGED in ranks and tagged:
-        most = max(ranks, key=lambda r: sum(s.printed for s in ranks[r].segments))
-        return most if most == UNTAGGED else tagged[0]
-    return tagged[0] if tagged else UNTAGGED
+    return min(ranks)
 
 
 def _why_not(reading: Reading) -> str:
@@ -298,7 +297,7 @@ def _ranks_used(
 ) -> list[int]:
     """Which ranks' measurements count: all when each speaks for itself, else the first that speaks for all."""
     main = _main_rank(ranks)
-    tagged = sorted(r for r in ranks if r != UNTAGGED and index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
+    tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
     if len(tagged) < 2:
         return [main]
     scope = segment.plan.value.scope if segment.plan else "job"
@@ -508,18 +507,13 @@ def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:
     elif stop is None:
         metric.reason = "run_start without run_stop: the log ends before the run does"
     else:
-        began, ended = _moment(start), _moment(stop)
+        began, ended = (_number(event.fields.get("timestamp", "")) for event in (start, stop))
+        unit = next((v.unit for v in start.pattern.values if v.group == "timestamp"), "s")
         if began is not None and ended is not None and ended > began:
-            metric.value, metric.last_line = ended - began, stop.line
+            metric.value, metric.last_line = (ended - began) * seconds_in(unit), stop.line
         else:
             metric.reason = "run_start and run_stop have no usable times"
     out["time_to_train"] = metric
-
-
-def _moment(event: LogFact) -> float | None:
-    unit = next((v.unit for v in event.pattern.values if v.group == "timestamp"), "s")
-    number = _number(event.fields.get("timestamp", ""))
-    return None if number is None else number * seconds_in(unit)
 
 
 def _number(text: str) -> float | None:

@@ -14,7 +14,7 @@ from perflog.case import Case
 from perflog.extract import Extraction
 from perflog.find import natural
 from perflog.run import Run
-from perflog.statistics import mean, median
+from perflog.statistics import median
 
 Result = dict[str, dict[str, dict[str, Any]]]
 
@@ -28,7 +28,7 @@ def progress_lines(extraction: Extraction) -> list[str]:
         if run.throughput.value is None:
             continue
         speeds = so_far.setdefault(places[id(run)], {})
-        speeds[_repeat(run, speeds)] = round(run.throughput.value, 2)
+        speeds[_repeat(run, speeds)] = rounded(run.throughput.value)
         lines.append(f"{run.log.name} {speeds}")
     return lines
 
@@ -55,21 +55,35 @@ def result(extraction: Extraction) -> Result:
         if centre is None:
             continue
         speeds = _speeds(case)
-        row: dict[str, Any] = {"average_speed": round(mean(speeds), 2), "batch_size_per_device": case.key.get("batch_size"), "median_speed": centre}
+        row: dict[str, Any] = {"average_speed": rounded(plain_mean(speeds)), "batch_size_per_device": case.key.get("batch_size"), "median_speed": centre}
         base = by_base.get((_model(case), str(case.key.get("batch_size"))))
         if base:
-            row["speedup"] = round(centre / base, 2)
+            row["speedup"] = rounded(centre / base)
         out.setdefault(_model(case), {})[_name(case)] = row
     return out
 
 
+def rounded(value: float, digits: int = 2) -> float:
+    """Round as numpy does, which DLPerf's scripts go through: scaled, then half to even."""
+    scale = 10.0**digits
+    return round(value * scale) / scale
+
+
+def plain_mean(values: list[float]) -> float:
+    """The mean by adding one after the other, as DLPerf's scripts do: so that ties round as theirs."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total / len(values)
+
+
 def _speeds(case: Case) -> list[float]:
-    return [round(r.throughput.value, 2) for r in case.runs if r.throughput.value is not None]
+    return [rounded(r.throughput.value) for r in case.runs if r.throughput.value is not None]
 
 
 def _median(case: Case) -> float | None:
     speeds = _speeds(case)
-    return round(median(speeds), 2) if speeds else None
+    return rounded(median(speeds)) if speeds else None
 
 
 def _model(case: Case) -> str:

@@ -1,0 +1,65 @@
+"""Centres and intervals, against hand-computed cases and scipy."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from perflog.statistics import mean, median, olympic, order_interval, spread
+
+floats = st.floats(1e-3, 1e6)
+
+
+@pytest.mark.parametrize(
+    ("n", "ranks", "level"),
+    [(2, (1, 2), 50.0), (3, (1, 3), 75.0), (5, (1, 5), 93.75), (6, (1, 6), 96.875), (7, (1, 7), 98.4375), (8, (1, 8), 99.21875), (9, (2, 8), 96.09375),
+     (10, (2, 9), 97.8515625), (12, (3, 10), 96.142578125), (15, (4, 12), 96.484375), (20, (6, 15), 95.861053466796875)],
+)  # fmt: skip
+def test_order_interval_ranks_and_true_level(n: int, ranks: tuple[int, int], level: float) -> None:
+    """Symmetric ranks; Le Boudec, table A.1, n = 9 to 20."""
+    assert order_interval([float(i) for i in range(1, n + 1)]) == (*(float(r) for r in ranks), pytest.approx(level / 100))
+
+
+def test_no_interval_for_one_run() -> None:
+    assert order_interval([3.0]) is None
+
+
+@given(st.lists(floats, min_size=6, max_size=40))
+def test_level_is_the_binomial_probability(values: list[float]) -> None:
+    interval = order_interval(values)
+    assert interval is not None
+    low, high, level = interval
+    ordered, n = sorted(values), len(values)
+    assert low <= median(values) <= high
+    for at in range(n // 2):
+        if ordered[at] == low and ordered[n - 1 - at] == high:
+            wanted = stats.binom.cdf(n - 1 - at, n, 0.5) - stats.binom.cdf(at, n, 0.5)
+            if level == pytest.approx(wanted):
+                break
+    else:
+        pytest.fail("no symmetric pair of ranks has this level")
+    assert level >= 0.95
+
+
+@given(st.lists(floats, min_size=1, max_size=30))
+def test_median_lies_between(values: list[float]) -> None:
+    assert min(values) <= median(values) <= max(values)
+    assert sum(v < median(values) for v in values) <= len(values) / 2
+
+
+def test_olympic_drops_the_fastest_and_the_slowest() -> None:
+    assert olympic([9.0, 1.0, 2.0, 3.0, 100.0]) == pytest.approx(14 / 3)
+    assert olympic([float(i) for i in range(20)]) == 9.5
+    with pytest.raises(ValueError, match="needs 3 runs"):
+        olympic([1.0, 2.0])
+
+
+def test_mean_and_spread() -> None:
+    assert mean([0.1] * 10) == 0.1
+    assert spread([90.0, 100.0, 110.0]) == pytest.approx(0.2)
+    assert spread([1.0]) is None
+    for centre in (mean, median):
+        with pytest.raises(ValueError, match="no values"):
+            centre([])

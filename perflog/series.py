@@ -41,6 +41,7 @@ class Segment:
     # carried from block to block
     key: tuple[float, float] = (np.nan, np.nan)
     row: tuple[float, ...] = ()
+    origin: float = 0.0
     end: float = 0.0
     base: float = 0.0
     epochs: int = 0
@@ -52,11 +53,6 @@ class Segment:
     position_line: int = -1
     moment: float = float("nan")
     counted_epoch: int = -1
-
-    @property
-    def steps(self) -> float:
-        """Steps since the first measurement's beginning."""
-        return self.end
 
 
 class RankSeries:
@@ -76,17 +72,25 @@ class RankSeries:
             return
         if "step" in columns:
             bad = np.isnan(columns["step"])
-            if position_lines is None and bad.any() and not bad.all():
+            placed_only = position_lines is not None and _explicit_covers(self.pattern, columns) is not None
+            if not placed_only and bad.any() and not bad.all():
                 current.unusable += int(bad.sum())
                 lines, columns = lines[~bad], {k: v[~bad] for k, v in columns.items()}
-                if not len(lines):
-                    return
+                position_lines = position_lines[~bad] if position_lines is not None else None
         self._fold(lines, columns, starts, position_lines)
 
     def _fold(self, lines: Lines, columns: Columns, starts: Lines, position_lines: Lines | None) -> None:
         segment = self.segments[-1]
         order = self._order(segment, columns, position_lines)
-        if order is not None and not order.all():
+        if order is None:  # without steps, only the very same line printed twice in a row can be told
+            again = self._equal_to_previous(segment, columns) & (np.diff(lines, prepend=segment.last_line) == 1)
+            if again.any():
+                segment.doubled += int(again.sum())
+                lines, columns = lines[~again], {k: v[~again] for k, v in columns.items()}
+                position_lines = position_lines[~again] if position_lines is not None else None
+                if not len(lines):
+                    return
+        elif not order.all():
             keep = self._not_doubled(segment, columns, order)
             if not keep.all():
                 segment.doubled += int((~keep).sum())
@@ -102,6 +106,8 @@ class RankSeries:
 
     def _order(self, segment: Segment, columns: Columns, position_lines: Lines | None) -> NDArray[np.bool_] | None:
         """Whether each row comes after the one before it; None where the format prints no step."""
+        if "step" not in columns and "epoch" in columns and "covers" in columns:  # one line an epoch
+            return ~(columns["epoch"] <= np.concatenate(([segment.key[0]], columns["epoch"][:-1])))
         if "step" not in columns or np.isnan(columns["step"]).all():
             return None
         step = columns["step"]
@@ -189,10 +195,12 @@ class RankSeries:
 
     def _name(self, columns: Columns, at: int) -> str:
         epoch = columns["epoch"][at] if "epoch" in columns else np.nan
-        return self._name_of_key((float(epoch), float(columns["step"][at])))
+        return self._name_of_key((float(epoch), float(columns["step"][at]) if "step" in columns else float("nan")))
 
     def _name_of_key(self, key: tuple[float, float]) -> str:
         epoch, step = key
+        if np.isnan(step):
+            return f"epoch {epoch:g}"
         if np.isnan(epoch) or self.pattern.step_per == "run":
             return f"step {step:g}"
         return f"epoch {epoch:g} step {step:g}"
@@ -210,9 +218,9 @@ class RankSeries:
         epoch_start = self._steps(segment, lines, columns, position_lines)
         names = self._value_names(columns)
         segment.row = tuple(float(columns[name][-1]) for name in names)
-        if "step" in columns:
-            epoch = columns["epoch"][-1] if "epoch" in columns else np.nan
-            segment.key = (float(epoch), float(columns["step"][-1]))
+        if "step" in columns or "epoch" in columns:
+            epoch, step = (float(columns[name][-1]) if name in columns else np.nan for name in ("epoch", "step"))
+            segment.key = (epoch, step)
         if "timestamp" in columns:
             segment.moment = float(columns["timestamp"][-1])
         if position_lines is not None:
@@ -228,7 +236,7 @@ class RankSeries:
         n = len(lines)
         explicit = _explicit_covers(self.pattern, columns)
         has_step = "step" in columns and not np.isnan(columns["step"]).all()
-        if not has_step or position_lines is not None:
+        if not has_step or (position_lines is not None and explicit is not None):
             return self._steps_by_covers(segment, lines, columns, explicit, has_step)
         within = columns["step"] + (1 - self.pattern.step_base)
         changed = np.zeros(n, dtype=bool)
@@ -255,6 +263,7 @@ class RankSeries:
         self._learn(segment, columns, deltas[1:] if fresh else deltas, changed[1:] if fresh else changed, within)
         if fresh:
             deltas[0] = min(float(within[0]), segment.interval) if segment.interval else float(within[0])
+            segment.origin = float(ends[0] - deltas[0])
         if self.pattern.step_repeats and (deltas <= 0).any():  # the counter stands still, the steps are real
             deltas = np.where(deltas > 0, deltas, segment.interval or 1.0)
             ends = (float(ends[0]) if fresh else segment.end + float(deltas[0])) + np.concatenate(([0.0], np.cumsum(deltas[1:])))

@@ -39,7 +39,7 @@ def select(segment: Segment, window: Window, seconds_scale: float | None, taken:
     if not store.count:
         taken.reason = "no measurement in the log"
         return
-    origin = float(next(iter(store.blocks()))[0, 0])
+    origin = segment.origin
     total = segment.end - origin
     taken.reason = _impossible(segment, window, seconds_scale, total)
     if taken.reason:

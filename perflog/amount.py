@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from perflog.errors import UsageError
 
 _AMOUNT = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*(steps?|epochs?|records?|prints?|s|sec|seconds?|%|)\s*$")
-_UNITS = {"": "steps", "step": "steps", "epoch": "epochs", "record": "records", "print": "records", "s": "s", "sec": "s", "second": "s", "%": "%"}
+_UNITS = {
+    "": "steps",
+    "step": "steps",
+    "epoch": "epochs",
+    "record": "records",
+    "print": "records",
+    "s": "s",
+    "sec": "s",
+    "second": "s",
+    "%": "%",
+}
 
 
 @dataclass(frozen=True, slots=True)

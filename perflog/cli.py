@@ -28,13 +28,25 @@ parsers_app = typer.Typer(help="The formats perflog understands: list, show, che
 app.add_typer(parsers_app, name="parsers")
 
 Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
-Warmup = Annotated[str | None, typer.Option("--warmup", "-w", help="Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%. [default: 20]", show_default=False)]
+Warmup = Annotated[
+    str | None,
+    typer.Option("--warmup", "-w", help="Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%. [default: 20]", show_default=False),
+]
 Steps = Annotated[str | None, typer.Option("--steps", "-n", help="How many steps to take after the warm-up. [default: all]", show_default=False)]
 Last = Annotated[str | None, typer.Option("--last", help="Take the last so many steps (or 25records) instead.", show_default=False)]
-Estimator = Annotated[str | None, typer.Option("--estimator", "-e", help="total, mean, median, trimmed, last or reported. [default: total]", show_default=False)]
+Estimator = Annotated[
+    str | None,
+    typer.Option("--estimator", "-e", help="total, mean, median, trimmed, last or reported. [default: total]", show_default=False),
+]
 Aggregate = Annotated[str | None, typer.Option("--aggregate", "-a", help="Over runs: median, mean or olympic. [default: median]", show_default=False)]
-Baseline = Annotated[list[str] | None, typer.Option("--baseline", help="The case that speedups are relative to: key=value. [default: one device]", show_default=False)]
-Set = Annotated[list[str] | None, typer.Option("--set", "-s", help="A fact about the runs that logs and paths do not tell: batch_size=32.", show_default=False)]
+Baseline = Annotated[
+    list[str] | None,
+    typer.Option("--baseline", help="The case that speedups are relative to: key=value. [default: one device]", show_default=False),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", "-s", help="A fact about the runs that logs and paths do not tell: batch_size=32.", show_default=False),
+]
 ParserNames = Annotated[list[str] | None, typer.Option("--parser", help="Use this parser alone (may be repeated).", show_default=False)]
 Parsers = Annotated[list[str] | None, typer.Option("--parsers", help="A folder with parsers of your own.", show_default=False)]
 ConventionName = Annotated[str | None, typer.Option("--convention", "-c", help="Make the numbers as a family of published reports did.", show_default=False)]
@@ -50,11 +62,15 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def _main(version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+def _main(
+    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
     """Numbers that can be trusted from the training logs of deep-learning frameworks."""
 
 
-@app.command(epilog=f"Examples:  perflog extract logs/ --warmup 100  ·  perflog extract logs/ -f json -o out.json  ·  perflog extract a.log --set devices=8.  {EXIT_STATUS}")
+@app.command(
+    epilog=f"Examples:  perflog extract logs/ --warmup 100  ·  perflog extract logs/ -f json -o out.json  ·  perflog extract a.log -s devices=8. {EXIT_STATUS}"
+)
 def extract(
     logs: Logs, warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None, aggregate: Aggregate = None,
     baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None,

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perflog.amount import Window, amount
 from perflog.convention import convention
 from perflog.errors import UsageError
 from perflog.options import AGGREGATES, ESTIMATORS, Options
-from perflog.amount import Window, amount
 
 FILE = "perflog.toml"
 FORMATS = ("table", "markdown", "csv", "json", "parquet", "dlperf")
@@ -58,9 +58,7 @@ class Settings:
             raise UsageError("--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up")
         if window.steps is not None and (window.steps.unit == "records") != (window.warmup.unit == "records"):
             raise UsageError("--warmup and --steps must both be in steps, or both in records")
-        options = Options(
-            window, values["estimator"], values["aggregate"], dict(values["baseline"]), dict(values["set"]), dict(self.config_set)
-        )
+        options = Options(window, values["estimator"], values["aggregate"], dict(values["baseline"]), dict(values["set"]), dict(self.config_set))
         if values["convention"]:
             own = [k for k in ("warmup", "steps", "last", "estimator") if self.sources[k] == "command line"]
             if own:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from perflog import resources
+from perflog.amount import Amount, Window, amount
 from perflog.errors import ParserError, UsageError
 from perflog.options import AGGREGATES, ESTIMATORS, Options
-from perflog.amount import Amount, Window, amount
 
 _KEYS = {"title", "source", "parsers", "warmup", "steps", "last", "estimator", "aggregate", "values", "digits"}
 

@@ -61,9 +61,7 @@ def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str) -> Estimate:
     if estimator == "trimmed":
         drop = max(TRIM_COUNT, int(len(positive) * TRIM_SHARE))
         if len(positive) <= 2 * drop:
-            return Estimate(
-                float("nan"), used, covers, time, work, lost, f"{len(positive)} measurements, trimmed mean drops {drop} at each end"
-            )
+            return Estimate(float("nan"), used, covers, time, work, lost, f"{len(positive)} measurements, trimmed mean drops {drop} at each end")
         kept = np.sort(positive)[drop : len(positive) - drop]
         return Estimate(float(np.mean(kept)), used - 2 * drop, covers, time, work, lost + 2 * drop)
     if not len(positive):

@@ -12,7 +12,7 @@ from perflog.parsercheck import gave_up, read_line
 from perflog.read import read_logs
 from perflog.reading import Reading
 from perflog.run import Metric, Run, Skipped, build_runs
-from perflog.source import Unreadable, blocks_of
+from perflog.source import UnreadableError, blocks_of
 from perflog.text import clean_block
 
 #: How many lines that were not understood are shown per pattern.
@@ -68,14 +68,21 @@ def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
         if any(p.role != "metadata" for p, _ in matched):
             yield f"  {parser.name}: matched"
             for pattern, account in matched:
-                yield f"    {pattern.name:<18} {pattern.role:<9} {account.matches} lines, first {account.first_line}, last {account.last_line}" + _units(reading, pattern)
+                yield (
+                    f"    {pattern.name:<18} {pattern.role:<9} {account.matches} lines, first {account.first_line}, last {account.last_line}"
+                    + _units(reading, pattern)
+                )
             for pattern, account in accounts:
                 if account.candidates > account.matches:
                     yield from _not_understood(reading, pattern, account.candidates - account.matches)
         elif any(a.candidates for _, a in accounts):
             rejected.append(parser.name)
             pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
-            why = f"{account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'" if not account.matches else "only settings match, or a more specific parser has the lines"
+            why = (
+                f"{account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'"
+                if not account.matches
+                else "only settings match, or a more specific parser has the lines"
+            )
             yield f"  {parser.name}: rejected, {why}"
             if not account.matches:
                 yield from _not_understood(reading, pattern, account.candidates)
@@ -107,7 +114,7 @@ def _candidates(log: LogFile, literal: str) -> Iterator[tuple[int, str]]:
     """Lines with the literal, from the log's first block."""
     try:
         data = clean_block(next(blocks_of(log))())
-    except (StopIteration, Unreadable):
+    except (StopIteration, UnreadableError):
         return
     wanted = literal.encode()
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -119,11 +126,23 @@ def _candidates(log: LogFile, literal: str) -> Iterator[tuple[int, str]]:
 
 def describe_parser(parser: Parser) -> str:
     """A parser as a page of text."""
-    lines = [f"{parser.name}: {parser.title}", f"  source     {parser.source}", f"  framework  {parser.framework or '-'}", f"  priority   {parser.priority}", f"  file       {parser.file}"]
+    lines = [
+        f"{parser.name}: {parser.title}",
+        f"  source     {parser.source}",
+        f"  framework  {parser.framework or '-'}",
+        f"  priority   {parser.priority}",
+        f"  file       {parser.file}",
+    ]
     for pattern in parser.patterns:
         lines.append(f"{pattern.name} ({pattern.role}), literal {pattern.literal!r}")
         for value in pattern.values:
-            span = f"cumulative since the {value.since}'s beginning" if value.span == "cumulative" else f"window of {value.window}" if value.span == "window" else value.span
+            span = (
+                f"cumulative since the {value.since}'s beginning"
+                if value.span == "cumulative"
+                else f"window of {value.window}"
+                if value.span == "window"
+                else value.span
+            )
             lines.append(f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip() + f", {span}, of the {value.scope}")
         lines += [f"  sample: {sample.line}" for sample in pattern.samples[:2]]
     lines += [f"trap: {trap}" for trap in parser.traps]

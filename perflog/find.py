@@ -88,7 +88,7 @@ def _missing(path: str, error: OSError) -> str:
         if parent.is_dir():
             import difflib
 
-            near = difflib.get_close_matches(Path(path).name, os.listdir(parent), n=1)
+            near = difflib.get_close_matches(Path(path).name, [entry.name for entry in parent.iterdir()], n=1)
             hint = f"; did you mean {str(parent / near[0])!r}?" if near else ""
         return f"no such file or folder: {path!r}{hint}"
     return f"cannot read {path!r}: {error.strerror}"

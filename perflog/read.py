@@ -15,7 +15,7 @@ from typing import TypeVar
 from perflog.catalog import Catalog
 from perflog.find import LogFile
 from perflog.reading import ENOUGH_TRIED, Block, Reading, match_texts
-from perflog.source import BLOCK, Load, Unreadable, blocks_of, read_small
+from perflog.source import BLOCK, Load, UnreadableError, blocks_of, read_small
 from perflog.text import clean_block
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ def _small_text(reading: Reading) -> bytes | None:
     """The clean text of a small log; None, with the reading's problem set, when there is none."""
     try:
         data, damage = read_small(reading.log)
-    except Unreadable as error:
+    except UnreadableError as error:
         reading.problem = str(error)
         return None
     if damage:
@@ -148,7 +148,7 @@ def _read_large(log: LogFile, catalog: Catalog, pool: ThreadPoolExecutor, as_pri
                     load = next(loads)
                 except StopIteration:
                     break
-                except Unreadable as error:
+                except UnreadableError as error:
                     reading.notes.append(str(error))
                     loads = iter(())
                     break

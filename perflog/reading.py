@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -145,9 +146,7 @@ class Reading:
                 of_rank[rank] = RankSeries(block.pattern, self.as_printed)
             of_rank[rank].add(lines, mine, starts, where)
 
-    def _locate(
-        self, pattern: Pattern, lines: Lines, columns: dict[str, NDArray[np.float64]], rank: int, positions: dict[str, Block]
-    ) -> Lines | None:
+    def _locate(self, pattern: Pattern, lines: Lines, columns: dict[str, NDArray[np.float64]], rank: int, positions: dict[str, Block]) -> Lines | None:
         """Give measurements without a step of their own the epoch and step printed last before them."""
         if not pattern.position:
             return None
@@ -224,7 +223,7 @@ def match_texts(
             if matches is None:
                 continue
             bounds = np.searchsorted(matches.text, np.arange(len(texts) + 1)).tolist()
-            for index, (low, high) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+            for index, (low, high) in enumerate(pairwise(bounds)):
                 if high > low or len(texts) == 1:
                     found[index].append(matches.rows(slice(low, high)))
     return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen

@@ -78,6 +78,8 @@ class Skipped:
 
 
 Outcome = list[Run] | Skipped
+#: Where a format's step counter may stand still (a loss scaler backing off), for at most this share of records.
+MOST_REPEATS = 0.45
 
 
 def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
@@ -221,7 +223,19 @@ def _run(
             metric = ordered.get(name)
             if metric is not None and metric.value is not None:
                 metric.value = float(options.digits % metric.value)
-    return Run(reading.log, parser, framework, metadata, label, ordered, list(dict.fromkeys(notes)), str(options.window), first, last, reading.lines)
+    return Run(
+        reading.log,
+        parser,
+        framework,
+        metadata,
+        label,
+        ordered,
+        list(dict.fromkeys(notes)),
+        str(options.window),
+        first,
+        last,
+        reading.lines,
+    )
 
 
 def _run_of_segment(
@@ -242,7 +256,7 @@ def _run_of_segment(
         if refused:
             metrics["throughput"] = Metric("throughput", None, "", "reported", reason=refused, parser=pattern.parser)
     else:
-        used = _ranks_used(ranks, index, pattern, segment, metadata, notes)
+        used = _ranks_used(ranks, index, segment, metadata, notes)
         per_rank = [_throughput(reading, options, pattern, ranks[r].segments[index], metadata, notes if r == main else []) for r in used]
         throughput = min(per_rank, key=lambda m: m.value if m.value is not None else -1.0)
         if len(per_rank) > 1 and throughput.value is not None:
@@ -267,6 +281,8 @@ def _run_of_segment(
 def _refused(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> str:
     if segment.refused:
         return segment.refused
+    if segment.printed >= 10 and segment.repeats > MOST_REPEATS * segment.printed:
+        return f"{segment.repeats} of {segment.printed} records repeat the step before them: several ranks are blended"
     if pattern.position:
         positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
         series = positions.get(main) or next(iter(positions.values()), None)
@@ -292,9 +308,7 @@ def _segment_notes(segment: Segment) -> list[str]:
     return notes
 
 
-def _ranks_used(
-    ranks: Mapping[int, RankSeries], index: int, pattern: Pattern, segment: Segment, metadata: Metadata, notes: list[str]
-) -> list[int]:
+def _ranks_used(ranks: Mapping[int, RankSeries], index: int, segment: Segment, metadata: Metadata, notes: list[str]) -> list[int]:
     """Which ranks' measurements count: all when each speaks for itself, else the first that speaks for all."""
     main = _main_rank(ranks)
     tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
@@ -327,7 +341,7 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     factor, unit, reason = _factor(reading, pattern, segment, metadata)
     metric.unit = unit
     taken = Taken()
-    scale = _seconds_scale(plan.real_time, pattern, segment, metadata)
+    scale = _seconds_scale(plan.real_time, segment, metadata)
     found = estimate(select(segment, options.window, scale, taken), options.estimator)
     metric.used, metric.excluded = found.used, taken.excluded
     metric.first_line, metric.last_line = taken.first_line, taken.last_line
@@ -342,7 +356,7 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     return metric
 
 
-def _seconds_scale(real: bool, pattern: Pattern, segment: Segment, metadata: Metadata) -> float | None:
+def _seconds_scale(real: bool, segment: Segment, metadata: Metadata) -> float | None:
     """What turns the stored time into seconds; None when it cannot be known."""
     if real:
         return 1.0
@@ -383,7 +397,11 @@ def _factor(reading: Reading, pattern: Pattern, segment: Segment, metadata: Meta
         if kind(unit) == "steps":
             batch = _global_batch(metadata)
             if batch is None:
-                return 0.0, unit, "the log prints steps per second; for samples per second give --set batch_size=N (per device) and devices=N"
+                return (
+                    0.0,
+                    unit,
+                    "the log prints steps per second; for samples per second give --set batch_size=N (per device) and devices=N",
+                )
             return float(batch), "samples/s", ""
         return factor, unit, reason
     if plan.batch_on_line:
@@ -391,7 +409,11 @@ def _factor(reading: Reading, pattern: Pattern, segment: Segment, metadata: Meta
     batch = _global_batch(metadata)
     if batch is None:
         missing = [k for k in ("batch_size", "devices") if metadata.integer(k) is None]
-        return 0.0, "samples/s", f"the log prints times only, and {' and '.join(missing)} unknown: give " + " ".join(f"--set {k}=N" for k in missing)
+        return (
+            0.0,
+            "samples/s",
+            f"the log prints times only, and {' and '.join(missing)} unknown: give " + " ".join(f"--set {k}=N" for k in missing),
+        )
     return float(batch), "samples/s", ""
 
 
@@ -413,14 +435,24 @@ def _step_time(segment: Segment, options: Options, metadata: Metadata, pattern: 
     plan = segment.plan
     if plan is None:
         return None
-    scale = _seconds_scale(plan.real_time, pattern, segment, metadata)
+    scale = _seconds_scale(plan.real_time, segment, metadata)
     if scale is None:
         return None
     taken = Taken()
     found: Estimate = estimate(select(segment, options.window, scale, taken), "total")
     if found.reason or taken.reason or not found.covers:
         return None
-    return Metric("step_time", found.time * scale / found.covers, "s", "total", found.used, taken.excluded, taken.first_line, taken.last_line, parser=pattern.parser)
+    return Metric(
+        "step_time",
+        found.time * scale / found.covers,
+        "s",
+        "total",
+        found.used,
+        taken.excluded,
+        taken.first_line,
+        taken.last_line,
+        parser=pattern.parser,
+    )
 
 
 # ---------------------------------------------------------------- what the program itself reports
@@ -435,6 +467,7 @@ def _named(metric: Metric, name: str) -> Metric:
 def _summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> dict[str, Metric]:
     """Reported rate, time to train, accuracy and other metrics that summary and event lines give."""
     out: dict[str, Metric] = {}
+    printed: dict[tuple[str, str], set[float]] = {}
     summaries = [f for f in reading.facts if f.pattern.role == "summary"]
     inside = [f for f in summaries if span[0] <= f.line <= span[1]]
     selecting = [f for f in summaries if any(k in INTEGERS and k != "repeat" for k in f.fields)]
@@ -445,7 +478,12 @@ def _summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]
             text = fact.fields.get(value.group)
             if text is None:
                 continue
-            _add_summary(out, fact, value, text, metadata)
+            name = _add_summary(out, fact, value, text, metadata)
+            if name == "reported":
+                printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
+    for values in printed.values():
+        if len(values) > 1:
+            metadata.doubts.append(f"the program printed {len(values)} different rates of its own, {min(values):g} to {max(values):g}; the last is taken")
     _time_to_train(out, [f for f in reading.facts if f.pattern.role == "event" and span[0] <= f.line <= span[1]])
     return out
 
@@ -460,20 +498,21 @@ def _is_for(fact: LogFact, metadata: Metadata) -> bool:
     return True
 
 
-def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str, metadata: Metadata) -> None:
+def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str, metadata: Metadata) -> str:
+    """Take one value of a summary line; the metric it counts as, empty for none."""
     number = _number(text)
     name, unit, reason = value.metric or value.quantity, value.unit, ""
     if value.quantity == "rate":
         name = value.metric or "reported"
         parsed = rate_unit(fact.fields.get("unit") or "") or rate_unit(value.unit)
         if parsed is None:
-            return
+            return ""
         unit = parsed[0]
         factor, reason = _multiplier(value.scope, metadata)
         if kind(unit) == "steps":
             batch = _global_batch(metadata)
             if batch is None:
-                return
+                return ""
             factor, unit = float(batch), "samples/s"
         number = number * parsed[1] * factor if number is not None else None
     elif value.quantity in ("time_to_train", "step_time", "interval_time", "elapsed"):
@@ -485,13 +524,14 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         unit = "%" if number > 1 else "fraction"
         unit = value.unit or unit
     if number is None or not math.isfinite(number):
-        return
+        return ""
     old = out.get(name)
     if old is not None and old.value is not None:
         better = {"last": True, "first": False, "max": number > old.value, "min": number < old.value}[value.pick]
         if not better:
-            return
+            return ""
     out[name] = Metric(name, None if reason else number, unit, value.pick, 1, {}, fact.line, fact.line, reason=reason, parser=fact.pattern.parser)
+    return name
 
 
 def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:

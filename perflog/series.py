@@ -27,6 +27,7 @@ class Segment:
     last_line: int = 0
     printed: int = 0
     doubled: int = 0
+    repeats: int = 0
     unusable: int = 0
     unusable_line: int = 0
     unknown_count: int = 0
@@ -115,14 +116,15 @@ class RankSeries:
         later = ~(step <= before)  # NaN (no predecessor, no position yet) counts as later
         same = step == before
         if self.pattern.step_per == "epoch" and "epoch" in columns:
-            epoch = columns["epoch"]
-            epoch_before = np.concatenate(([segment.key[0]], epoch[:-1]))
+            epoch = np.nan_to_num(columns["epoch"], nan=-1.0)  # a format may leave the epoch out
+            epoch_before = np.concatenate((np.nan_to_num([segment.key[0]], nan=-1.0), epoch[:-1]))
             later = ~(epoch <= epoch_before) | ((epoch == epoch_before) & later)
             same &= epoch == epoch_before
         if self.pattern.step_repeats:
             if "timestamp" in columns:  # the counter may even go back; the clock may not
                 return ~(columns["timestamp"] <= np.concatenate(([segment.moment], columns["timestamp"][:-1])))
-            later |= same
+            again = self._equal_to_previous(segment, columns)
+            later |= same & ~again
         if position_lines is not None:  # two measurements after one position line: a position line is missing
             shared = position_lines == np.concatenate(([segment.position_line], position_lines[:-1]))
             later |= same & shared & ~self._equal_to_previous(segment, columns)
@@ -163,9 +165,7 @@ class RankSeries:
         later = self._order(segment, {k: v[fresh] for k, v in columns.items()}, None)
         return fresh if later is not None and later.all() else keep
 
-    def _broken(
-        self, segment: Segment, lines: Lines, columns: Columns, starts: Lines, position_lines: Lines | None, at: int
-    ) -> None:
+    def _broken(self, segment: Segment, lines: Lines, columns: Columns, starts: Lines, position_lines: Lines | None, at: int) -> None:
         """Steps that repeat or go back at row ``at``: a second run begins there, or this is no run at all."""
 
         def part(rows: slice) -> tuple[Lines, Columns, Lines | None]:
@@ -229,9 +229,7 @@ class RankSeries:
             return
         self._measure(segment, lines, columns, *epoch_start)
 
-    def _steps(
-        self, segment: Segment, lines: Lines, columns: Columns, position_lines: Lines | None
-    ) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    def _steps(self, segment: Segment, lines: Lines, columns: Columns, position_lines: Lines | None) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
         """Count steps over the whole run: (end (n,), steps since the row before (n,), end within the epoch (n,), epoch ordinal (n,))."""
         n = len(lines)
         explicit = _explicit_covers(self.pattern, columns)
@@ -265,6 +263,7 @@ class RankSeries:
             deltas[0] = min(float(within[0]), segment.interval) if segment.interval else float(within[0])
             segment.origin = float(ends[0] - deltas[0])
         if self.pattern.step_repeats and (deltas <= 0).any():  # the counter stands still, the steps are real
+            segment.repeats += int((deltas <= 0).sum())
             deltas = np.where(deltas > 0, deltas, segment.interval or 1.0)
             ends = (float(ends[0]) if fresh else segment.end + float(deltas[0])) + np.concatenate(([0.0], np.cumsum(deltas[1:])))
             segment.base = float(ends[-1] - within[-1])
@@ -312,9 +311,7 @@ class RankSeries:
         segment.plan = choose_plan(self.pattern, columns, every, interval, self.as_printed)
         segment.resumed = bool(segment.interval and within[0] > 2 * segment.interval)
 
-    def _note_gaps(
-        self, segment: Segment, lines: Lines, columns: Columns, deltas: Floats, changed: NDArray[np.bool_], fresh: bool
-    ) -> None:
+    def _note_gaps(self, segment: Segment, lines: Lines, columns: Columns, deltas: Floats, changed: NDArray[np.bool_], fresh: bool) -> None:
         if not segment.interval:
             return
         wide = (deltas > 1.5 * segment.interval) & ~changed
@@ -331,7 +328,11 @@ class RankSeries:
         span = plan.value.span
         if self.as_printed:
             covers = np.ones(len(lines)) if span == "last" else covers
-            work, time = work_and_time(plan, columns, covers) if plan.value.quantity not in ("elapsed", "timestamp") else self._differences(segment, plan, columns, ends, within, ordinal)[1:]
+            work, time = (
+                work_and_time(plan, columns, covers)
+                if plan.value.quantity not in ("elapsed", "timestamp")
+                else self._differences(segment, plan, columns, ends, within, ordinal)[1:]
+            )
         elif span == "cumulative" or plan.value.quantity in ("elapsed", "timestamp"):
             covers, work, time = self._differences(segment, plan, columns, ends, within, ordinal)
         else:

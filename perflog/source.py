@@ -28,7 +28,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 Load = Callable[[], bytes]
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """A file that cannot be read, or whose rest cannot; the text says why."""
 
 
@@ -36,17 +36,17 @@ def read_small(log: LogFile) -> tuple[bytes, str]:
     """All bytes of a log, and what is wrong with its container (empty when nothing is).
 
     Raises:
-        Unreadable: when not even a part can be read.
+        UnreadableError: when not even a part can be read.
     """
     if log.size < 0:
-        raise Unreadable("not a regular file, or not permitted")
+        raise UnreadableError("not a regular file, or not permitted")
     if log.member or log.path.endswith(".zip"):
         return _drain(_zip_blocks(log))
     try:
         with open(log.path, "rb") as file:  # noqa: PTH123 - 20,000 logs: Path objects cost
             data = file.read()
     except OSError as error:
-        raise Unreadable(error.strerror or str(error)) from None
+        raise UnreadableError(error.strerror or str(error)) from None
     if data[:2] == _GZIP or data[:4] == _ZSTD or data[:2] in _UTF16:
         return _drain(_decoded(io.BytesIO(data), data[:4]))
     return data, ""
@@ -56,7 +56,7 @@ def _drain(blocks: Iterator[bytes]) -> tuple[bytes, str]:
     parts: list[bytes] = []
     try:
         parts.extend(blocks)
-    except Unreadable as error:
+    except UnreadableError as error:
         if not parts:
             raise
         return b"".join(parts), str(error)
@@ -64,14 +64,14 @@ def _drain(blocks: Iterator[bytes]) -> tuple[bytes, str]:
 
 
 def blocks_of(log: LogFile) -> Iterator[Load]:
-    """The log's blocks in order. Raises Unreadable, at once or when a container turns out to be broken."""
+    """The log's blocks in order. Raises UnreadableError, at once or when a container turns out to be broken."""
     if log.member or log.path.endswith(".zip"):
         yield from (_given(block) for block in _zip_blocks(log))
         return
     try:
         file = open(log.path, "rb")  # noqa: SIM115, PTH123
     except OSError as error:
-        raise Unreadable(error.strerror or str(error)) from None
+        raise UnreadableError(error.strerror or str(error)) from None
     with file:
         magic = file.read(4)
         file.seek(0)
@@ -123,7 +123,7 @@ def _decoded(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
         yield from _utf16(file)
 
 
-def _lines(stream: IO[bytes], container: str) -> Iterator[bytes]:
+def _lines(stream: IO[bytes] | gzip.GzipFile, container: str) -> Iterator[bytes]:
     """Blocks of whole lines from a stream; what could be read comes before the error."""
     rest = b""
     while True:
@@ -132,7 +132,7 @@ def _lines(stream: IO[bytes], container: str) -> Iterator[bytes]:
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             if rest:
                 yield rest
-            raise Unreadable(f"the {container} data are damaged or cut short: {error}") from None
+            raise UnreadableError(f"the {container} data are damaged or cut short: {error}") from None
         if not data:
             if rest:
                 yield rest
@@ -155,13 +155,13 @@ def _zstd(file: IO[bytes]) -> Iterator[bytes]:
     try:
         lines = pl.read_lines(source, name="line") if not isinstance(source, str) else pl.read_lines(source, name="line", glob=False)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise Unreadable(f"the zstd data are damaged or cut short: {str(error).splitlines()[0]}") from None
+        raise UnreadableError(f"the zstd data are damaged or cut short: {str(error).splitlines()[0]}") from None
     for part in lines.iter_slices(200_000):
         yield ("\n".join(part.to_series().to_list()) + "\n").encode()
 
 
 def _utf16(file: IO[bytes]) -> Iterator[bytes]:
-    text = io.TextIOWrapper(file, encoding="utf-16", errors="replace", newline="")  # type: ignore[type-var]
+    text = io.TextIOWrapper(file, encoding="utf-16", errors="replace", newline="")
     while data := text.read(BLOCK // 2):
         yield (data + text.readline()).encode()
 
@@ -176,4 +176,4 @@ def _zip_blocks(log: LogFile) -> Iterator[bytes]:
             else:
                 yield from _lines(stream, "zip")
     except (OSError, zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, IndexError) as error:
-        raise Unreadable(f"the zip archive cannot be read: {error}") from None
+        raise UnreadableError(f"the zip archive cannot be read: {error}") from None

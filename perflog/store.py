@@ -43,7 +43,7 @@ class Store:
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="perflog-")
+            self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
         for rows in self._blocks:
             self._spilled.append((self._file.tell(), rows.shape[1]))
             self._file.write(np.ascontiguousarray(rows).tobytes())
@@ -77,7 +77,7 @@ class Values:
         self._bytes += part.nbytes
         if self._bytes > IN_MEMORY:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="perflog-")
+                self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
             for kept in self._parts:
                 self._file.write(kept.tobytes())
             self._parts.clear()

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from perflog.amount import Amount, Window
 from perflog.series import Segment
 
+
 @dataclass(slots=True)
 class Taken:
     """What a window took: blocks of rows, and why rows were left out."""
@@ -75,17 +76,23 @@ def select(segment: Segment, window: Window, seconds_scale: float | None, taken:
 
 
 def _after_warmup(
-    warmup: Amount, rows: NDArray[np.float64], start: NDArray[np.float64], index: NDArray[np.int64], low: float, clock: float, scale: float | None
+    warmup: Amount,
+    rows: NDArray[np.float64],
+    start: NDArray[np.float64],
+    index: NDArray[np.int64],
+    low: float,
+    clock: float,
+    scale: float | None,
 ) -> NDArray[np.bool_]:
     if warmup.unit == "records":
-        return index >= warmup.number
+        return np.asarray(index >= warmup.number)
     if warmup.unit == "epochs":
-        return rows[6] >= warmup.number
+        return np.asarray(rows[6] >= warmup.number)
     if warmup.unit == "s":
         assert scale is not None
         began = clock + np.concatenate(([0.0], np.cumsum(rows[3])[:-1])) * scale
-        return began >= warmup.number
-    return start >= low - 1e-9
+        return np.asarray(began >= warmup.number)
+    return np.asarray(start >= low - 1e-9)
 
 
 def _borders(window: Window, total: float) -> tuple[float, float]:

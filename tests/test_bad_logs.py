@@ -6,7 +6,7 @@ import math
 import random
 import re
 import tempfile
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import pytest
@@ -39,7 +39,7 @@ def logs() -> list[Log]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def original(name: str) -> tuple[float, ...]:
     log = next(entry for entry in logs() if entry[0] == name)
     return tuple(run.throughput.value for run in read(log, log[1]) if run.throughput.value is not None)
@@ -61,7 +61,12 @@ def read(log: Log, data: bytes) -> list[Run]:
 def same_or_refused(log: Log, runs: list[Run]) -> None:
     for run in runs:
         value = run.throughput.value
-        assert value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])), (log[0], value, original(log[0]), run.notes)
+        assert value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])), (
+            log[0],
+            value,
+            original(log[0]),
+            run.notes,
+        )
 
 
 class Case(tuple[str, bytes, tuple[tuple[str, str], ...]]):
@@ -144,7 +149,11 @@ def test_an_interleaved_rank_changes_no_number(log: Log, rng: random.Random) -> 
     mixed = [part for line in lines for part in rng.sample([line, other_rank(line)], 2)]
     for run in read(log, b"".join(mixed)):
         value = run.throughput.value
-        assert value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])) or run.notes, (log[0], value, original(log[0]))
+        assert value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])) or run.notes, (
+            log[0],
+            value,
+            original(log[0]),
+        )
 
 
 @EACH
@@ -173,7 +182,10 @@ def test_missing_lines_leave_a_note(name: str) -> None:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log", "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_2.log"),
+        (
+            "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log",
+            "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_2.log",
+        ),
         ("seed001/GPUx8_time2train_ips-bs8.log", "seed001/GPUx1-bs8.log"),
     ],
 )

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from perflog.errors import ParserError
+from perflog.find import find_logs
 from perflog.metadata import check_path_patterns
 from perflog.parser import Parser, load_parser, tail_after
 from perflog.parsercheck import check_parser
 from perflog.read import read_logs
-from perflog.find import find_logs
 from tests.support import FIXTURES, arguments, catalog, extracted, parser_fixtures
 
 CASES = list(parser_fixtures())
@@ -66,7 +66,7 @@ def test_mismatch_shows_the_line_and_where_the_pattern_gave_up(tmp_path: Path) -
     file = tmp_path / "mine.toml"
     file.write_text(
         'title = "t"\nsource = "s"\n[[pattern]]\nname = "step"\nrole = "step"\nliteral = "step "\n'
-        "regex = 'step (?P<step>{I}): (?P<rate>{N}) img/s'\n[[pattern.value]]\ngroup = \"rate\"\nquantity = \"rate\"\nunit = \"images/s\"\n"
+        'regex = \'step (?P<step>{I}): (?P<rate>{N}) img/s\'\n[[pattern.value]]\ngroup = "rate"\nquantity = "rate"\nunit = "images/s"\n'
         "[[pattern.sample]]\nline = 'step 5: 12.5 seq/s'\nexpect = { step = 5 }\n"
     )
     (fault,) = check_parser(load_parser(file))

@@ -57,7 +57,12 @@ def _row(case: Case, keys: list[str], label: list[str], others: list[str], marks
     if summary.low is not None and summary.high is not None and summary.level is not None:
         interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
     row = [str(case.key.get(k, "")) for k in keys] + label
-    row += [f"{summary.n}" if summary.n == len(case.runs) else f"{summary.n}/{len(case.runs)}", number(summary.value) or "no value", summary.unit, interval]
+    row += [
+        f"{summary.n}" if summary.n == len(case.runs) else f"{summary.n}/{len(case.runs)}",
+        number(summary.value) or "no value",
+        summary.unit,
+        interval,
+    ]
     for name in others:
         other = case.metrics.get(name)
         row.append(f"{number(other.value)} {other.unit}".strip() if other is not None and other.value is not None else "")

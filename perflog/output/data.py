@@ -79,7 +79,13 @@ def _summary(s: Summary) -> dict[str, Any]:
 
 def _run(run: Run) -> dict[str, Any]:
     return {
-        "source": {"file": run.log.path, "member": run.log.member or None, "lines": run.lines, "first_line": run.first_line, "last_line": run.last_line},
+        "source": {
+            "file": run.log.path,
+            "member": run.log.member or None,
+            "lines": run.lines,
+            "first_line": run.first_line,
+            "last_line": run.last_line,
+        },
         "parser": run.parser,
         "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
         "window": run.window,
@@ -109,15 +115,14 @@ def _metric(m: Metric) -> dict[str, Any]:
 
 def case_frame(extraction: Extraction) -> pl.DataFrame:
     """One row per case: its key, and for throughput value, unit, n, interval, speedup, efficiency."""
-    import polars as pl
-
     keys = list(dict.fromkeys(k for c in extraction.cases for k in c.key))
     rows = []
     for case in extraction.cases:
         t = case.throughput
         row: dict[str, Any] = {k: _text_or_int(k, case.key.get(k)) for k in keys}
         row |= {
-            "label": case.label, "throughput": _finite(t.value), "unit": t.unit, "n": t.n, "runs": len(case.runs), "low": _finite(t.low), "high": _finite(t.high),
+            "label": case.label, "throughput": _finite(t.value), "unit": t.unit, "n": t.n, "runs": len(case.runs),
+            "low": _finite(t.low), "high": _finite(t.high),
             "level": t.level, "spread": _finite(t.spread), "speedup": _finite(case.speedup), "efficiency": _finite(case.efficiency),
             "aggregate": t.aggregate, "estimator": case.estimator, "window": case.window, "reason": t.reason, "notes": "; ".join(case.notes),
         }  # fmt: skip
@@ -125,13 +130,11 @@ def case_frame(extraction: Extraction) -> pl.DataFrame:
             if name != "throughput":
                 row[name] = _finite(other.value)
         rows.append(row)
-    return _frame(pl, rows)
+    return _frame(rows)
 
 
 def run_frame(extraction: Extraction) -> pl.DataFrame:
     """One row per run: metadata, throughput with its window and source, every other metric."""
-    import polars as pl
-
     keys = list(dict.fromkeys(k for r in extraction.runs for k in r.values))
     rows = []
     for run in extraction.runs:
@@ -146,14 +149,14 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
             if name != "throughput":
                 row[name] = _finite(other.value)
         rows.append(row)
-    return _frame(pl, rows)
+    return _frame(rows)
 
 
 def skipped_frame(extraction: Extraction) -> pl.DataFrame:
     """One row per file that is no training log: file, reason."""
     import polars as pl
 
-    schema = {"file": pl.String, "reason": pl.String}
+    schema: dict[str, Any] = {"file": pl.String, "reason": pl.String}
     return pl.DataFrame([{"file": s.log.name, "reason": s.reason} for s in extraction.skipped], schema=schema)
 
 
@@ -163,7 +166,8 @@ def _text_or_int(key: str, value: object) -> object:
     return value if value is None or key in INTEGERS else str(value)
 
 
-def _frame(pl: Any, rows: list[dict[str, Any]]) -> pl.DataFrame:
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
     names = list(dict.fromkeys(name for row in rows for name in row))
-    made: pl.DataFrame = pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)
-    return made
+    return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)

@@ -55,7 +55,11 @@ def result(extraction: Extraction) -> Result:
         if centre is None:
             continue
         speeds = _speeds(case)
-        row: dict[str, Any] = {"average_speed": rounded(plain_mean(speeds)), "batch_size_per_device": case.key.get("batch_size"), "median_speed": centre}
+        row: dict[str, Any] = {
+            "average_speed": rounded(plain_mean(speeds)),
+            "batch_size_per_device": case.key.get("batch_size"),
+            "median_speed": centre,
+        }
         base = by_base.get((_model(case), str(case.key.get("batch_size"))))
         if base:
             row["speedup"] = rounded(centre / base)

@@ -45,9 +45,7 @@ def _report(facts: list[str], results: list[Result]) -> list[str]:
 
 def _missed(results: list[Result]) -> bool:
     """A target that was not measured is not missed; a tool that failed is."""
-    return any(target.met is False for result in results for target in result.targets) or any(
-        timing.failure for result in results for timing in result.timings
-    )
+    return any(target.met is False for result in results for target in result.targets) or any(timing.failure for result in results for timing in result.timings)
 
 
 def _options(arguments: argparse.Namespace) -> Options:

@@ -14,8 +14,7 @@ RECORD_MARKS = {"paddle": "batch_cost: ", "ngc": "train.total_ips : "}
 
 OTHER_LINES = (
     "W0802 20:45:39.231544 17493 gpu_resources.cc:61] Please NOTE: device: 0, GPU Compute Capability: 7.0\n",
-    "/usr/local/lib/python3.7/site-packages/paddle/nn/layer/norm.py:712: UserWarning: When training, we now always"
-    " track global mean and variance.\n",
+    "/usr/local/lib/python3.7/site-packages/paddle/nn/layer/norm.py:712: UserWarning: When training, we now always track global mean and variance.\n",
     "v100-07:17493:17611 [0] NCCL INFO Channel 00/02 :    0   1   2   3   4   5   6   7\n",
     "[2023-08-02 20:45:40,118] [ WARNING] topology.py:276 - the sampler was not given a seed for this worker\n",
     "Corrupt JPEG data: 12 extraneous bytes before marker 0xd9\n",
@@ -80,10 +79,7 @@ def _pool() -> Pool:
     rng = random.Random("perflog")
     return Pool(
         [0.28 * rng.lognormvariate(0, 0.02) * (1.5 if rng.random() < 0.01 else 1) for _ in range(4093)],
-        [
-            f"lr: 0.100000, loss: {rng.uniform(5, 9):7.4f} top1: {rng.uniform(0, 0.9):7.4f} top5: {rng.uniform(-0.01, 1):7.4f}"
-            for _ in range(1021)
-        ],
+        [f"lr: 0.100000, loss: {rng.uniform(5, 9):7.4f} top1: {rng.uniform(0, 0.9):7.4f} top5: {rng.uniform(-0.01, 1):7.4f}" for _ in range(1021)],
         [f"reader_cost: {rng.uniform(0.0004, 0.009):.5f} s" for _ in range(509)],
         [f"{rng.uniform(5, 8):.5f}" for _ in range(1021)],
     )

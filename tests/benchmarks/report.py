@@ -86,8 +86,7 @@ def targets(results: Iterable[Result]) -> list[str]:
         for target in result.targets:
             sign, met = "≥" if target.at_least else "≤", {True: "yes", False: "**no**", None: "not measured"}
             lines.append(
-                f"| {result.name} | {target.what} | {_number(target.measured, target.unit)} | "
-                f"{sign} {_number(target.bound, target.unit)} | {met[target.met]} |"
+                f"| {result.name} | {target.what} | {_number(target.measured, target.unit)} | {sign} {_number(target.bound, target.unit)} | {met[target.met]} |"
             )
     return lines
 

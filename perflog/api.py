@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog.catalog import load_catalog
 from perflog.config import settings
-from perflog.extract import Extraction, extract_paths
+from perflog.extraction import Extraction, extract_paths
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ class Extracted:
         cases: a frame, one row per case (throughput in ``unit``, n, interval, speedup …).
         runs: a frame, one row per run, with the file and lines of its number.
         skipped: a frame, one row per file that is no training log, with the reason.
-        extraction: the objects behind the frames (:class:`perflog.extract.Extraction`).
+        extraction: the objects behind the frames (:class:`perflog.extraction.Extraction`).
     """
 
     cases: pl.DataFrame

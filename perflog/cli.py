@@ -13,7 +13,7 @@ from perflog.config import DEFAULTS, FORMATS, Settings, find_config, one_of, pai
 
 if TYPE_CHECKING:
     from perflog.catalog import Catalog
-    from perflog.extract import Extraction
+    from perflog.extraction import Extraction
 
 EXIT_STATUS = "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
 
@@ -84,7 +84,7 @@ def extract(
     options = chosen.options()
     if form == "parquet" and output is None:
         raise typer.BadParameter("parquet is not text: name a file with --output FILE", param_hint="--format")
-    from perflog.extract import extract_logs
+    from perflog.extraction import extract_logs
     from perflog.find import find_logs
 
     found = find_logs(logs)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from perflog.catalog import Catalog
 from perflog.estimate import Estimate, estimate
 from perflog.find import LogFile
-from perflog.metadata import INTEGERS, Fact, Metadata, Scalar, facts_of_path, merge, normal
+from perflog.metadata import INTEGERS, SOURCES, Fact, Metadata, Scalar, facts_of_path, merge, normal
 from perflog.options import Options
 from perflog.parser import Pattern, Value
 from perflog.reading import LogFact, Reading
@@ -370,9 +370,9 @@ def _seconds_scale(real: bool, segment: Segment, metadata: Metadata) -> float | 
 def _global_batch(metadata: Metadata) -> int | None:
     total = metadata.integer("global_batch_size")
     batch, devices = metadata.integer("batch_size"), metadata.integer("devices")
-    if batch and devices:
-        return batch * devices
-    return total
+    if total and (not batch or SOURCES.index(metadata.sources["global_batch_size"]) <= SOURCES.index(metadata.sources["batch_size"])):
+        return total
+    return batch * devices if batch and devices else total
 
 
 def _multiplier(scope: str, metadata: Metadata) -> tuple[float, str]:
@@ -406,6 +406,9 @@ def _factor(reading: Reading, pattern: Pattern, segment: Segment, metadata: Meta
         return factor, unit, reason
     if plan.batch_on_line:
         return 1.0, "samples/s", ""
+    accumulated = str(metadata.values.get("gradient_accumulation_steps", "1"))
+    if accumulated != "1" and "global_batch_size" not in metadata.values:
+        return 0.0, "samples/s", f"each step accumulates {accumulated} micro-batches and the log prints times only: give --set global_batch_size=N"
     batch = _global_batch(metadata)
     if batch is None:
         missing = [k for k in ("batch_size", "devices") if metadata.integer(k) is None]

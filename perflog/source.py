@@ -13,7 +13,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import IO
+from typing import IO, cast
 
 from perflog.find import LogFile
 
@@ -123,12 +123,12 @@ def _decoded(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
         yield from _utf16(file)
 
 
-def _lines(stream: IO[bytes] | gzip.GzipFile, container: str) -> Iterator[bytes]:
+def _lines(stream: gzip.GzipFile | zipfile.ZipExtFile, container: str) -> Iterator[bytes]:
     """Blocks of whole lines from a stream; what could be read comes before the error."""
     rest = b""
     while True:
         try:
-            data = stream.read(BLOCK)
+            data = stream.read1(1 << 20)  # small reads: what precedes the damage is not lost
         except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             if rest:
                 yield rest
@@ -138,6 +138,9 @@ def _lines(stream: IO[bytes] | gzip.GzipFile, container: str) -> Iterator[bytes]
                 yield rest
             return
         data = rest + data
+        if len(data) < BLOCK:
+            rest = data
+            continue
         at = data.rfind(b"\n") + 1
         if not at and len(data) < LONGEST_LINE:
             rest = data
@@ -174,6 +177,6 @@ def _zip_blocks(log: LogFile) -> Iterator[bytes]:
             if magic[:2] == _GZIP:
                 yield from _lines(gzip.GzipFile(fileobj=stream), "gzip")
             else:
-                yield from _lines(stream, "zip")
+                yield from _lines(cast(zipfile.ZipExtFile, stream), "zip")
     except (OSError, zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, IndexError) as error:
         raise UnreadableError(f"the zip archive cannot be read: {error}") from None

@@ -13,7 +13,7 @@ import pytest
 
 from perflog.catalog import Catalog, load_catalog
 from perflog.config import pairs, settings
-from perflog.extract import Extraction, extract_paths
+from perflog.extraction import Extraction, extract_paths
 from perflog.options import Options
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from perflog.extract import extract_paths
+from perflog.extraction import extract_paths
 from perflog.options import Options
 from perflog.output.dlperf import plain_mean, rounded
 from perflog.statistics import median, olympic

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.generate import FP16, everything
-from perflog.extract import Extraction
+from perflog.extraction import Extraction
 from perflog.output import dlperf
 from tests.support import FIXTURES, ROOT, SHARED, extracted
 

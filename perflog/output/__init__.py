@@ -1,1 +1,1 @@
-"""Output formats: each turns an :class:`perflog.extract.Extraction` into text or a file, and prints nothing."""
+"""Output formats: each turns an :class:`perflog.extraction.Extraction` into text or a file, and prints nothing."""

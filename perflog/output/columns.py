@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from perflog.case import Case
-from perflog.extract import Extraction
+from perflog.extraction import Extraction
 from perflog.metadata import CASE_KEYS
 
 _TITLES = {"framework_version": "version", "batch_size": "batch/device"}

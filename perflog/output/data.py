@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog import __version__
 from perflog.case import Case, Summary
-from perflog.extract import Extraction
+from perflog.extraction import Extraction
 from perflog.run import Metric, Run
 
 if TYPE_CHECKING:

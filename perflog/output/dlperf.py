@@ -11,7 +11,7 @@ from pprint import pformat
 from typing import Any
 
 from perflog.case import Case
-from perflog.extract import Extraction
+from perflog.extraction import Extraction
 from perflog.find import natural
 from perflog.run import Run
 from perflog.statistics import median

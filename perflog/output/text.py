@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perflog.extract import Extraction
+from perflog.extraction import Extraction
 from perflog.output.columns import Grid, grid
 
 

@@ -1,0 +1,44 @@
+# Two commands do everything on a machine with Python 3.11+, make and git:
+#   make demo   make .venv, install perflog, run the main job on fixtures/
+#   make test   install what testing needs; lint, types, all tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types pytest bench fixtures clean
+
+$(BIN)/perflog: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "perflog needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/.dev: $(BIN)/perflog pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+demo: $(BIN)/perflog
+	$(BIN)/perflog extract fixtures/seed004/logs_fp32/mindspore/resnet50/bz128 --warmup 100 --steps 100 --quiet
+
+test: lint types pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/perflog parsers check
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+pytest: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m tests.benchmarks.bench
+
+fixtures: $(BIN)/perflog
+	$(BIN)/python -m fixtures.generate
+	$(BIN)/python -m fixtures.generate_parsers
+
+clean:
+	rm -rf $(VENV) build dist result .mypy_cache .ruff_cache .pytest_cache

@@ -59,6 +59,15 @@ class Matches:
         return len(self.offset)
 
 
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The rests of texts after each occurrence of a literal (n,), the text's index (n,) and the byte offset in it (n,)."""
+
+    rest: pl.Series
+    text: Ints
+    offset: Ints
+
+
 class Texts:
     """A batch of clean texts, and what is computed from them once for all patterns."""
 
@@ -70,6 +79,7 @@ class Texts:
             self.bytes = [valid_utf8(text) for text in texts]
             self.series = pl.Series("text", self.bytes, dtype=pl.Binary).cast(pl.String)
         self.has_cr = any(b"\r" in text for text in texts)
+        self._split: dict[tuple[str, str], Pieces | None] = {}
 
     def literals(self, wanted: Sequence[str], whole: bool) -> set[str]:
         """Which of ``wanted`` occur. With ``whole`` every byte is looked at, else heads and tails."""
@@ -88,12 +98,31 @@ class Texts:
         return self._by_line(pattern, groups) if pattern.tail is None else self._by_literal(pattern, pattern.tail, groups)
 
     def _by_literal(self, pattern: Pattern, tail: str, groups: list[str]) -> Matches | None:
-        pieces = self.series.str.split(pattern.literal)
+        # patterns of a parser that share a literal share the splitting, and each takes what it matches away
+        place = (pattern.parser, pattern.literal) if pattern.role != "metadata" else ("", pattern.literal)
+        if place not in self._split:
+            self._split[place] = self._pieces(pattern.literal)
+        pieces = self._split[place]
+        if pieces is None:
+            return None
+        candidates = pieces.rest
+        if self.has_cr:
+            candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
+        if _may_cross_lines(tail):
+            candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
+        found, left = _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, pieces.text, pieces.offset)
+        if pattern.role != "metadata":
+            self._split[place] = None if left is None else Pieces(pieces.rest.filter(pl.Series(left)), pieces.text[left], pieces.offset[left])
+        return found
+
+    def _pieces(self, literal: str) -> Pieces | None:
+        """What follows each occurrence of a literal, in which text and where; None when there is none."""
+        pieces = self.series.str.split(literal)
         counts = pieces.list.len().to_numpy().astype(np.int64)
         if counts.sum() == len(counts):
             return None
         flat = pieces.explode()
-        width = len(pattern.literal.encode())
+        width = len(literal.encode())
         starts = np.cumsum(flat.str.len_bytes().to_numpy().astype(np.int64) + width)  # just after each literal
         first = np.zeros(len(flat), dtype=bool)
         firsts = np.cumsum(counts) - counts
@@ -104,12 +133,8 @@ class Texts:
         offset[1:] = starts[:-1] - width
         offset -= bases[text]
         keep = ~first
-        candidates = flat.slice(1) if len(counts) == 1 else flat.filter(pl.Series(keep))
-        if self.has_cr:
-            candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
-        if _may_cross_lines(tail):
-            candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
-        return _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, text[keep], offset[keep])
+        rest = flat.slice(1) if len(counts) == 1 else flat.filter(pl.Series(keep))
+        return Pieces(rest, text[keep], offset[keep])
 
     def _by_line(self, pattern: Pattern, groups: list[str]) -> Matches | None:
         holds = self.series.str.contains(pattern.literal, literal=True)
@@ -131,7 +156,7 @@ class Texts:
         regex = f"(?P<matched_>){_only(pattern.regex, groups)}"
         if pattern.regex.startswith("^"):
             regex = f"^(?P<matched_>){_only(pattern.regex[1:], groups)}"
-        return _columns(pattern, lines.filter(keep), regex, groups, which[text[mask]], offset[mask])
+        return _columns(pattern, lines.filter(keep), regex, groups, which[text[mask]], offset[mask])[0]
 
 
 def _extract(series: pl.Series, literals: Sequence[str]) -> set[str]:
@@ -160,19 +185,21 @@ def _only(regex: str, groups: Sequence[str]) -> str:
     return _only_cached(regex, tuple(groups))
 
 
-def _columns(pattern: Pattern, lines: pl.Series, regex: str, groups: Sequence[str], text: Ints, offset: Ints) -> Matches:
+def _columns(pattern: Pattern, lines: pl.Series, regex: str, groups: Sequence[str], text: Ints, offset: Ints) -> tuple[Matches, NDArray[np.bool_] | None]:
+    """The matches among lines, and a mask (n,) of the lines that did not match; None when all did."""
     fields = lines.str.extract_groups(regex)
     matched = fields.struct.field("matched_").is_not_null()
-    total = len(lines)
+    total, left = len(lines), None
     if not matched.all():
         mask = matched.to_numpy()
+        left = ~mask
         fields, text, offset = fields.filter(matched), text[mask], offset[mask]
     columns: dict[str, NDArray[Any]] = {}
     textual = TEXT_GROUPS if pattern.role in ("step", "position") else frozenset(groups)
     for group in groups:
         column = fields.struct.field(group)
         columns[group] = column.to_numpy() if group in textual else numbers(column)
-    return Matches(pattern, text, offset, columns, total)
+    return Matches(pattern, text, offset, columns, total), left
 
 
 def numbers(column: pl.Series) -> Floats:

@@ -44,11 +44,13 @@ def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator
             yield f"pattern '{pattern.name}': sample expects '{group}', which is not a group of the regex"
         elif not same(read.get(group), wanted):
             yield f"pattern '{pattern.name}': sample expects {group} = {wanted!r}, read {read.get(group)!r} from\n  {sample.line}"
-    if pattern.role in ("metadata", "ignore"):
-        return  # one line of settings may hold several facts; a line to be ignored is taken from all others
+    if pattern.role == "metadata":
+        return  # one line of settings may hold several facts
     for other in parser.patterns:
         if other is pattern or other.role == "metadata" or pattern.name == other.position or other.name == pattern.position:
             continue  # one line may hold a position and the measurement that it places
+        if pattern.role == "ignore" and pattern.literal != other.literal:
+            continue  # a line to be ignored is taken from all others
         if read_line(other, sample.line) is not None:
             yield f"the sample of '{pattern.name}' also matches '{other.name}':\n  {sample.line}"
 

@@ -23,6 +23,8 @@ from perflog.text import may_hold_ranks, rank_of
 FACTS_KEPT = 400
 #: A pattern that failed on so many lines of a large log, and matched none, is not tried on its later blocks.
 ENOUGH_TRIED = 4000
+#: Parsers up to this priority are asked only where no more specific one found a measurement.
+GENERIC = 20
 #: Lines without a launcher's tag; their measurements count as the first rank's.
 UNTAGGED, FIRST_RANK = -1, 0
 _ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
@@ -215,18 +217,26 @@ def match_texts(
     batch = Texts(texts)
     seen = (literals or set()) | batch.literals([x for x in catalog.literals if not literals or x not in literals], whole)
     found: list[list[Matches]] = [[] for _ in texts]
-    for literal in (x for x in catalog.literals if x in seen):
-        for pattern in catalog.by_literal[literal]:
-            if pattern.key in excluded:
-                continue
-            matches = batch.match(pattern, needed_groups(pattern))
-            if matches is None:
-                continue
-            bounds = np.searchsorted(matches.text, np.arange(len(texts) + 1)).tolist()
-            for index, (low, high) in enumerate(pairwise(bounds)):
-                if high > low or len(texts) == 1:
-                    found[index].append(matches.rows(slice(low, high)))
+    patterns = [p for literal in catalog.literals if literal in seen for p in catalog.by_literal[literal] if p.key not in excluded]
+    generic = {p.name for p in catalog.parsers if p.priority <= GENERIC}
+    _match_all(batch, [p for p in patterns if p.parser not in generic], found, list(range(len(texts))))
+    rest = [p for p in patterns if p.parser in generic]
+    unmeasured = [n for n, matches in enumerate(found) if not any(m.pattern.role == "step" and len(m) for m in matches)] if rest else []
+    if unmeasured:
+        _match_all(batch if len(unmeasured) == len(texts) else Texts([batch.bytes[n] for n in unmeasured]), rest, found, unmeasured)
     return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen
+
+
+def _match_all(batch: Texts, patterns: Sequence[Pattern], found: list[list[Matches]], numbers: list[int]) -> None:
+    """Add the matches of patterns in a batch to ``found``; ``numbers`` are the batch's texts' places there."""
+    for pattern in patterns:
+        matches = batch.match(pattern, needed_groups(pattern))
+        if matches is None:
+            continue
+        bounds = np.searchsorted(matches.text, np.arange(len(numbers) + 1)).tolist()
+        for number, (low, high) in zip(numbers, pairwise(bounds), strict=True):
+            if high > low or len(numbers) == 1:
+                found[number].append(matches.rows(slice(low, high)))
 
 
 def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -> tuple[list[Block], int]:
@@ -279,25 +289,24 @@ def _claim(text: bytes, feeds: NDArray[np.int64], raw: NDArray[np.uint8], found:
         return found
     breaks = np.flatnonzero((raw == 10) | (raw == 13)) if b"\r" in text else feeds
     rows = {id(m): np.searchsorted(breaks, m.offset) for m in claimants}
-    priority = {p.name: p.priority for p in catalog.parsers}
-    ranking = sorted(claimants, key=lambda m: -priority.get(m.pattern.parser, 0))
-    owners: dict[int, tuple[int, str]] = {}
-    for m in ranking:
-        for row in np.unique(rows[id(m)]).tolist():
-            owners.setdefault(row, (priority.get(m.pattern.parser, 0), m.pattern.parser))
-    ignored = {id(m): set(rows[id(m)].tolist()) for m in ignoring}
+    numbers = {name: number for number, name in enumerate(sorted(parsers))}
+    priority = {name: catalog.by_name[name].priority for name in parsers}
+    owner = np.full(len(breaks) + 1, -1, dtype=np.int16)
+    for m in sorted(claimants, key=lambda m: -priority[m.pattern.parser]):
+        mine = rows[id(m)]
+        owner[mine[owner[mine] < 0]] = numbers[m.pattern.parser]
+    ignored = {name: np.zeros(len(breaks) + 1, dtype=bool) for name in {m.pattern.parser for m in ignoring}}
+    for m in ignoring:
+        ignored[m.pattern.parser][rows[id(m)]] = True
     result = []
     for m in found:
-        if id(m) not in rows:
-            result.append(m)
-            continue
-        mine = rows[id(m)].tolist()
-        keep = np.array([owners[row][1] == m.pattern.parser for row in mine], dtype=bool)
-        if m.pattern.role != "ignore" and ignoring:
-            for other in ignoring:
-                if other.pattern.parser == m.pattern.parser:
-                    keep &= np.array([row not in ignored[id(other)] for row in mine], dtype=bool)
-        result.append(m if keep.all() else m.rows(keep))
+        if id(m) in rows:
+            mine = rows[id(m)]
+            keep = owner[mine] == numbers[m.pattern.parser]
+            if m.pattern.role != "ignore" and m.pattern.parser in ignored:
+                keep &= ~ignored[m.pattern.parser][mine]
+            m = m if keep.all() else m.rows(keep)
+        result.append(m)
     return result
 
 

@@ -355,10 +355,10 @@ class RankSeries:
             segment.unusable += int(bad.sum())
             if bad.any() and not segment.unusable_line:
                 segment.unusable_line = int(lines[int(np.argmax(bad))])
-        value = columns[plan.value.group]
-        rows = np.empty((8, int(good.sum())))
-        for at, column in enumerate((ends - reach, ends, covers, time, work, lines, ordinal, value)):
-            rows[at] = column[good]
+        kept: slice | NDArray[np.bool_] = slice(None) if good.all() else good
+        rows = np.empty((7, int(good.sum())))
+        for at, column in enumerate((ends - reach, ends, covers, time, work, lines, ordinal)):
+            rows[at] = column[kept]
         segment.store.append(rows)
 
     def _differences(

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 IN_MEMORY = 48 << 20
 
 #: start, end: steps since the run began, (start, end]; covers: steps measured; time, work: see measure.py;
-#: line: line number; epoch: how many epochs began before; value: the printed number.
-FIELDS = ("start", "end", "covers", "time", "work", "line", "epoch", "value")
+#: line: line number; epoch: how many epochs began before.
+FIELDS = ("start", "end", "covers", "time", "work", "line", "epoch")
 Rows = NDArray[np.float64]
 
 
@@ -46,7 +46,7 @@ class Store:
             self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
         for rows in self._blocks:
             self._spilled.append((self._file.tell(), rows.shape[1]))
-            self._file.write(np.ascontiguousarray(rows).tobytes())
+            self._file.write(np.ascontiguousarray(rows).data)
         self._blocks.clear()
         self._bytes = 0
 

@@ -89,7 +89,8 @@ def _samples(data: bytes) -> Iterator[bytes]:
             yield part[part.find(b"\n") + 1 :]
 
 
-_ANY_TAG = re.compile(rb"\]<stdout>:|\[(?:rank|default)[0-9]|\bpid=[0-9]|(?:^|\n) {0,3}[0-9]{1,5}: \S")
+_SRUN = re.compile(rb"(?:^|\n) {0,3}[0-9]{1,5}: \S")
+_TAGS = (b"]<stdout>:", b"[rank", b"[default", b" pid=")
 
 
 def may_hold_ranks(data: bytes) -> bool:
@@ -97,7 +98,7 @@ def may_hold_ranks(data: bytes) -> bool:
 
     A launcher tags every line it forwards, so a sample of a large block tells.
     """
-    return any(_ANY_TAG.search(part) for part in _samples(data))
+    return any(any(tag in part for tag in _TAGS) or _SRUN.search(part, 0, 1024) for part in _samples(data))
 
 
 def rank_of(line: bytes) -> int | None:

@@ -142,7 +142,7 @@ def test_compressed_logs(tmp_path: Path) -> None:
     values = {run["source"]["file"].rsplit("/", 1)[1]: run["metrics"]["throughput"]["value"] for case in found["cases"] for run in case["runs"]}
     assert values["a_gpu8.log.gz"] == values["b_gpu8.log.zst"] == values["c.zip"] == pytest.approx(96.0, abs=1e-3)
     assert any("damaged or cut short" in note for case in found["cases"] for note in case["notes"])
-    assert [s["reason"] for s in found["skipped"] if s["file"].endswith("e.log.gz")][0].startswith("the gzip data are damaged")
+    assert next(s["reason"] for s in found["skipped"] if s["file"].endswith("e.log.gz")).startswith("the gzip data are damaged")
 
 
 def test_rubbish_is_skipped_with_its_reason(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_own_parser_folder(tmp_path: Path) -> None:
     parsers.mkdir()
     (parsers / "mine.toml").write_text(
         'title = "Mine"\nsource = "here"\nframework = "Mine"\n[[pattern]]\nname = "step"\nrole = "step"\nliteral = "mystep "\n'
-        "regex = 'mystep (?P<step>{I}) speed (?P<rate>{N})'\n[[pattern.value]]\ngroup = \"rate\"\nquantity = \"rate\"\nunit = \"images/s\"\n"
+        'regex = \'mystep (?P<step>{I}) speed (?P<rate>{N})\'\n[[pattern.value]]\ngroup = "rate"\nquantity = "rate"\nunit = "images/s"\n'
         "[[pattern.sample]]\nline = 'mystep 5 speed 12.5'\nexpect = { step = 5, rate = 12.5 }\n"
     )
     log.write_text("".join(f"mystep {i} speed {100 + i % 2}\n" for i in range(1, 61)))

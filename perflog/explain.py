@@ -10,7 +10,7 @@ from perflog.options import Options
 from perflog.parser import Parser, Pattern
 from perflog.parsercheck import gave_up, read_line
 from perflog.read import read_logs
-from perflog.reading import Reading
+from perflog.reading import Account, Reading
 from perflog.run import Metric, Run, Skipped, build_runs
 from perflog.source import UnreadableError, blocks_of
 from perflog.text import clean_block
@@ -60,36 +60,41 @@ def _metric(metric: Metric) -> str:
 
 
 def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
+    """What matched first, then what was rejected and why."""
     rejected: list[str] = []
     silent: list[str] = []
     for parser in catalog.parsers:
         accounts = [(p, reading.accounts[p.key]) for p in parser.patterns if p.key in reading.accounts]
-        matched = [(p, a) for p, a in accounts if a.matches]
-        if any(p.role != "metadata" for p, _ in matched):
-            yield f"  {parser.name}: matched"
-            for pattern, account in matched:
-                yield (
-                    f"    {pattern.name:<18} {pattern.role:<9} {account.matches} lines, first {account.first_line}, last {account.last_line}"
-                    + _units(reading, pattern)
-                )
-            for pattern, account in accounts:
-                if account.candidates > account.matches:
-                    yield from _not_understood(reading, pattern, account.candidates - account.matches)
+        if any(a.matches and p.role != "metadata" for p, a in accounts):
+            yield from _matched(reading, parser, accounts)
         elif any(a.candidates for _, a in accounts):
-            rejected.append(parser.name)
-            pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
-            why = (
-                f"{account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'"
-                if not account.matches
-                else "only settings match, or a more specific parser has the lines"
-            )
-            yield f"  {parser.name}: rejected, {why}"
-            if not account.matches:
-                yield from _not_understood(reading, pattern, account.candidates)
+            rejected.extend(_rejected(reading, parser, accounts))
         else:
             silent.append(parser.name)
+    yield from rejected
     if silent:
         yield f"  rejected because none of their literals occurs: {', '.join(silent)}"
+
+
+def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+    yield f"  {parser.name}: matched"
+    for pattern, account in accounts:
+        if account.matches:
+            place = f"{account.matches} lines, first {account.first_line}, last {account.last_line}"
+            yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
+    literals = {p.literal for p, a in accounts if a.matches}
+    for pattern, account in accounts:
+        if not account.matches and pattern.literal not in literals and account.candidates:
+            yield from _not_understood(reading, pattern, account.candidates)
+
+
+def _rejected(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+    pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
+    if account.matches:
+        yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
+        return
+    yield f"  {parser.name}: rejected, {account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'"
+    yield from _not_understood(reading, pattern, account.candidates)
 
 
 def _units(reading: Reading, pattern: Pattern) -> str:

@@ -92,6 +92,11 @@ def work_and_time(plan: Plan, columns: Columns, covers: Floats) -> tuple[Floats,
     Returns:
         work (n,) and time (n,); NaN or non-positive where the line has no usable number.
     """
+    with np.errstate(divide="ignore", invalid="ignore"):  # a printed 0 becomes infinite and is left out
+        return _work_and_time(plan, columns, covers)
+
+
+def _work_and_time(plan: Plan, columns: Columns, covers: Floats) -> tuple[Floats, Floats]:
     value = columns[plan.value.group]
     quantity = plan.value.quantity
     if quantity == "rate":
@@ -121,7 +126,8 @@ def running_totals(plan: Plan, columns: Columns, counted: Floats) -> Floats:
     value = columns[plan.value.group]
     if plan.value.quantity == "rate":
         parsed = rate_unit(plan.value.unit)
-        return counted / (value * (parsed[1] if parsed else 1.0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return counted / (value * (parsed[1] if parsed else 1.0))
     scale = seconds_in(plan.value.unit)
     if plan.value.quantity == "step_time":
         return value * scale * counted

@@ -76,6 +76,7 @@ class Pattern:
     step_per: str = "run"
     step_repeats: bool = False
     position: str = ""
+    position_once: bool = False
     event: str = ""
     starts_run: bool = False
     set: Mapping[str, str] = field(default_factory=dict)
@@ -209,7 +210,7 @@ def _placed(pattern: Pattern, patterns: tuple[Pattern, ...]) -> Pattern:
 
 
 def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
-    known = {"name", "role", "literal", "regex", "step_base", "step_per", "step_repeats", "position", "event",
+    known = {"name", "role", "literal", "regex", "step_base", "step_per", "step_repeats", "position", "position_once", "event",
              "starts_run", "set", "map", "value", "sample", "rejects"}  # fmt: skip
     _no_others(data, known, where)
     for key in ("name", "role", "literal", "regex"):
@@ -238,6 +239,7 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
         step_per=data.get("step_per", "run"),
         step_repeats=bool(data.get("step_repeats", False)),
         position=data.get("position", ""),
+        position_once=bool(data.get("position_once", False)),
         event=data.get("event", ""),
         starts_run=bool(data.get("starts_run", False)),
         set={k: str(v) for k, v in data.get("set", {}).items()},

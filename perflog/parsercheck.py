@@ -39,6 +39,8 @@ def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator
     if read is None:
         yield f"pattern '{pattern.name}' does not match its sample:\n{gave_up(pattern, sample.line)}"
         return
+    if pattern.tail is not None and sample.line.count(pattern.literal) > 1 and _holds_literal_twice(pattern, sample.line):
+        yield f"pattern '{pattern.name}': the literal {pattern.literal!r} occurs again inside the match, which is split there; choose another"
     for group, wanted in sample.expect.items():
         if group not in pattern.groups:
             yield f"pattern '{pattern.name}': sample expects '{group}', which is not a group of the regex"
@@ -73,6 +75,13 @@ def read_line(pattern: Pattern, line: str) -> dict[str, str | None] | None:
 def _named_only(regex: str) -> str:
     # polars names unnamed groups by number; only the named ones carry meaning
     return regex
+
+
+def _holds_literal_twice(pattern: Pattern, line: str) -> bool:
+    import polars as pl
+
+    matched = pl.Series([line]).str.extract(f"({pattern.regex})", 1)[0]
+    return matched is not None and str(matched).count(pattern.literal) > 1
 
 
 def same(read: str | None, wanted: Any) -> bool:

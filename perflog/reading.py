@@ -215,15 +215,21 @@ def match_texts(
 ) -> tuple[list[tuple[list[Block], int]], set[str]]:  # fmt: skip
     """All patterns' matches in clean texts: for each text its blocks and number of lines; and the literals seen."""
     batch = Texts(texts)
-    seen = (literals or set()) | batch.literals([x for x in catalog.literals if not literals or x not in literals], whole)
+    unseen = [x for x in catalog.literals if not literals or x not in literals]
+    seen = (literals or set()) | batch.literals(unseen, whole=False)
     found: list[list[Matches]] = [[] for _ in texts]
     patterns = [p for literal in catalog.literals if literal in seen for p in catalog.by_literal[literal] if p.key not in excluded]
     generic = {p.name for p in catalog.parsers if p.priority <= GENERIC}
     _match_all(batch, [p for p in patterns if p.parser not in generic], found, list(range(len(texts))))
     rest = [p for p in patterns if p.parser in generic]
-    unmeasured = [n for n, matches in enumerate(found) if not any(m.pattern.role == "step" and len(m) for m in matches)] if rest else []
-    if unmeasured:
-        _match_all(batch if len(unmeasured) == len(texts) else Texts([batch.bytes[n] for n in unmeasured]), rest, found, unmeasured)
+    unmeasured = [n for n, matches in enumerate(found) if not any(m.pattern.role == "step" and len(m) for m in matches)]
+    if unmeasured and (rest or whole):
+        others = batch if len(unmeasured) == len(texts) else Texts([batch.bytes[n] for n in unmeasured])
+        if whole:  # every byte is searched where the two ends told of no measurement
+            late = others.literals([x for x in unseen if x not in seen], whole=True)
+            seen |= late
+            rest += [p for literal in catalog.literals if literal in late for p in catalog.by_literal[literal] if p.key not in excluded]
+        _match_all(others, rest, found, unmeasured)
     return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen
 
 

@@ -42,6 +42,7 @@ class Metric:
     last_step: float | None = None
     reason: str = ""
     parser: str = ""
+    time_per_step: float | None = None
 
 
 @dataclass(slots=True)
@@ -265,7 +266,7 @@ def _run_of_segment(
         if refused:
             throughput.value, throughput.reason = None, refused
         metrics["throughput"] = throughput
-        step_time = _step_time(segment, options, metadata, pattern)
+        step_time = _step_time(segment, options, metadata, pattern, throughput)
         if step_time is not None and not refused:
             metrics["step_time"] = step_time
     if reported is not None:
@@ -351,6 +352,7 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     metric.reason = taken.reason or found.reason or reason
     if not metric.reason:
         metric.value = found.value * factor
+        metric.time_per_step = found.time / found.covers if found.covers else None
         if segment.keyless:
             notes.append("the lines print no step numbers; each is taken to cover equally many steps")
     return metric
@@ -434,27 +436,23 @@ def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str
     return "", f"the rate's unit is not one that is known: {', '.join(sorted(printed))}"
 
 
-def _step_time(segment: Segment, options: Options, metadata: Metadata, pattern: Pattern) -> Metric | None:
+def _step_time(segment: Segment, options: Options, metadata: Metadata, pattern: Pattern, throughput: Metric) -> Metric | None:
+    """Seconds per step over the throughput's window; None where the log's times are not in seconds."""
     plan = segment.plan
-    if plan is None:
+    scale = _seconds_scale(plan.real_time, segment, metadata) if plan is not None else None
+    if plan is None or scale is None:
         return None
-    scale = _seconds_scale(plan.real_time, segment, metadata)
-    if scale is None:
+    per_step = throughput.time_per_step
+    if per_step is None and not throughput.reason:
         return None
-    taken = Taken()
-    found: Estimate = estimate(select(segment, options.window, scale, taken), "total")
-    if found.reason or taken.reason or not found.covers:
-        return None
+    if per_step is None:  # throughput lacks something else (the batch size): the times themselves may be known
+        taken = Taken()
+        found: Estimate = estimate(select(segment, options.window, scale, taken), "total")
+        if found.reason or taken.reason or not found.covers:
+            return None
+        per_step, throughput = found.time / found.covers, Metric("", None, "", "", found.used, taken.excluded, taken.first_line, taken.last_line)
     return Metric(
-        "step_time",
-        found.time * scale / found.covers,
-        "s",
-        "total",
-        found.used,
-        taken.excluded,
-        taken.first_line,
-        taken.last_line,
-        parser=pattern.parser,
+        "step_time", per_step * scale, "s", "total", throughput.used, throughput.excluded, throughput.first_line, throughput.last_line, parser=pattern.parser
     )
 
 

@@ -78,6 +78,11 @@ class RankSeries:
                 current.unusable += int(bad.sum())
                 lines, columns = lines[~bad], {k: v[~bad] for k, v in columns.items()}
                 position_lines = position_lines[~bad] if position_lines is not None else None
+        if self.pattern.position_once and position_lines is not None:  # what follows is an evaluation's
+            first = position_lines != np.concatenate(([current.position_line], position_lines[:-1]))
+            lines, columns, position_lines = lines[first], {k: v[first] for k, v in columns.items()}, position_lines[first]
+            if not len(lines):
+                return
         self._fold(lines, columns, starts, position_lines)
 
     def _fold(self, lines: Lines, columns: Columns, starts: Lines, position_lines: Lines | None) -> None:

@@ -1,0 +1,66 @@
+"""Documentation is executed: every ``$ perflog …`` block prints what is shown, every parser and command is listed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perflog.catalog import load_catalog
+from perflog.convention import load_conventions
+from tests.support import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def sessions() -> list[tuple[str, str, str]]:
+    """(page, command, expected output) of every shown command."""
+    found = []
+    for page in PAGES:
+        for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, _, output = part.partition("\n")
+                if command.startswith("perflog "):
+                    found.append((page.name, command, output.rstrip("\n")))
+    return found
+
+
+@pytest.mark.parametrize(("page", "command", "expected"), sessions(), ids=[f"{p}: {c[:60]}" for p, c, _ in sessions()])
+def test_shown_command_prints_what_is_shown(page: str, command: str, expected: str, tmp_path: Path) -> None:
+    assert page
+    shell = f'perflog() {{ {sys.executable} -m perflog "$@"; }}; cd {ROOT} && {command}'
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)})
+    printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
+    assert printed == expected
+
+
+def test_there_are_sessions() -> None:
+    assert len(sessions()) >= 6
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("perflog extract", "perflog explain", "perflog config", "perflog conventions", "perflog parsers"):
+        assert command in readme
+
+
+def test_modules_named_in_the_architecture_exist() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+\.py)`", text)) | {f"output/{n}" for n in re.findall(r"`output/([a-z]+\.py)`", text)}
+    here = {p.name for p in (ROOT / "perflog").glob("*.py")} | {f"output/{p.name}" for p in (ROOT / "perflog/output").glob("*.py")}
+    assert named - here == set()
+    missing = {n for n in here if n not in named and not n.endswith("__init__.py")}
+    assert missing == set(), "modules that docs/architecture.md does not name"
+
+
+def test_shipped_lists_in_the_docs_are_complete() -> None:
+    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    for parser in load_catalog().parsers:
+        assert f"`{parser.name}`" in text, f"docs/formats.md: run `python -m tests.make_formats > docs/formats.md` ({parser.name})"
+    for name in load_conventions():
+        assert f"`{name}`" in text

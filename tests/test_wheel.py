@@ -1,0 +1,48 @@
+"""The wheel holds everything: built, installed into a clean environment, run from another folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.support import FIXTURES, ROOT
+
+BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)], check=True, capture_output=True)
+    return next(out.glob("perflog-*.whl"))
+
+
+def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for wanted in (
+        "perflog/data/parsers/paddleclas.toml",
+        "perflog/data/parsers/conventions/mlperf.toml",
+        "perflog/data/templates/README.md",
+        "perflog/data/runners/README.md",
+    ):
+        assert wanted in names
+    assert not [name for name in names if name.startswith(("fixtures", "tests"))]
+
+
+def test_main_command_from_a_clean_environment(wheel: Path, tmp_path: Path) -> None:
+    place = tmp_path / "environment"
+    venv.create(place, with_pip=True)
+    python = place / "bin" / "python"
+    installed = subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], capture_output=True, text=True, check=False
+    )
+    assert installed.returncode == 0, installed.stderr
+    command = [str(place / "bin" / "perflog"), "extract", str(BZ128), "--warmup", "100", "--steps", "100"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
+    assert "10731.78" in done.stdout
+    assert "29.02" in done.stdout

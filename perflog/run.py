@@ -149,7 +149,13 @@ def _facts(reading: Reading, catalog: Catalog, options: Options, parser: str, sp
     here: dict[str, Fact] = {}
     earlier: dict[str, Fact] = {}
     order = {p.key: n for n, p in enumerate(catalog.by_name[parser].patterns)}
-    logged = [f for f in reading.facts if f.pattern.role == "metadata" and f.line <= span[1]]
+    # settings count for formats of the same framework, and those whose other lines are in the log:
+    # `Model:` may mean anything elsewhere
+    framework = catalog.by_name[parser].framework
+    present = {p.name for p in catalog.parsers if p.name == parser or (framework and p.framework == framework)} | {
+        p.parser for key, p in reading.patterns.items() if p.role != "metadata" and reading.accounts[key].matches
+    }
+    logged = [f for f in reading.facts if f.pattern.role == "metadata" and f.line <= span[1] and f.pattern.parser in present]
     logged.sort(key=lambda f: (order.get(f.pattern.key, 999), f.line))
     same: list[Fact] = []
     for fact in logged:

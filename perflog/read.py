@@ -126,9 +126,9 @@ def _not_text(data: bytes) -> str:
     head = data[:65536].replace(b"\x00", b"")[:8192]
     if data[:4] in (b"\x89PNG", b"PK\x03\x04", b"\x7fELF", b"%PDF") or data[:3] == b"\xff\xd8\xff":
         return "binary file"
-    odd = sum(head.translate(None, bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b").__len__() for _ in (0,))
+    odd = len(head.translate(None, bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b"))
     nul = data[:8192].count(0)
-    if odd > 0.1 * max(1, len(head)) or (nul > 0.05 * min(8192, len(data)) and odd > 0.01 * max(1, len(head))):
+    if odd > 0.05 * max(1, len(head)) or (nul > 0.05 * min(8192, len(data)) and odd > 0.01 * max(1, len(head))):
         return "binary file"
     return ""
 

@@ -302,17 +302,23 @@ def _refused(reading: Reading, pattern: Pattern, segment: Segment, main: int) ->
 def _segment_notes(segment: Segment) -> list[str]:
     notes = []
     if segment.doubled:
-        notes.append(f"{segment.doubled} events printed twice were counted once")
+        notes.append(f"{_many(segment.doubled, 'event')} printed twice, counted once")
     if segment.gaps:
         times = "1 record is" if segment.gaps == 1 else f"{segment.gaps} records are"
         notes.append(f"{times} missing, the first {segment.gap_at}")
     if segment.unusable:
-        notes.append(f"{segment.unusable} records have no usable number" + (f", the first at line {segment.unusable_line}" if segment.unusable_line else ""))
+        notes.append(
+            f"{_many(segment.unusable, 'record')} without a usable number" + (f", the first at line {segment.unusable_line}" if segment.unusable_line else "")
+        )
     if segment.unknown_count:
-        notes.append(f"{segment.unknown_count} running means were left out: how many steps they cover cannot be known")
+        notes.append(f"{_many(segment.unknown_count, 'running mean')} left out: how many steps they cover cannot be known")
     if segment.plan is not None and segment.plan.note:
         notes.append(segment.plan.note)
     return notes
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _ranks_used(ranks: Mapping[int, RankSeries], index: int, segment: Segment, metadata: Metadata, notes: list[str]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -59,26 +60,14 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     return sorted(found.values(), key=lambda log: natural(log.name))
 
 
-def natural(text: str) -> list[tuple[int, int, str]]:
-    """A sort key under which ``2n8g`` precedes ``10n8g``."""
-    key: list[tuple[int, int, str]] = []
-    digits, other = "", ""
-    for char in text:
-        if char.isascii() and char.isdigit():
-            if other:
-                key.append((1, 0, other))
-                other = ""
-            digits += char
-        else:
-            if digits:
-                key.append((0, int(digits), ""))
-                digits = ""
-            other += char
-    if digits:
-        key.append((0, int(digits), ""))
-    if other:
-        key.append((1, 0, other))
-    return key
+_NUMBER = re.compile(r"([0-9]+)")
+
+
+def natural(text: str) -> list[str | int]:
+    """A sort key under which ``2n8g`` precedes ``10n8g``: texts and numbers in turn."""
+    parts: list[str | int] = list(_NUMBER.split(text))
+    parts[1::2] = [int(part) for part in parts[1::2]]
+    return parts
 
 
 def _missing(path: str, error: OSError) -> str:

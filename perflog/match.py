@@ -79,7 +79,8 @@ class Texts:
             self.bytes = [valid_utf8(text) for text in texts]
             self.series = pl.Series("text", self.bytes, dtype=pl.Binary).cast(pl.String)
         self.has_cr = any(b"\r" in text for text in texts)
-        self._split: dict[tuple[str, str], Pieces | None] = {}
+        self._split: dict[str, Pieces | None] = {}
+        self._left: dict[str, Pieces | None] = {}
 
     def literals(self, wanted: Sequence[str], whole: bool) -> set[str]:
         """Which of ``wanted`` occur. With ``whole`` every byte is looked at, else heads and tails."""
@@ -98,11 +99,10 @@ class Texts:
         return self._by_line(pattern, groups) if pattern.tail is None else self._by_literal(pattern, pattern.tail, groups)
 
     def _by_literal(self, pattern: Pattern, tail: str, groups: list[str]) -> Matches | None:
-        # patterns of a parser that share a literal share the splitting, and each takes what it matches away
-        place = (pattern.parser, pattern.literal) if pattern.role != "metadata" else ("", pattern.literal)
-        if place not in self._split:
-            self._split[place] = self._pieces(pattern.literal)
-        pieces = self._split[place]
+        if pattern.literal not in self._split:
+            self._split[pattern.literal] = self._pieces(pattern.literal)
+        takes = pattern.role != "metadata"  # of patterns with one literal, each takes what it matches away
+        pieces = (self._left if takes and pattern.literal in self._left else self._split)[pattern.literal]
         if pieces is None:
             return None
         candidates = pieces.rest
@@ -111,8 +111,11 @@ class Texts:
         if _may_cross_lines(tail):
             candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
         found, left = _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, pieces.text, pieces.offset)
-        if pattern.role != "metadata":
-            self._split[place] = None if left is None else Pieces(pieces.rest.filter(pl.Series(left)), pieces.text[left], pieces.offset[left])
+        if takes:
+            if left is None:
+                self._left[pattern.literal] = None
+            elif len(found):
+                self._left[pattern.literal] = Pieces(pieces.rest.filter(pl.Series(left)), pieces.text[left], pieces.offset[left])
         return found
 
     def _pieces(self, literal: str) -> Pieces | None:

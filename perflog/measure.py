@@ -56,7 +56,7 @@ def choose_plan(pattern: Pattern, columns: Columns, every_step: bool, steps_per_
     A value of the last step alone is used when every step is printed (``every_step``); otherwise one that
     covers the steps in between. ``as_printed`` keeps the parser's order (conventions of published reports).
     """
-    usable = [v for v in pattern.values if v.quantity in MEASURING and np.isfinite(columns[v.group]).any()]
+    usable = [v for v in pattern.values if v.quantity in MEASURING and _any_finite(columns[v.group])]
     if not usable:
         return None
     rank = {"last": 0 if every_step else 4, "interval": 1, "cumulative": 2, "window": 3, "run": 5}
@@ -75,11 +75,15 @@ def choose_plan(pattern: Pattern, columns: Columns, every_step: bool, steps_per_
     if chosen.quantity == "rate" and not as_printed:
         unit = rate_unit(chosen.unit)
         varies = unit is not None and kind(unit[0]) in ("tokens", "words")
-        work = next((v for v in pattern.values if v.quantity == "samples" and np.isfinite(columns[v.group]).any()), None)
+        work = next((v for v in pattern.values if v.quantity == "samples" and _any_finite(columns[v.group])), None)
         if varies and work is None and chosen.span in ("interval", "last"):
             weight = next((v for v in usable if v.quantity == "step_time" and v.span == chosen.span), None)
-    batch = "global_batch_size" in columns and bool(np.isfinite(columns["global_batch_size"]).any())
+    batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
     return Plan(chosen, weight, work, batch and chosen.quantity != "rate", note)
+
+
+def _any_finite(column: Floats) -> bool:
+    return len(column) > 0 and bool(np.isfinite(column[0]) or np.isfinite(column).any())
 
 
 def work_and_time(plan: Plan, columns: Columns, covers: Floats) -> tuple[Floats, Floats]:

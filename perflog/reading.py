@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -205,10 +205,6 @@ def _timestamps(columns: dict[str, NDArray[Any]]) -> None:
 # ---------------------------------------------------------------- from texts to blocks
 
 
-def needed_groups(pattern: Pattern) -> tuple[str, ...]:
-    return pattern.groups
-
-
 def match_texts(
     texts: Sequence[bytes], catalog: Catalog, literals: set[str] | None = None, excluded: frozenset[str] = frozenset(), whole: bool = True,
     at_end: bool = True,
@@ -219,8 +215,9 @@ def match_texts(
     seen = (literals or set()) | batch.literals(unseen, whole=False)
     found: list[list[Matches]] = [[] for _ in texts]
     patterns = [p for literal in catalog.literals if literal in seen for p in catalog.by_literal[literal] if p.key not in excluded]
-    generic = {p.name for p in catalog.parsers if p.priority <= GENERIC}
-    _match_all(batch, [p for p in patterns if p.parser not in generic], found, list(range(len(texts))))
+    priority = {p.name: p.priority for p in catalog.parsers}
+    generic = {name for name, number in priority.items() if number <= GENERIC}
+    _match_all(batch, [p for p in patterns if p.parser not in generic], priority, found, list(range(len(texts))))
     rest = [p for p in patterns if p.parser in generic]
     unmeasured = [n for n, matches in enumerate(found) if not any(m.pattern.role == "step" and len(m) for m in matches)]
     if unmeasured and (rest or whole):
@@ -229,14 +226,14 @@ def match_texts(
             late = others.literals([x for x in unseen if x not in seen], whole=True)
             seen |= late
             rest += [p for literal in catalog.literals if literal in late for p in catalog.by_literal[literal] if p.key not in excluded]
-        _match_all(others, rest, found, unmeasured)
+        _match_all(others, rest, priority, found, unmeasured)
     return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen
 
 
-def _match_all(batch: Texts, patterns: Sequence[Pattern], found: list[list[Matches]], numbers: list[int]) -> None:
+def _match_all(batch: Texts, patterns: Sequence[Pattern], priority: Mapping[str, int], found: list[list[Matches]], numbers: list[int]) -> None:
     """Add the matches of patterns in a batch to ``found``; ``numbers`` are the batch's texts' places there."""
-    for pattern in patterns:
-        matches = batch.match(pattern, needed_groups(pattern))
+    for pattern in sorted(patterns, key=lambda p: -priority[p.parser]):  # what a specific parser takes, no other is asked for
+        matches = batch.match(pattern, pattern.groups)
         if matches is None:
             continue
         bounds = np.searchsorted(matches.text, np.arange(len(numbers) + 1)).tolist()

@@ -6,6 +6,7 @@ different numbers or steps that go back cannot be one run, and missing lines lea
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -117,7 +118,9 @@ class RankSeries:
         if "step" not in columns or np.isnan(columns["step"]).all():
             return None
         step = columns["step"]
-        before = np.concatenate(([segment.key[1]], step[:-1]))
+        if position_lines is None and not self.pattern.step_repeats and self._plainly_in_order(segment, columns):
+            return np.ones(len(step), dtype=bool)
+        before = _shifted(step, segment.key[1])
         later = ~(step <= before)  # NaN (no predecessor, no position yet) counts as later
         same = step == before
         if self.pattern.step_per == "epoch" and "epoch" in columns:
@@ -134,6 +137,16 @@ class RankSeries:
             shared = position_lines == np.concatenate(([segment.position_line], position_lines[:-1]))
             later |= same & shared & ~self._equal_to_previous(segment, columns)
         return later
+
+    def _plainly_in_order(self, segment: Segment, columns: Columns) -> bool:
+        """The common case, told cheaply: steps rise throughout, within one epoch where they are counted per epoch."""
+        step = columns["step"]
+        if not (step[0] > segment.key[1] or np.isnan(segment.key[1])) or not (step[1:] > step[:-1]).all():
+            return False
+        if self.pattern.step_per == "epoch" and "epoch" in columns:
+            epoch, before = columns["epoch"], segment.key[0]
+            return bool((epoch == epoch[0]).all()) and (epoch[0] == before or bool(np.isnan(before)))
+        return True
 
     def _equal_to_previous(self, segment: Segment, columns: Columns) -> NDArray[np.bool_]:
         """Whether each row has the very numbers of the row before it."""
@@ -217,9 +230,13 @@ class RankSeries:
             segment.first_line = int(lines[0])
         segment.last_line = int(lines[-1])
         if "loss" in columns:
-            finite = np.flatnonzero(~np.isnan(columns["loss"]))
-            if len(finite):
-                segment.loss, segment.loss_line = float(columns["loss"][finite[-1]]), int(lines[finite[-1]])
+            loss = columns["loss"]
+            at = len(loss) - 1
+            if math.isnan(loss[at]):
+                finite = np.flatnonzero(~np.isnan(loss))
+                at = int(finite[-1]) if len(finite) else -1
+            if at >= 0:
+                segment.loss, segment.loss_line = float(loss[at]), int(lines[at])
         epoch_start = self._steps(segment, lines, columns, position_lines)
         names = self._value_names(columns)
         segment.row = tuple(float(columns[name][-1]) for name in names)
@@ -246,11 +263,10 @@ class RankSeries:
         ends = within
         if self.pattern.step_per == "epoch" and "epoch" in columns:
             epoch = columns["epoch"]
-            before = np.concatenate(([segment.key[0]], epoch[:-1]))
-            changed = (epoch != before) & ~np.isnan(before)
-            previous = np.concatenate(([segment.end - segment.base], within[:-1]))
+            before = _shifted(epoch, segment.key[0])
+            changed = (epoch != before) & (before == before)  # the latter: not NaN
             if changed.any():
-                length = previous
+                length = previous = _shifted(within, segment.end - segment.base)
                 if "epoch_steps" in columns:
                     printed = columns["epoch_steps"]
                     length = np.where(np.isfinite(printed), np.maximum(printed * (epoch - before), previous), previous)
@@ -261,8 +277,8 @@ class RankSeries:
             segment.base = float(bases[-1])
         ordinal = segment.epochs + np.cumsum(changed)
         segment.epochs = int(ordinal[-1])
-        fresh = np.isnan(segment.key[1])
-        deltas = np.diff(ends, prepend=ends[0] if fresh else segment.end)
+        fresh = math.isnan(segment.key[1])
+        deltas = ends - _shifted(ends, float(ends[0]) if fresh else segment.end)
         self._learn(segment, columns, deltas[1:] if fresh else deltas, changed[1:] if fresh else changed, within)
         if fresh:
             deltas[0] = min(float(within[0]), segment.interval) if segment.interval else float(within[0])
@@ -308,7 +324,9 @@ class RankSeries:
         if segment.plan is not None:
             return
         inner = deltas[~changed & (deltas > 0)]
-        if len(inner):
+        if len(inner) and (inner == inner[0]).all():
+            segment.interval = float(inner[0])
+        elif len(inner):
             values, counts = np.unique(inner, return_counts=True)
             segment.interval = float(values[np.argmax(counts)])
         interval = segment.interval or float(within[0])
@@ -361,7 +379,7 @@ class RankSeries:
             if bad.any() and not segment.unusable_line:
                 segment.unusable_line = int(lines[int(np.argmax(bad))])
         kept: slice | NDArray[np.bool_] = slice(None) if good.all() else good
-        rows = np.empty((7, int(good.sum())))
+        rows = np.empty((7, len(good) if good.all() else int(good.sum())))
         for at, column in enumerate((ends - reach, ends, covers, time, work, lines, ordinal)):
             rows[at] = column[kept]
         segment.store.append(rows)
@@ -405,6 +423,14 @@ class RankSeries:
             segment.counted_epoch = int(o[-1])
         batch = columns["global_batch_size"] if plan.batch_on_line else 1.0
         return covers, covers * batch, time
+
+
+def _shifted(values: Floats, first: float) -> Floats:
+    """Each value's predecessor, (n,); ``first`` is the first one's."""
+    out = np.empty(len(values))
+    out[0] = first
+    out[1:] = values[:-1]
+    return out
 
 
 def _reach(plan: Plan, ends: Floats, within: Floats) -> Floats:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
@@ -21,12 +22,27 @@ FIELDS = ("start", "end", "covers", "time", "work", "line", "epoch")
 Rows = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class _Spilled:
+    """A block on disk: where, how many rows, and the columns that two numbers (first, step) say whole."""
+
+    at: int
+    n: int
+    ramps: dict[int, tuple[float, float]]
+
+
+def _ramp(column: Rows) -> tuple[float, float] | None:
+    """(first, step) of a column that rises by equal steps (0: constant), else None. Steps and work mostly do."""
+    first, step = float(column[0]), float(column[1] - column[0]) if len(column) > 1 else 0.0
+    return (first, step) if np.array_equal(first + step * np.arange(len(column)), column) else None
+
+
 class Store:
     """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n)."""
 
     def __init__(self) -> None:
         self._blocks: list[Rows] = []
-        self._spilled: list[tuple[int, int]] = []
+        self._spilled: list[_Spilled] = []
         self._bytes = 0
         self._file: IO[bytes] | None = None
         self.count = 0
@@ -45,18 +61,28 @@ class Store:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
         for rows in self._blocks:
-            self._spilled.append((self._file.tell(), rows.shape[1]))
-            self._file.write(np.ascontiguousarray(rows).data)
+            n = rows.shape[1]
+            ramps = {at: ramp for at, column in enumerate(rows) if (ramp := _ramp(column)) is not None}
+            self._spilled.append(_Spilled(self._file.tell(), n, ramps))
+            for at, column in enumerate(rows):
+                if at not in ramps:
+                    self._file.write(np.ascontiguousarray(column).data)
         self._blocks.clear()
         self._bytes = 0
 
     def blocks(self) -> Iterator[Rows]:
         """The blocks in order. Those on disk are read one at a time."""
-        for at, n in self._spilled:
+        for part in self._spilled:
             assert self._file is not None
-            self._file.seek(at)
-            data = self._file.read(n * len(FIELDS) * 8)
-            yield np.frombuffer(data, dtype=np.float64).reshape(len(FIELDS), n)
+            self._file.seek(part.at)
+            rows = np.empty((len(FIELDS), part.n))
+            for at in range(len(FIELDS)):
+                if at in part.ramps:
+                    first, step = part.ramps[at]
+                    rows[at] = first + step * np.arange(part.n)
+                else:
+                    rows[at] = np.frombuffer(self._file.read(part.n * 8), dtype=np.float64)
+            yield rows
         if self._file is not None:
             self._file.seek(0, 2)
         yield from self._blocks

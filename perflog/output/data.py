@@ -15,10 +15,25 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCHEMA = "perflog/extraction/1"
+#: JSON of up to so many runs is indented for the eye.
+INDENTED_RUNS = 1000
 
 
 def document(extraction: Extraction) -> dict[str, Any]:
     """The whole extraction as plain data."""
+    return {**_head(extraction), "cases": [_case(case) for case in extraction.cases], "skipped": _skipped(extraction)}
+
+
+def to_json(extraction: Extraction) -> str:
+    """The document as JSON: indented, or with very many runs one case to a line (ten times as fast to write)."""
+    if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
+        return json.dumps(document(extraction), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    cases = ",\n".join(encode(_case(case)) for case in extraction.cases)
+    return f'{encode(_head(extraction))[:-1]}, "cases": [\n{cases}\n],\n"skipped": {encode(_skipped(extraction))}}}\n'
+
+
+def _head(extraction: Extraction) -> dict[str, Any]:
     options = extraction.options
     return {
         "schema": SCHEMA,
@@ -34,13 +49,11 @@ def document(extraction: Extraction) -> dict[str, Any]:
             "convention": options.convention or None,
             "values": "printed" if options.as_printed else "differenced",
         },
-        "cases": [_case(case) for case in extraction.cases],
-        "skipped": [{"file": s.log.path, "member": s.log.member or None, "reason": s.reason} for s in extraction.skipped],
     }
 
 
-def to_json(extraction: Extraction) -> str:
-    return json.dumps(document(extraction), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
+    return [{"file": s.log.path, "member": s.log.member or None, "reason": s.reason} for s in extraction.skipped]
 
 
 def _finite(value: float | None) -> float | None:

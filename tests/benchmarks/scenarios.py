@@ -12,7 +12,7 @@ from time import perf_counter
 from tests.benchmarks.data import Data, dense_log, small_logs, sparse_log
 from tests.benchmarks.measure import REPO, Tool, interleave
 from tests.benchmarks.report import Result, Target
-from tests.benchmarks.tools import JSON, NGC, PADDLE, RG, SCRIPT, Form, perflog, perflog_tools, regex_of, rg_tools, script_tool
+from tests.benchmarks.tools import JSON, NGC, PADDLE, RG, SCRIPT, Form, perflog, perflog_tools, regex_of, rg_tools, script_tools
 
 GB = 1_000_000_000
 CAMPAIGN = REPO / "fixtures" / "seed004" / "logs_fp32" / "mindspore" / "resnet50" / "bz128"
@@ -47,7 +47,7 @@ def dense(options: Options) -> Result:
 def sparse(options: Options) -> Result:
     """(b) One log of 500 MB, one line in a thousand a record."""
     data = _made("b", partial(sparse_log, options.work, round(GB / 2 * options.scale)))
-    result = _compare("b", data, [PADDLE], options, options.repeats, SIZES)
+    result = _compare("b", data, [PADDLE], options, options.repeats_slow, SIZES)
     result.targets = [_speed(result, SCRIPT, 10)]
     return result
 
@@ -103,7 +103,7 @@ def _compare(name: str, data: Data, forms: Sequence[Form], options: Options, rep
     if options.baselines:
         regexes = [regex_of(form) for form in forms]
         result.note = "rg's regexes are from " + " and ".join(dict.fromkeys(regex.source for regex in regexes))
-        tools += [script_tool(data, repeats_script), *rg_tools(data, regexes, options.repeats)]
+        tools += [*script_tools(data, repeats_script), *rg_tools(data, regexes, options.repeats)]
     if options.perflog:
         tools += perflog_tools(data.path, options.work, options.repeats, words)
     _warm(data)

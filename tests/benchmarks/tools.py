@@ -13,7 +13,7 @@ from tests.benchmarks.data import Data
 from tests.benchmarks.measure import REPO, Tool
 from tests.benchmarks.report import PERFLOG
 
-SCRIPT, RG, JSON, TABLE = "script", "rg", PERFLOG, "perflog table"
+SCRIPT, LEAN, RG, JSON, TABLE = "script", "script, lean regex", "rg", PERFLOG, "perflog table"
 WARMUP = "100"
 
 _N = r"[-+0-9.][-+0-9.eE]*"
@@ -68,11 +68,15 @@ def _parsers_regex(form: Form) -> Regex:
     raise LookupError(f"no step pattern of parsers/{form.parser}.toml reads its line")
 
 
-def script_tool(data: Data, repeats: int) -> Tool:
-    """The DLPerf-style script over all files in one process."""
+def script_tools(data: Data, repeats: int) -> list[Tool]:
+    """The DLPerf-style script over all files in one process, with DLPerf's form of regex and with a lean one."""
     script = str(Path(__file__).with_name("dlperf_style.py"))
     argv = (sys.executable, script, "--log_dir", str(data.path))
-    return Tool(SCRIPT, argv, repeats, lambda text: int(text.rsplit(maxsplit=1)[-1]), data.records)
+    return [Tool(name, words, repeats, _last_number, data.records) for name, words in ((SCRIPT, argv), (LEAN, (*argv, "--lean")))]
+
+
+def _last_number(text: str) -> int:
+    return int(text.rsplit(maxsplit=1)[-1])
 
 
 def rg_tools(data: Data, regexes: Sequence[Regex], repeats: int) -> list[Tool]:

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from perflog.parser import Pattern
+from perflog.parser import Jump, Pattern
 from perflog.text import valid_utf8
 
 Floats = NDArray[np.float64]
@@ -108,9 +108,15 @@ class Texts:
         candidates = pieces.rest
         if self.has_cr:
             candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
-        if _may_cross_lines(tail):
-            candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
-        found, left = _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, pieces.text, pieces.offset)
+        if pattern.jump is not None:
+            found, left = _jumping(pattern, pattern.jump, candidates, groups, pieces.text, pieces.offset)
+        else:
+            if _may_cross_lines(tail):
+                candidates = candidates.str.splitn("\n", 2).struct.field("field_0")
+            found, left = _columns(pattern, candidates, f"^(?P<matched_>){_only(tail, groups)}", groups, pieces.text, pieces.offset)
+        if pattern.also and len(found):
+            rest = pieces.rest if left is None else pieces.rest.filter(pl.Series(~left))
+            found.columns |= _of_last_lines(pattern, rest, found.text)
         if takes:
             if left is None:
                 self._left[pattern.literal] = None
@@ -188,6 +194,59 @@ def _only(regex: str, groups: Sequence[str]) -> str:
     return _only_cached(regex, tuple(groups))
 
 
+def _jumping(pattern: Pattern, jump: Jump, pieces: pl.Series, groups: Sequence[str], text: Ints, offset: Ints) -> tuple[Matches, NDArray[np.bool_] | None]:
+    """Like :func:`_columns`, with the head and the tail of a jump matched apart."""
+    piece, at, feed = pl.col("piece"), pl.col("at"), pl.col("feed")
+    head, tail = (f"^(?P<matched_>){_only(_to_line_end(regex), groups)}" for regex in (jump.head, jump.tail))
+    rest = piece.cast(pl.Binary).bin.slice(at + len(jump.literal.encode())).cast(pl.String)
+    both = [pl.col(part).struct.field("matched_").is_not_null() for part in ("head", "tail")]
+    frame = (
+        pl.LazyFrame({"piece": pieces})
+        .with_columns(piece.str.find(jump.literal, literal=True).alias("at"), piece.str.find("\n", literal=True).alias("feed"))
+        .with_columns(piece.str.extract_groups(head).alias("head"), rest.str.extract_groups(tail).alias("tail"))
+        .select("head", "tail", (at.is_not_null() & (feed.is_null() | (at < feed)) & both[0] & both[1]).alias("matched"))
+        .collect()
+    )
+    matched = frame["matched"]
+    parts = [frame[part].struct.unnest() for part in ("head", "tail")]
+    total, left = len(pieces), None
+    columns = {name: part[name] for part in parts for name in part.columns if name in groups}
+    if not matched.all():
+        mask = matched.to_numpy()
+        left, text, offset = ~mask, text[mask], offset[mask]
+        columns = {name: column.filter(matched) for name, column in columns.items()}
+    return Matches(pattern, text, offset, _typed(pattern, columns, groups), total), left
+
+
+@lru_cache(maxsize=512)
+def _to_line_end(regex: str) -> str:
+    """The regex of a part that is not cut at the line's end: blanks of any kind become blanks within the line."""
+    return regex.replace(r"\s", r"[ \t]").replace("$", r"(?:\n|$)")
+
+
+#: How many of each text's last matches ``also`` is read from.
+LAST_LINES = 64
+
+
+def _of_last_lines(pattern: Pattern, pieces: pl.Series, text: Ints) -> dict[str, Floats]:
+    """The groups of ``also``, NaN but for each text's last matches."""
+    ends = np.flatnonzero(np.append(text[1:] != text[:-1], True)) + 1
+    starts = np.maximum(np.concatenate(([0], ends[:-1])), ends - LAST_LINES)
+    rows = np.concatenate([np.arange(a, b) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+    lines = pieces.gather(rows).str.splitn("\n", 2).struct.field("field_0").str.splitn("\r", 2).struct.field("field_0")
+    fields = lines.str.extract_groups(pattern.also)
+    columns = {}
+    for group in pattern.also_groups:
+        columns[group] = np.full(len(text), np.nan)
+        columns[group][rows] = numbers(fields.struct.field(group))
+    return columns
+
+
+def _typed(pattern: Pattern, columns: Mapping[str, pl.Series], groups: Sequence[str]) -> dict[str, NDArray[Any]]:
+    textual = TEXT_GROUPS if pattern.role in ("step", "position") else frozenset(groups)
+    return {group: columns[group].to_numpy() if group in textual else numbers(columns[group]) for group in groups}
+
+
 def _columns(pattern: Pattern, lines: pl.Series, regex: str, groups: Sequence[str], text: Ints, offset: Ints) -> tuple[Matches, NDArray[np.bool_] | None]:
     """The matches among lines, and a mask (n,) of the lines that did not match; None when all did."""
     fields = lines.str.extract_groups(regex)
@@ -197,12 +256,8 @@ def _columns(pattern: Pattern, lines: pl.Series, regex: str, groups: Sequence[st
         mask = matched.to_numpy()
         left = ~mask
         fields, text, offset = fields.filter(matched), text[mask], offset[mask]
-    columns: dict[str, NDArray[Any]] = {}
-    textual = TEXT_GROUPS if pattern.role in ("step", "position") else frozenset(groups)
-    for group in groups:
-        column = fields.struct.field(group)
-        columns[group] = column.to_numpy() if group in textual else numbers(column)
-    return Matches(pattern, text, offset, columns, total), left
+    columns = {group: fields.struct.field(group) for group in groups}
+    return Matches(pattern, text, offset, _typed(pattern, columns, groups), total), left
 
 
 def numbers(column: pl.Series) -> Floats:

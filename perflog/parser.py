@@ -22,6 +22,7 @@ MACROS: Mapping[str, str] = {
     "{N}": r"[-+0-9.][-+0-9.eE]*",
     "{NN}": r"[-+]?(?:[0-9.][-+0-9.eE]*|nan|inf|NaN|Inf)",
     "{ETA}": r"(?:[0-9]+ days?, )?[0-9:]+",
+    "{TO}": r".*?",
 }
 
 ROLES = ("step", "position", "summary", "event", "metadata", "ignore")
@@ -63,8 +64,23 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
+class Jump:
+    """A regex with one ``{TO}``: ``head``, then whatever the line says up to ``literal``, then ``tail``.
+
+    What lies between is not looked at, only the first ``literal`` is found, which costs a tenth of matching it.
+    """
+
+    head: str
+    literal: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
-    """One kind of line: a literal that gates a regex, and the meaning of the regex's groups."""
+    """One kind of line: a literal that gates a regex, and the meaning of the regex's groups.
+
+    ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss).
+    """
 
     parser: str
     name: str
@@ -85,6 +101,9 @@ class Pattern:
     samples: tuple[Sample, ...] = ()
     rejects: tuple[str, ...] = ()
     tail: str | None = None
+    jump: Jump | None = None
+    also: str = ""
+    also_groups: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -110,7 +129,7 @@ class Parser:
 
 
 def expand(regex: str) -> str:
-    """Replace the macros ``{I}``, ``{N}``, ``{NN}`` and ``{ETA}`` by what they stand for."""
+    """Replace the macros ``{I}``, ``{N}``, ``{NN}``, ``{ETA}`` and ``{TO}`` by what they stand for."""
     for macro, text in MACROS.items():
         regex = regex.replace(macro, text)
     return regex
@@ -136,6 +155,30 @@ def tail_after(literal: str, regex: str) -> str | None:
     return None if _has_top_level_bar(rest) else rest
 
 
+_PLAIN_TEXT = re.compile(r"(?:[^\\.\[\](){}*+?|^$]|\\[^A-Za-z0-9])+")
+
+
+def jump_in(tail: str, where: str) -> Jump | None:
+    """The parts of a regex (macros not yet replaced) around its one ``{TO}``; None when it has none.
+
+    Raises:
+        ParserError: when no plain text follows, or the text also stands before.
+    """
+    if "{TO}" not in tail:
+        return None
+    head, rest = tail.split("{TO}", 1)
+    found = _PLAIN_TEXT.match(rest)
+    text = found[0] if found else ""
+    if found and rest[found.end() : found.end() + 1] in ("*", "+", "?", "{"):
+        text = text[:-1].removesuffix("\\")
+    literal = re.sub(r"\\(.)", r"\1", text)
+    if len(literal) < 3 or "{TO}" in rest:
+        raise ParserError(f"{where}: {{TO}} may stand once, before three or more characters of plain text")
+    if text in head or literal in head:
+        raise ParserError(f"{where}: the text after {{TO}}, {literal!r}, also stands before it; choose more of it")
+    return Jump(expand(head), literal, expand(rest[len(text) :]))
+
+
 def _has_top_level_bar(regex: str) -> bool:
     depth, in_class, at = 0, False, 0
     while at < len(regex):
@@ -157,6 +200,9 @@ def _has_top_level_bar(regex: str) -> bool:
             return True
         at += 1
     return False
+
+
+_GROUP = re.compile(r"\(\?P<(\w+)>")
 
 
 def load_parser(file: Path) -> Parser:
@@ -211,7 +257,7 @@ def _placed(pattern: Pattern, patterns: tuple[Pattern, ...]) -> Pattern:
 
 def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
     known = {"name", "role", "literal", "regex", "step_base", "step_per", "step_repeats", "position", "position_once", "event",
-             "starts_run", "set", "map", "value", "sample", "rejects"}  # fmt: skip
+             "starts_run", "set", "map", "value", "also", "sample", "rejects"}  # fmt: skip
     _no_others(data, known, where)
     for key in ("name", "role", "literal", "regex"):
         if not data.get(key):
@@ -219,7 +265,11 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
     _one_of(data["role"], ROLES, "role", where)
     _one_of(data.get("step_per", "run"), SINCE, "step_per", where)
     regex = expand(data["regex"])
-    groups = tuple(re.findall(r"\(\?P<(\w+)>", regex))
+    also = expand(data.get("also", ""))
+    groups = tuple(_GROUP.findall(regex))
+    also_groups = tuple(_GROUP.findall(also))
+    if also and (data["role"] != "step" or also_groups != ("loss",)):
+        raise ParserError(f"{where}: 'also' reads the group 'loss' of a pattern with role step, nothing else")
     values = tuple(_value(item, groups, where) for item in data.get("value", ()))
     named = {v.group for v in values} | RESERVED_GROUPS
     if data["role"] in ("step", "position", "summary"):
@@ -228,6 +278,7 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
                 raise ParserError(f"{where}: nothing says what group '{group}' means; add a [[pattern.value]] for it, or write (?:…)")
     if data["role"] == "event":
         _one_of(data.get("event", ""), EVENTS, "event", where)
+    tail = tail_after(data["literal"], data["regex"])
     return Pattern(
         parser=parser,
         name=data["name"],
@@ -247,7 +298,10 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
         values=values,
         samples=tuple(Sample(s["line"], s.get("expect", {})) for s in data.get("sample", ())),
         rejects=tuple(data.get("rejects", ())),
-        tail=tail_after(data["literal"], regex),
+        tail=None if tail is None else expand(tail),
+        jump=None if tail is None else jump_in(tail, where),
+        also=also,
+        also_groups=also_groups,
     )
 
 

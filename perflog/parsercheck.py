@@ -20,7 +20,7 @@ def check_parser(parser: Parser) -> list[str]:
 
 def _faults(parser: Parser) -> Iterator[str]:
     for pattern in parser.patterns:
-        error = _compile_error(pattern)
+        error = _compile_error(pattern.regex) or _compile_error(pattern.also)
         if error:
             yield f"pattern '{pattern.name}': the regex does not compile in Rust syntax: {error}"
             return
@@ -42,7 +42,7 @@ def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator
     if pattern.tail is not None and sample.line.count(pattern.literal) > 1 and _holds_literal_twice(pattern, sample.line):
         yield f"pattern '{pattern.name}': the literal {pattern.literal!r} occurs again inside the match, which is split there; choose another"
     for group, wanted in sample.expect.items():
-        if group not in pattern.groups:
+        if group not in pattern.groups + pattern.also_groups:
             yield f"pattern '{pattern.name}': sample expects '{group}', which is not a group of the regex"
         elif not same(read.get(group), wanted):
             yield f"pattern '{pattern.name}': sample expects {group} = {wanted!r}, read {read.get(group)!r} from\n  {sample.line}"
@@ -66,15 +66,12 @@ def read_line(pattern: Pattern, line: str) -> dict[str, str | None] | None:
     series = pl.Series([line])
     if not series.str.contains(pattern.regex)[0]:
         return None
-    if not pattern.groups:
-        return {}
-    fields = series.str.extract_groups(_named_only(pattern.regex))[0]
-    return {group: fields[group] for group in pattern.groups}
-
-
-def _named_only(regex: str) -> str:
-    # polars names unnamed groups by number; only the named ones carry meaning
-    return regex
+    read: dict[str, str | None] = {}
+    for regex, groups in ((pattern.regex, pattern.groups), (pattern.also, pattern.also_groups)):
+        if groups:  # polars names unnamed groups by number; only the named ones carry meaning
+            fields = series.str.extract_groups(regex)[0]
+            read |= {group: fields[group] for group in groups}
+    return read
 
 
 def _holds_literal_twice(pattern: Pattern, line: str) -> bool:
@@ -113,11 +110,11 @@ def gave_up(pattern: Pattern, line: str) -> str:
     return f"  {line}\n  ^ the pattern does not match from its first character on"
 
 
-def _compile_error(pattern: Pattern) -> str | None:
+def _compile_error(regex: str) -> str | None:
     import polars as pl
 
     try:
-        pl.Series([""]).str.contains(pattern.regex)
+        pl.Series([""]).str.contains(regex)
     except pl.exceptions.PolarsError as error:
         return str(error).splitlines()[-1]
     return None

@@ -150,7 +150,7 @@ def tail_after(literal: str, regex: str) -> str | None:
         else:
             return None
     rest = regex[at:]
-    if rest[:1] in ("*", "+", "?", "{"):
+    if rest[:1] in ("*", "+", "?") or re.match(r"\{[0-9]", rest):
         return None  # the quantifier would belong to the literal's last character
     return None if _has_top_level_bar(rest) else rest
 
@@ -169,7 +169,7 @@ def jump_in(tail: str, where: str) -> Jump | None:
     head, rest = tail.split("{TO}", 1)
     found = _PLAIN_TEXT.match(rest)
     text = found[0] if found else ""
-    if found and rest[found.end() : found.end() + 1] in ("*", "+", "?", "{"):
+    if found and re.match(r"[*+?]|\{[0-9]", rest[found.end() :]):
         text = text[:-1].removesuffix("\\")
     literal = re.sub(r"\\(.)", r"\1", text)
     if len(literal) < 3 or "{TO}" in rest:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from perflog.catalog import Catalog
 from perflog.estimate import Estimate, estimate
 from perflog.find import LogFile
+from perflog.measure import Plan
 from perflog.metadata import INTEGERS, SOURCES, Fact, Metadata, Scalar, facts_of_path, merge, normal
 from perflog.options import Options
 from perflog.parser import Pattern, Value
@@ -272,7 +273,7 @@ def _run_of_segment(
         if refused:
             throughput.value, throughput.reason = None, refused
         metrics["throughput"] = throughput
-        step_time = _step_time(segment, options, metadata, pattern, throughput)
+        step_time = _step_time(reading, segment, options, metadata, pattern, throughput)
         if step_time is not None and not refused:
             metrics["step_time"] = step_time
     if reported is not None:
@@ -354,7 +355,7 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     factor, unit, reason = _factor(reading, pattern, segment, metadata)
     metric.unit = unit
     taken = Taken()
-    scale = _seconds_scale(plan.real_time, segment, metadata)
+    scale = _seconds_scale(reading, pattern, plan, metadata)
     found = estimate(select(segment, options.window, scale, taken), options.estimator)
     metric.used, metric.excluded = found.used, taken.excluded
     metric.first_line, metric.last_line = taken.first_line, taken.last_line
@@ -370,15 +371,21 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     return metric
 
 
-def _seconds_scale(real: bool, segment: Segment, metadata: Metadata) -> float | None:
-    """What turns the stored time into seconds; None when it cannot be known."""
-    if real:
+def _seconds_scale(reading: Reading, pattern: Pattern, plan: Plan, metadata: Metadata) -> float | None:
+    """What turns the stored time into seconds; None when it cannot be known.
+
+    A rate gives the time of a step where it counts steps, or what the batch size counts: samples, not tokens.
+    """
+    if plan.real_time:
+        return 1.0
+    unit, reason = _unit_of(reading, pattern, plan.value)
+    if reason or kind(unit) not in ("steps", "items"):
+        return None
+    if kind(unit) == "steps":
         return 1.0
     total = _global_batch(metadata)
-    if total is None or segment.plan is None:
-        return None
-    multiplier, _ = _multiplier(segment.plan.value.scope, metadata)
-    return total / multiplier if multiplier else None
+    multiplier, _ = _multiplier(plan.value.scope, metadata)
+    return total / multiplier if total is not None and multiplier else None
 
 
 def _global_batch(metadata: Metadata) -> int | None:
@@ -448,10 +455,10 @@ def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str
     return "", f"the rate's unit is not one that is known: {', '.join(sorted(printed))}"
 
 
-def _step_time(segment: Segment, options: Options, metadata: Metadata, pattern: Pattern, throughput: Metric) -> Metric | None:
+def _step_time(reading: Reading, segment: Segment, options: Options, metadata: Metadata, pattern: Pattern, throughput: Metric) -> Metric | None:
     """Seconds per step over the throughput's window; None where the log's times are not in seconds."""
     plan = segment.plan
-    scale = _seconds_scale(plan.real_time, segment, metadata) if plan is not None else None
+    scale = _seconds_scale(reading, pattern, plan, metadata) if plan is not None else None
     if plan is None or scale is None:
         return None
     per_step = throughput.time_per_step

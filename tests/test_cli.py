@@ -19,6 +19,8 @@ from typer.testing import CliRunner
 import perflog
 from perflog.cli import app
 from perflog.config import DEFAULTS
+from perflog.extraction import extract_paths
+from perflog.options import Options
 from tests.support import FIXTURES, ROOT
 
 BZ128 = str(FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128")
@@ -214,3 +216,13 @@ def test_python_interface() -> None:
     assert result.cases["throughput"].round(2).to_list() == [369.81, 710.68, 1418.66, 2773.82, 5483.22, 10731.78]
     assert result.runs.height == 30
     assert result.skipped["file"].to_list() == [f"{BZ128}/SOURCE.toml"]
+
+
+def test_json_of_very_many_runs_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perflog.output import data
+
+    extraction = extract_paths([BZ128], Options())
+    indented = data.to_json(extraction)
+    monkeypatch.setattr(data, "INDENTED_RUNS", 1)
+    assert data.to_json(extraction).count("\n") < indented.count("\n") / 10
+    assert json.loads(data.to_json(extraction)) == json.loads(indented)

@@ -13,6 +13,7 @@ from perflog.metadata import check_path_patterns
 from perflog.parser import Parser, load_parser, tail_after
 from perflog.parsercheck import check_parser
 from perflog.read import read_logs
+from perflog.units import kind
 from tests.support import FIXTURES, arguments, catalog, extracted, parser_fixtures
 
 CASES = list(parser_fixtures())
@@ -104,3 +105,16 @@ def test_malformed_parser_is_refused_with_its_place(tmp_path: Path, line: str, m
 )
 def test_what_follows_the_literal(literal: str, regex: str, tail: str | None) -> None:
     assert tail_after(literal, regex) == tail
+
+
+def test_throughput_times_step_time_is_the_global_batch() -> None:
+    checked = 0
+    for name, log, _ in parser_fixtures():
+        for run in extracted(log).runs:
+            step, batch, devices = run.metrics.get("step_time"), run.metadata.integer("batch_size"), run.metadata.integer("devices")
+            total = run.metadata.integer("global_batch_size") or (batch or 0) * (devices or 0)
+            if run.throughput.value is None or step is None or step.value is None or not total or kind(run.throughput.unit) != "items":
+                continue
+            assert run.throughput.value * step.value == pytest.approx(total, rel=1e-6), f"{name}: {log.name}"
+            checked += 1
+    assert checked >= 15

@@ -54,6 +54,18 @@ Format = Annotated[str | None, typer.Option("--format", "-f", help=f"{', '.join(
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
 
+Rows = Annotated[str, typer.Option("--rows", "-r", help="Fields of the rows: devices, or nodes,devices, or devices=1:8:32.", show_default=False)]
+Columns = Annotated[str, typer.Option("--columns", help="Fields of the columns: precision,batch_size.", show_default=False)]
+Values = Annotated[str, typer.Option("--value", "-v", help="What the cells hold: throughput,speedup,accuracy …")]
+Where = Annotated[list[str] | None, typer.Option("--where", help="Take the cases with this value alone: model=rn50.", show_default=False)]
+StyleName = Annotated[str, typer.Option("--style", help="plain, paddle, paddle-frameworks, dlperf, dlperf-frameworks, or your own.")]
+Lang = Annotated[str, typer.Option("--lang", help="Language of the headings: en or zh.")]
+Templates = Annotated[list[str] | None, typer.Option("--templates", help="A folder with styles of your own.", show_default=False)]
+Notes = Annotated[bool, typer.Option("--notes/--no-notes", help="How the numbers were made, n and doubts, under the table.")]
+Digits = Annotated[list[str] | None, typer.Option("--digits", help="A value's digits: throughput=%.2f.", show_default=False)]
+Names = Annotated[list[str] | None, typer.Option("--name", help="Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", show_default=False)]
+Missing = Annotated[str | None, typer.Option("--missing", help="What a cell without a number prints. [default: the style's]", show_default=False)]
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -81,21 +93,67 @@ def extract(
     chosen = settings(given, logs)
     form = chosen.values["format"]
     one_of("format", form, FORMATS)
-    options = chosen.options()
     if form == "parquet" and output is None:
         raise typer.BadParameter("parquet is not text: name a file with --output FILE", param_hint="--format")
-    from perflog.extraction import extract_logs
-    from perflog.find import find_logs
-
-    found = find_logs(logs)
-    catalog = _catalog(chosen)
-    with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
-        extraction = extract_logs(found, options, catalog, progress)
+    extraction = _extracted(logs, chosen, quiet)
     _write(extraction, form, output, logs)
     if not quiet:
         _remarks(extraction, form, output)
     if not extraction.complete:
         raise typer.Exit(3)
+
+
+@app.command(
+    epilog="Examples:  perflog table logs/ --rows nodes,devices --value throughput,speedup --style dlperf  ·  "
+    "perflog table logs/ --rows devices=1:8:32 --columns precision,batch_size --style paddle --lang zh"
+)
+def table(
+    logs: Logs, rows: Rows, columns: Columns = "", value: Values = "throughput", where: Where = None, style: StyleName = "plain", lang: Lang = "en",
+    templates: Templates = None, notes: Notes = True, digits: Digits = None, name: Names = None, missing: Missing = None,
+    warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None, aggregate: Aggregate = None,
+    baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None,
+    output: Output = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Make a report's table: cases in rows and columns, in the style of a family of reports."""
+    given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention)
+    look = {"style": style, "lang": lang, "templates": templates, "notes": notes, "digits": digits, "name": name, "missing": missing}
+    text, _ = _table(logs, (rows, columns, value), where, look, given, quiet)
+    if output is not None:
+        from perflog.files import write_atomically
+
+        write_atomically(output, text)
+    else:
+        sys.stdout.write(text)
+
+
+@app.command(
+    epilog="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
+    "Paths in it are relative to the file. Exit status: 0 all regions are true; 1 with --check, some are not; 2 a marker or recipe is wrong."
+)
+def readme(
+    files: Annotated[list[Path], typer.Argument(help="Markdown files with perflog regions.", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; show the difference and exit 1 if there is one.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate the tables between perflog's markers, in place."""
+    from perflog.files import write_atomically
+    from perflog.readme import regenerated
+
+    made = [(file, *regenerated(file, lambda recipe, file=file: _recipe(recipe, file.parent))) for file in files]  # type: ignore[misc]
+    stale = [(file, old, new) for file, old, new, _ in made if old != new]
+    for file, old, new in stale:
+        if check:
+            import difflib
+
+            sys.stdout.writelines(difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), str(file), f"{file} (from the logs)"))
+        else:
+            write_atomically(file, new)
+    if not quiet:
+        count = sum(regions for *_, regions in made)
+        verdict = ("differ from their logs" if check else "rewritten") if stale else "all true"
+        print(f"{count} regions in {len(made)} files: {len(stale) or ''}{' files ' if stale else ''}{verdict}", file=sys.stderr)
+    if check and stale:
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example:  perflog explain logs/4n8g/rn50_b128_fp32_3.log")
@@ -188,6 +246,61 @@ def _given(
         "warmup": warmup, "steps": steps, "last": last, "estimator": estimator, "aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"),
         "set": pairs(set_ or [], "set"), "parser": parser, "parsers": parsers, "convention": convention,
     }  # fmt: skip
+
+
+def _extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
+    from perflog.extraction import extract_logs
+    from perflog.find import find_logs
+
+    options = chosen.options()
+    found = find_logs(logs)
+    catalog = _catalog(chosen)
+    with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+        return extract_logs(found, options, catalog, progress)
+
+
+def _table(logs: list[str], parts: tuple[str, str, str], where: list[str] | None, look: dict[str, Any], given: dict[str, Any], quiet: bool) -> tuple[str, int]:
+    """The text of a table, and how many of its first cells name a row."""
+    from dataclasses import replace
+
+    from perflog.table.grid import Projection, fields, grid
+    from perflog.table.style import digits_form, load_style
+    from perflog.table.text import LANGUAGES, markdown
+    from perflog.table.text import table as made_table
+
+    one_of("lang", look["lang"], LANGUAGES)
+    style = load_style(look["style"], look["templates"] or ())
+    forms = {name: digits_form(form, "--digits") for name, form in pairs(look["digits"] or [], "digits").items()}
+    style = replace(style, digits={**dict(style.digits), **forms}, missing=style.missing if look["missing"] is None else look["missing"])
+    rows, columns, value = parts
+    values = tuple(part.strip() for part in value.split(",") if part.strip())
+    projection = Projection(fields(rows, "--rows"), fields(columns, "--columns"), values, pairs(where or [], "where"))
+    extraction = _extracted(logs, settings(given, logs), quiet)
+    made = made_table(grid(extraction, projection), style, look["lang"], extraction, pairs(look["name"] or [], "name"))
+    return markdown(made, style, look["notes"]), made.keys
+
+
+def _recipe(recipe: str, base: Path) -> tuple[str, int]:
+    """The text of a README region's recipe, written as on the command line, paths relative to the README."""
+    import shlex
+
+    from perflog.errors import UsageError
+
+    try:
+        words = shlex.split(recipe)
+    except ValueError as error:
+        raise UsageError(f"the recipe cannot be read: {error}") from None
+    if not words or words[0] != "table":
+        raise UsageError(f"a region holds a table: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
+    words = [w for at, w in enumerate(words) if w != "--keep" and words[at - 1] != "--keep"]  # the marker's own: rows without logs
+    command: Any = typer.main.get_command(app)
+    try:
+        given = command.commands["table"].make_context("perflog table", words[1:]).params
+    except Exception as error:  # click's own errors: they carry the message a user needs
+        raise UsageError(f"the recipe is wrong: {getattr(error, 'message', None) or error}") from None
+    logs = [str(base / log) for log in given["logs"]]
+    names = ("warmup", "steps", "last", "estimator", "aggregate", "baseline", "set_", "parser", "parsers", "convention")
+    return _table(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, _given(*(given[name] for name in names)), True)
 
 
 def _catalog(chosen: Settings) -> Catalog:

@@ -1,0 +1,1 @@
+"""Tables of published reports, made from cases: what stands where (grid), how it looks (style), the text."""

@@ -1,0 +1,144 @@
+"""From a grid and a style to Markdown. Templates run in Jinja2's sandbox; text from logs and paths is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from perflog.errors import UsageError
+from perflog.extraction import Extraction
+from perflog.metadata import Scalar
+from perflog.output.columns import caption
+from perflog.resources import folder
+from perflog.table.grid import Grid, Item
+from perflog.table.style import Style, formatted
+
+LANGUAGES = ("en", "zh")
+_SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
+
+
+@dataclass(slots=True)
+class Table:
+    """Texts of a table: ``keys`` is how many of a row's first cells name the row."""
+
+    header: list[str]
+    rows: list[list[str]]
+    keys: int
+    notes: list[str] = field(default_factory=list)
+
+
+def escaped(text: object) -> str:
+    """Text that means itself in a Markdown table and in HTML."""
+    plain = str(text).replace("\r", " ").replace("\n", " ").replace("&", "&amp;")
+    return _SPECIAL.sub(lambda found: {"<": "&lt;", ">": "&gt;"}.get(found[0], "\\" + found[0]), plain)
+
+
+def table(grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]) -> Table:
+    """The texts of all cells, and the footnotes: how the numbers were made, n, and every doubt.
+
+    ``names``: texts (Markdown, the user's own) to show instead of fields' values.
+    """
+    projection = grid.projection
+    words = _Words(style, language, grid, names)
+    header = [style.row_title] if style.row else [words.title(f.name) for f in projection.rows]
+    for column in grid.columns:
+        named = dict(zip((f.name for f in projection.columns), column, strict=True))
+        for value in projection.values:
+            header.append(words.column(named, value, len(projection.values) > 1))
+    rows = []
+    for row in grid.rows:
+        named = dict(zip((f.name for f in projection.rows), row, strict=True))
+        first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
+        rows.append(first + [words.cell(grid.cells.get((row, column)), value) for column in grid.columns for value in projection.values])
+    return Table(header, rows, 1 if style.row else len(projection.rows), _notes(grid, extraction))
+
+
+def markdown(made: Table, style: Style, notes: bool = True) -> str:
+    """The table in its style's layout, and under it the notes."""
+    if style.layout == "tabulate":
+        from tabulate import tabulate
+
+        align = ["left"] * made.keys + ["right"] * (len(made.header) - made.keys)
+        text = tabulate(made.rows, headers=made.header, tablefmt="pipe", colalign=align, disable_numparse=True) + "\n"
+    else:
+        widths = [max(len(row[at]) for row in (made.header, *made.rows)) for at in range(len(made.header))]
+        text = _environment().get_template(style.layout).render(header=made.header, rows=made.rows, widths=widths, style=style)
+    return text + ("\n" + "\n".join(f"{note}  " for note in made.notes).rstrip() + "\n" if notes and made.notes else "")
+
+
+def _notes(grid: Grid, extraction: Extraction) -> list[str]:
+    items = list(grid.cells.values())
+    counts = sorted({item.numbers[v].n for item in items for v in grid.projection.values if v in item.numbers and item.numbers[v].n})
+    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}" if counts else "n = 0"
+    units = sorted({item.numbers[v].unit for item in items for v in grid.projection.values if v == "throughput" and v in item.numbers} - {""})
+    head = f"{caption(extraction).rpartition(';')[0]}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
+    doubts = dict.fromkeys((*grid.notes, *(note for item in items for note in item.notes), *_reasons(grid)))
+    return [escaped(head), *(f"{at}. {escaped(note)}" for at, note in enumerate(doubts, 1))]
+
+
+def _reasons(grid: Grid) -> list[str]:
+    numbers = (item.numbers.get(v) for item in grid.cells.values() for v in grid.projection.values)
+    return [number.reason for number in numbers if number is not None and number.value is None and number.reason]
+
+
+class _Words:
+    """Headings and cells of one table."""
+
+    def __init__(self, style: Style, language: str, grid: Grid, names: Mapping[str, str]) -> None:
+        self.style = style
+        self.names = names
+        self.titles = style.titles.get(language) or style.titles.get("en") or {}
+        units = {name: {n.unit for i in grid.cells.values() if (n := i.numbers.get(name)) and n.unit} for name in grid.projection.values}
+        self.units = {name: style.units.get(name) or (next(iter(found)) if len(found) == 1 else "") for name, found in units.items()}
+        for name, found in units.items():
+            if len(found) > 1:
+                raise UsageError(f"{name} is in {' and in '.join(sorted(found))}: one table cannot hold both; choose with --where")
+
+    def title(self, name: str) -> str:
+        unit = self.units.get(name, "")
+        text = self.titles.get(name)
+        if text is None:
+            return f"{name} ({escaped(unit)})" if unit else name
+        return self.rendered(text, {"unit": unit})
+
+    def column(self, named: Mapping[str, Scalar | None], value: str, several: bool) -> str:
+        if not named:
+            return self.title(value)
+        text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.shown(v) for v in named.values())
+        return f"{text} {self.title(value)}" if several else text
+
+    def cell(self, item: Item | None, value: str) -> str:
+        if item is not None and value in item.fields and value not in item.numbers:
+            return self.shown(item.fields[value])
+        number = item.numbers.get(value) if item is not None else None
+        if item is None or number is None or number.value is None:
+            return self.style.missing
+        text = formatted(number, self.style.digits.get(value, ""), self.style.units.get(value, ""), self.style.missing)
+        return self.rendered(self.style.cell, {**item.fields, "text": text}) if self.style.cell else text
+
+    def shown(self, value: Scalar | None) -> str:
+        return self.style.missing if value is None else self.names.get(str(value)) or escaped(value)
+
+    def rendered(self, template: str, named: Mapping[str, Scalar | None]) -> str:
+        from jinja2 import TemplateError
+
+        try:
+            return str(_environment().from_string(template).render({k: v if k == "text" else self._value(v) for k, v in named.items() if v is not None}))
+        except TemplateError as error:
+            raise UsageError(f"style {self.style.name}: {template!r}: {error}") from None
+
+    def _value(self, value: Scalar) -> Scalar:
+        return self.names.get(str(value)) or (escaped(value) if isinstance(value, str) else value)
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import FileSystemLoader
+    from jinja2.sandbox import SandboxedEnvironment
+
+    return SandboxedEnvironment(
+        loader=FileSystemLoader(folder("templates") / "layouts"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
+    )

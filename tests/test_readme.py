@@ -1,0 +1,103 @@
+"""READMEs: regions are found or refused with their line, all else stays byte for byte, and a kill loses nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from perflog.cli import app
+from perflog.errors import PerflogError
+from perflog.files import write_atomically
+from perflog.readme import merged, regenerated, regions
+from tests.support import FIXTURES, ROOT
+
+RECIPE = f"table {FIXTURES}/seed004/logs_fp32 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --no-notes"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\n<!-- perflog: table x -->\n", "R.md:2: the region is never closed"),
+        ("<!-- /perflog -->\n", "R.md:1: <!-- /perflog --> closes no region"),
+        ("<!-- perflog: table x -->\n<!-- perflog: table y -->\n<!-- /perflog -->\n", "R.md:2: a region begins inside the one of line 1"),
+        ("text <!-- perflog: table x -->\n<!-- /perflog -->\n", "R.md:1: a marker must stand alone"),
+        ("<!-- perflog table x -->\n", "R.md:1: a marker must stand alone"),
+    ],
+)
+def test_a_broken_marker_is_named_with_its_line(text: str, message: str) -> None:
+    with pytest.raises(PerflogError) as error:
+        regions(text.split("\n"), "R.md")
+    assert message in str(error.value)
+
+
+def test_a_wrong_recipe_writes_nothing_to_any_file(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.md", tmp_path / "bad.md"
+    good.write_text(f"<!-- perflog: {RECIPE} -->\n<!-- /perflog -->\n")
+    bad.write_text("\n<!-- perflog: table nowhere --rows devices -->\nold\n<!-- /perflog -->\n")
+    done = CliRunner().invoke(app, ["readme", str(good), str(bad)])
+    assert f"{bad}:2: no such file or folder" in str(done.exception)
+    assert (good.read_text().count("\n"), bad.read_text().count("old")) == (2, 1)
+
+
+@given(st.lists(st.text(alphabet="ab |\r\t<>-`x", max_size=12), max_size=12))
+def test_outside_the_regions_every_byte_stays(parts: list[str]) -> None:
+    import tempfile
+
+    text = "\n".join(part.replace("```", "") for part in parts)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "R.md")
+        path.write_bytes(f"{text}\n<!-- perflog: t -->\r\nstale\r\n<!-- /perflog -->\r\n{text}".encode())
+        _, new, _ = regenerated(path, lambda _: ("new\nlines\n", 1))
+    assert new == f"{text}\n<!-- perflog: t -->\r\nnew\r\nlines\r\n<!-- /perflog -->\r\n{text}"
+
+
+def test_rows_without_logs_are_kept_and_named() -> None:
+    old = ["| n | v |", "|--:|:--|", "|1 | 5  |", "|4| by hand|", "|8 | 7|"]
+    lines, kept = merged(old, ["| n | v |", "|---|---|", "| 1 | 6 |", "| 2 | 9 |", "| 8 | 7 |", "", "n = 5"], 1)
+    assert lines == ["| n | v |", "|--:|:--|", "|1 | 6  |", "| 2 | 9 |", "|4| by hand|", "|8 | 7|", "", "n = 5"]
+    assert kept == ["4"]
+
+
+def test_check_shows_the_difference_and_changes_nothing(tmp_path: Path) -> None:
+    readme = tmp_path / "R.md"
+    readme.write_text(f"# x\n<!-- perflog: {RECIPE} -->\n<!-- /perflog -->\n```\n<!-- perflog: an example -->\n```\n")
+    before = readme.read_bytes()
+    done = CliRunner().invoke(app, ["readme", "--check", str(readme)])
+    assert (done.exit_code, "+| 4        | 32      | 10731.78  | 29.02   |" in done.output, readme.read_bytes()) == (1, True, before)
+    assert CliRunner().invoke(app, ["readme", str(readme)]).exit_code == 0
+    assert CliRunner().invoke(app, ["readme", "--check", str(readme)]).exit_code == 0
+    stale = (
+        readme.read_text().replace("| 4        | 32      | 10731.78  |", "| 4        | 32      | 10000.00  |").replace("| 2        | 16 ", "| 2        | 17 ")
+    )
+    readme.write_text(stale)
+    assert CliRunner().invoke(app, ["readme", str(readme)]).exit_code == 0
+    assert "--keep '2 17'" in readme.read_text()
+    assert CliRunner().invoke(app, ["readme", "--check", str(readme)]).exit_code == 0
+
+
+def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> None:
+    path = tmp_path / "R.md"
+    old, new = "old\n" * 200_000, "new\n" * 200_000
+    code = (
+        "import sys; from pathlib import Path; from perflog.files import write_atomically\n"
+        "print('go', flush=True)\nwhile True:\n for t in ('new\\n', 'old\\n'): write_atomically(Path(sys.argv[1]), t * 200_000)"
+    )
+    write_atomically(path, old)
+    rng = random.Random(1)
+    for _ in range(200):
+        with subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
+            assert child.stdout is not None
+            child.stdout.readline()
+            time.sleep(rng.uniform(0, 0.02))
+            child.send_signal(signal.SIGKILL)
+        assert path.read_text() in (old, new)

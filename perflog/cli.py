@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,6 +64,7 @@ Lang = Annotated[str, typer.Option("--lang", help="Language of the headings: en 
 Templates = Annotated[list[str] | None, typer.Option("--templates", help="A folder with styles of your own.", show_default=False)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help="How the numbers were made, n and doubts, under the table.")]
 Digits = Annotated[list[str] | None, typer.Option("--digits", help="A value's digits: throughput=%.2f.", show_default=False)]
+Kind = Annotated[str, typer.Option("--kind", help="scaling or spread.")]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", show_default=False)]
 Missing = Annotated[str | None, typer.Option("--missing", help="What a cell without a number prints. [default: the style's]", show_default=False)]
 
@@ -126,6 +128,24 @@ def table(
         sys.stdout.write(text)
 
 
+@app.command(epilog="Examples:  perflog plot logs/ -o scaling.svg  ·  perflog plot logs/ --kind spread -o spread.png")
+def plot(
+    logs: Logs, kind: Kind = "scaling", warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None,
+    aggregate: Aggregate = None, baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None,
+    convention: ConventionName = None, output: Output = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Draw throughput and speedup against devices, or the spread of the runs."""
+    if output is None:
+        raise typer.BadParameter("a picture needs a file: --output scaling.svg", param_hint="--output")
+    given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention)
+    data, words = _picture(logs, kind, output, given, quiet)
+    from perflog.files import write_atomically
+
+    write_atomically(output, data)
+    if not quiet:
+        print(f"wrote {output}: {words}", file=sys.stderr)
+
+
 @app.command(
     epilog="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
     "Paths in it are relative to the file. Exit status: 0 all regions are true; 1 with --check, some are not; 2 a marker or recipe is wrong."
@@ -139,7 +159,14 @@ def readme(
     from perflog.files import write_atomically
     from perflog.readme import regenerated
 
-    made = [(file, *regenerated(file, lambda recipe, file=file: _recipe(recipe, file.parent))) for file in files]  # type: ignore[misc]
+    pictures: dict[Path, bytes] = {}
+    made = [(file, *regenerated(file, partial(_recipe, base=file.parent, pictures=pictures))) for file in files]
+    drawn = {file: data for file, data in pictures.items() if not file.is_file() or file.read_bytes() != data}
+    for file, data in drawn.items():
+        if check:
+            print(f"{file}: the picture differs from its logs")
+        else:
+            write_atomically(file, data)
     stale = [(file, old, new) for file, old, new, _ in made if old != new]
     for file, old, new in stale:
         if check:
@@ -150,9 +177,10 @@ def readme(
             write_atomically(file, new)
     if not quiet:
         count = sum(regions for *_, regions in made)
-        verdict = ("differ from their logs" if check else "rewritten") if stale else "all true"
-        print(f"{count} regions in {len(made)} files: {len(stale) or ''}{' files ' if stale else ''}{verdict}", file=sys.stderr)
-    if check and stale:
+        changed = len(stale) + len(drawn)
+        verdict = f"{changed} files {'differ from their logs' if check else 'rewritten'}" if changed else "all true"
+        print(f"{count} regions in {len(made)} files: {verdict}", file=sys.stderr)
+    if check and (stale or drawn):
         raise typer.Exit(1)
 
 
@@ -248,15 +276,22 @@ def _given(
     }  # fmt: skip
 
 
+#: What one command has extracted so far, by everything that decides on it.
+_EXTRACTIONS: dict[str, Extraction] = {}
+
+
 def _extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
     from perflog.extraction import extract_logs
     from perflog.find import find_logs
 
     options = chosen.options()
-    found = find_logs(logs)
-    catalog = _catalog(chosen)
-    with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
-        return extract_logs(found, options, catalog, progress)
+    key = repr((logs, chosen.values["parser"], chosen.values["parsers"], options))
+    if key not in _EXTRACTIONS:  # a README's regions often stand on the same logs
+        found = find_logs(logs)
+        catalog = _catalog(chosen)
+        with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+            _EXTRACTIONS[key] = extract_logs(found, options, catalog, progress)
+    return _EXTRACTIONS[key]
 
 
 def _table(logs: list[str], parts: tuple[str, str, str], where: list[str] | None, look: dict[str, Any], given: dict[str, Any], quiet: bool) -> tuple[str, int]:
@@ -280,8 +315,23 @@ def _table(logs: list[str], parts: tuple[str, str, str], where: list[str] | None
     return markdown(made, style, look["notes"]), made.keys
 
 
-def _recipe(recipe: str, base: Path) -> tuple[str, int]:
-    """The text of a README region's recipe, written as on the command line, paths relative to the README."""
+def _picture(logs: list[str], kind: str, output: Path, given: dict[str, Any], quiet: bool) -> tuple[bytes, str]:
+    """A picture and what it shows in words."""
+    from perflog.plot import FORMATS as PICTURES
+    from perflog.plot import KINDS, described, picture
+
+    one_of("kind", kind, KINDS)
+    form = output.suffix.removeprefix(".")
+    one_of("output", form, PICTURES)
+    extraction = _extracted(logs, settings(given, logs), quiet)
+    return picture(extraction, kind, form), described(extraction, kind)
+
+
+def _recipe(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[str, int]:
+    """The text of a README region's recipe, written as on the command line, paths relative to the README.
+
+    Pictures are collected, not written: a wrong recipe further on must leave everything as it is.
+    """
     import shlex
 
     from perflog.errors import UsageError
@@ -290,17 +340,24 @@ def _recipe(recipe: str, base: Path) -> tuple[str, int]:
         words = shlex.split(recipe)
     except ValueError as error:
         raise UsageError(f"the recipe cannot be read: {error}") from None
-    if not words or words[0] != "table":
-        raise UsageError(f"a region holds a table: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
+    if not words or words[0] not in ("table", "plot"):
+        raise UsageError(f"a region holds a table or a picture: expected `perflog: table LOGS --rows …` or `perflog: plot LOGS -o FILE`, found {recipe[:40]!r}")
     words = [w for at, w in enumerate(words) if w != "--keep" and words[at - 1] != "--keep"]  # the marker's own: rows without logs
     command: Any = typer.main.get_command(app)
     try:
-        given = command.commands["table"].make_context("perflog table", words[1:]).params
+        given = command.commands[words[0]].make_context(f"perflog {words[0]}", words[1:]).params
     except Exception as error:  # click's own errors: they carry the message a user needs
         raise UsageError(f"the recipe is wrong: {getattr(error, 'message', None) or error}") from None
     logs = [str(base / log) for log in given["logs"]]
     names = ("warmup", "steps", "last", "estimator", "aggregate", "baseline", "set_", "parser", "parsers", "convention")
-    return _table(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, _given(*(given[name] for name in names)), True)
+    options = _given(*(given[name] for name in names))
+    if words[0] == "table":
+        return _table(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, options, True)
+    if given["output"] is None:
+        raise UsageError("a picture needs a file: -o scaling.svg")
+    data, described = _picture(logs, given["kind"], given["output"], options, True)
+    pictures[base / given["output"]] = data
+    return f"![{described}]({given['output']})\n", 0
 
 
 def _catalog(chosen: Settings) -> Catalog:

@@ -45,14 +45,24 @@ def test_there_are_sessions() -> None:
 
 def test_every_command_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for command in ("perflog extract", "perflog explain", "perflog config", "perflog conventions", "perflog parsers"):
+    for command in (
+        "perflog extract",
+        "perflog explain",
+        "perflog config",
+        "perflog conventions",
+        "perflog parsers",
+        "perflog table",
+        "perflog plot",
+        "perflog readme",
+    ):
         assert command in readme
 
 
 def test_modules_named_in_the_architecture_exist() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([a-z_]+\.py)`", text)) | {f"output/{n}" for n in re.findall(r"`output/([a-z]+\.py)`", text)}
-    here = {p.name for p in (ROOT / "perflog").glob("*.py")} | {f"output/{p.name}" for p in (ROOT / "perflog/output").glob("*.py")}
+    named |= {f"table/{n}" for n in re.findall(r"`table/([a-z]+\.py)`", text)}
+    here = {p.name for p in (ROOT / "perflog").glob("*.py")} | {f"{d}/{p.name}" for d in ("output", "table") for p in (ROOT / "perflog" / d).glob("*.py")}
     assert named - here == set()
     missing = {n for n in here if n not in named and not n.endswith("__init__.py")}
     assert missing == set(), "modules that docs/architecture.md does not name"
@@ -64,3 +74,9 @@ def test_shipped_lists_in_the_docs_are_complete() -> None:
         assert f"`{parser.name}`" in text, f"docs/formats.md: run `python -m tests.make_formats > docs/formats.md` ({parser.name})"
     for name in load_conventions():
         assert f"`{name}`" in text
+
+
+def test_the_tables_and_pictures_of_the_documentation_are_true() -> None:
+    done = subprocess.run([sys.executable, "-m", "perflog", "readme", "--check", *map(str, PAGES)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.startswith("2 regions")

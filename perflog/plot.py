@@ -1,0 +1,155 @@
+"""Pictures of cases: scaling over devices, and the spread of runs. SVG and PNG that can be read in both themes.
+
+The background is white whatever the page's theme; colours are those of Okabe & Ito (*Color Universal Design*,
+2008), which the colour-blind tell apart, and every series has a marker of its own. The same cases always give
+the same bytes, so that a README's picture can be checked.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from perflog.case import Case
+from perflog.errors import UsageError
+from perflog.extraction import Extraction
+from perflog.metadata import CASE_KEYS
+from perflog.output.columns import caption
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = ("scaling", "spread")
+FORMATS = ("svg", "png")
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+_MARKERS = "osD^vPX*"
+_NOT_SERIES = frozenset({"devices", "nodes", "threads"})
+
+
+def picture(extraction: Extraction, kind: str, form: str) -> bytes:
+    """A picture as SVG or PNG.
+
+    Raises:
+        UsageError: when there is nothing to show, with the reason.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(settings):
+        figure = (_scaling if kind == "scaling" else _spread)(extraction)
+        out = io.BytesIO()
+        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
+    return out.getvalue()
+
+
+def described(extraction: Extraction, kind: str) -> str:
+    """What the picture shows, in words: its alternative text."""
+    cases = [c for c in extraction.cases if c.throughput.value is not None]
+    what = "Throughput and speedup against devices" if kind == "scaling" else "Throughput of every run"
+    names = ", ".join(dict.fromkeys(filter(None, (_name(c, cases) for c in cases))))
+    return f"{what}{f' of {names}' if names else ''}: {_how(extraction, cases)}"
+
+
+def _how(extraction: Extraction, cases: Sequence[Case]) -> str:
+    counts = sorted({c.throughput.n for c in cases})
+    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    return f"{caption(extraction).rpartition(';')[0]}; {n}"
+
+
+def _name(case: Case, cases: Sequence[Case]) -> str:
+    """What tells the case's series from the others; for a single series its short name."""
+    keys = [k for k in dict.fromkeys((*CASE_KEYS, *case.key)) if k not in _NOT_SERIES]
+    varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1] or [k for k in ("framework", "model", "precision") if k in case.key]
+    return " ".join(f"bs{case.key[k]}" if k == "batch_size" else str(case.key.get(k, "?")) for k in varying)
+
+
+def _series(extraction: Extraction) -> dict[str, list[Case]]:
+    cases = [c for c in extraction.cases if c.throughput.value is not None]
+    units = sorted({c.throughput.unit for c in cases})
+    if len(units) > 1:
+        raise UsageError(f"throughput is in {' and in '.join(units)}: one picture cannot hold both; name fewer logs")
+    out: dict[str, list[Case]] = {}
+    for case in cases:
+        out.setdefault(_name(case, cases), []).append(case)
+    if not out:
+        raise UsageError("no case has a value: see `perflog extract` for the reasons")
+    return out
+
+
+def _scaling(extraction: Extraction) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator, ScalarFormatter
+
+    series = {name: sorted((c for c in cases if isinstance(c.key.get("devices"), int)), key=_devices) for name, cases in _series(extraction).items()}
+    series = {name: cases for name, cases in series.items() if cases}
+    if not series:
+        raise UsageError("no case says how many devices it ran on: give --set devices=N")
+    for name, cases in series.items():
+        if len({_devices(c) for c in cases}) < len(cases):
+            raise UsageError(f"two cases of {name!r} have the same number of devices: see `perflog extract` for what tells them apart")
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    unit = next(iter(series.values()))[0].throughput.unit
+    for at, (name, cases) in enumerate(series.items()):
+        look: dict[str, Any] = {"color": _COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": name, "linewidth": 1.4}
+        left.errorbar([_devices(c) for c in cases], [_value(c) for c in cases], yerr=_bars(cases), **look)
+        sped = [c for c in cases if c.speedup is not None]
+        right.plot([_devices(c) for c in sped], [c.speedup for c in sped], **{k: v for k, v in look.items() if k != "capsize"})
+    counts = sorted({_devices(c) for cases in series.values() for c in cases})
+    right.plot(counts, counts, color="#777777", linestyle="--", linewidth=1, label="ideal")
+    for axes, title in ((left, f"throughput ({unit})"), (right, "speedup over one device")):
+        axes.set(xscale="log", yscale="log", xlabel="devices", title=title)
+        axes.set_xticks(counts, [str(c) for c in counts])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+        axes.legend(frameon=False, fontsize=9)
+    right.set_yticks(counts, [str(c) for c in counts])
+    right.yaxis.set_minor_locator(NullLocator())
+    shown = [c for cases in series.values() for c in cases]
+    _foot(figure, extraction, shown, "; bars: interval of the median" if any(c.throughput.low is not None for c in shown) else "")
+    return figure
+
+
+def _spread(extraction: Extraction) -> Figure:
+    from matplotlib.figure import Figure
+
+    cases = [c for group in _series(extraction).values() for c in group]
+    figure = Figure(figsize=(9, 1.4 + 0.34 * len(cases)), layout="constrained")
+    axes = figure.subplots()
+    for at, case in enumerate(cases):
+        values = [100 * (run.throughput.value / _value(case) - 1) for run in case.runs if run.throughput.value is not None]
+        axes.plot(values, [at] * len(values), "o", color=_COLOURS[0], alpha=0.7, markersize=5)
+    names = [f"{_name(c, cases)}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
+    axes.set_yticks(range(len(cases)), names)
+    axes.invert_yaxis()
+    axes.axvline(0, color="#777777", linewidth=1, linestyle="--")
+    axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
+    axes.set(xlabel=f"each run's throughput against the {extraction.options.aggregate} of its case (%)", title="spread of the runs")
+    _foot(figure, extraction, cases, "")
+    return figure
+
+
+def _many(devices: object) -> str:
+    return "devices unknown" if devices is None else "1 device" if devices == 1 else f"{devices} devices"
+
+
+def _foot(figure: Figure, extraction: Extraction, cases: Sequence[Case], bars: str) -> None:
+    figure.supxlabel(_how(extraction, cases) + bars, fontsize=8, color="#555555")
+
+
+def _devices(case: Case) -> int:
+    return int(case.key["devices"])
+
+
+def _value(case: Case) -> float:
+    assert case.throughput.value is not None
+    return case.throughput.value
+
+
+def _bars(cases: Sequence[Case]) -> list[list[float]]:
+    """Distances from the centre to the interval's ends, (2, n); 0 where there is none."""
+    ends = [(c.throughput.low, c.throughput.high, _value(c)) for c in cases]
+    return [[value - low if low is not None else 0.0 for low, _, value in ends], [high - value if high is not None else 0.0 for _, high, value in ends]]

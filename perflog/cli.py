@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,6 +80,7 @@ def _main(
     version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Numbers that can be trusted from the training logs of deep-learning frameworks."""
+    _EXTRACTIONS.clear()
 
 
 @app.command(
@@ -315,6 +316,12 @@ def _table(logs: list[str], parts: tuple[str, str, str], where: list[str] | None
     return markdown(made, style, look["notes"]), made.keys
 
 
+@cache
+def _commands() -> Any:
+    command: Any = typer.main.get_command(app)
+    return command.commands
+
+
 def _picture(logs: list[str], kind: str, output: Path, given: dict[str, Any], quiet: bool) -> tuple[bytes, str]:
     """A picture and what it shows in words."""
     from perflog.plot import FORMATS as PICTURES
@@ -343,9 +350,8 @@ def _recipe(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[str, 
     if not words or words[0] not in ("table", "plot"):
         raise UsageError(f"a region holds a table or a picture: expected `perflog: table LOGS --rows …` or `perflog: plot LOGS -o FILE`, found {recipe[:40]!r}")
     words = [w for at, w in enumerate(words) if w != "--keep" and words[at - 1] != "--keep"]  # the marker's own: rows without logs
-    command: Any = typer.main.get_command(app)
     try:
-        given = command.commands[words[0]].make_context(f"perflog {words[0]}", words[1:]).params
+        given = _commands()[words[0]].make_context(f"perflog {words[0]}", words[1:]).params
     except Exception as error:  # click's own errors: they carry the message a user needs
         raise UsageError(f"the recipe is wrong: {getattr(error, 'message', None) or error}") from None
     logs = [str(base / log) for log in given["logs"]]

@@ -126,12 +126,17 @@ class _Words:
         from jinja2 import TemplateError
 
         try:
-            return str(_environment().from_string(template).render({k: v if k == "text" else self._value(v) for k, v in named.items() if v is not None}))
+            return str(_template(template).render({k: v if k == "text" else self._value(v) for k, v in named.items() if v is not None}))
         except TemplateError as error:
             raise UsageError(f"style {self.style.name}: {template!r}: {error}") from None
 
     def _value(self, value: Scalar) -> Scalar:
         return self.names.get(str(value)) or (escaped(value) if isinstance(value, str) else value)
+
+
+@cache
+def _template(text: str) -> Any:
+    return _environment().from_string(text)
 
 
 @cache

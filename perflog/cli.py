@@ -77,7 +77,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 - its callback prints
 ) -> None:
     """Numbers that can be trusted from the training logs of deep-learning frameworks."""
     _EXTRACTIONS.clear()

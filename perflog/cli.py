@@ -64,7 +64,7 @@ Lang = Annotated[str, typer.Option("--lang", help="Language of the headings: en 
 Templates = Annotated[list[str] | None, typer.Option("--templates", help="A folder with styles of your own.", show_default=False)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help="How the numbers were made, n and doubts, under the table.")]
 Digits = Annotated[list[str] | None, typer.Option("--digits", help="A value's digits: throughput=%.2f.", show_default=False)]
-Kind = Annotated[str, typer.Option("--kind", help="scaling or spread.")]
+Kind = Annotated[str, typer.Option("--kind", help="scaling, spread or steps.")]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", show_default=False)]
 Missing = Annotated[str | None, typer.Option("--missing", help="What a cell without a number prints. [default: the style's]", show_default=False)]
 
@@ -129,13 +129,13 @@ def table(
         sys.stdout.write(text)
 
 
-@app.command(epilog="Examples:  perflog plot logs/ -o scaling.svg  ·  perflog plot logs/ --kind spread -o spread.png")
+@app.command(epilog="Examples:  perflog plot logs/ -o scaling.svg  ·  perflog plot logs/ --kind steps --warmup 100 -o steps.png")
 def plot(
     logs: Logs, kind: Kind = "scaling", warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None,
     aggregate: Aggregate = None, baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None,
     convention: ConventionName = None, output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Draw throughput and speedup against devices, or the spread of the runs."""
+    """Draw throughput and speedup against devices, the spread of the runs, or step times with the warm-up."""
     if output is None:
         raise typer.BadParameter("a picture needs a file: --output scaling.svg", param_hint="--output")
     given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention)
@@ -330,8 +330,15 @@ def _picture(logs: list[str], kind: str, output: Path, given: dict[str, Any], qu
     one_of("kind", kind, KINDS)
     form = output.suffix.removeprefix(".")
     one_of("output", form, PICTURES)
-    extraction = _extracted(logs, settings(given, logs), quiet)
-    return picture(extraction, kind, form), described(extraction, kind)
+    chosen = settings(given, logs)
+    if kind != "steps":
+        extraction = _extracted(logs, chosen, quiet)
+        return picture(extraction, kind, form), described(extraction, kind)
+    from perflog.find import find_logs
+    from perflog.trace import traces
+
+    extraction, found = traces(find_logs(logs), chosen.options(), _catalog(chosen))
+    return picture(extraction, kind, form, found), described(extraction, kind)
 
 
 def _recipe(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[str, int]:

@@ -16,6 +16,8 @@ from perflog.run import Outcome, Run, Skipped, build_runs
 
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]
+#: Sees a log's reading and what became of it, from a reading thread.
+Look = Callable[[Reading, Outcome], None]
 
 
 @dataclass(slots=True)
@@ -37,11 +39,14 @@ class Extraction:
         return bool(runs) and all(run.throughput.value is not None for run in runs) and all(c.throughput.value is not None for c in self.cases)
 
 
-def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None) -> Extraction:
-    """Extract from logs already found."""
+def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None) -> Extraction:
+    """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
 
     def finish(reading: Reading) -> Outcome:
-        return build_runs(reading, catalog, options)
+        outcome = build_runs(reading, catalog, options)
+        if look is not None:
+            look(reading, outcome)
+        return outcome
 
     runs: list[Run] = []
     skipped: list[Skipped] = []

@@ -20,15 +20,17 @@ from perflog.output.columns import caption
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = ("scaling", "spread")
+    from perflog.trace import Trace
+
+KINDS = ("scaling", "spread", "steps")
 FORMATS = ("svg", "png")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 _MARKERS = "osD^vPX*"
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
 
 
-def picture(extraction: Extraction, kind: str, form: str) -> bytes:
-    """A picture as SVG or PNG.
+def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace] = ()) -> bytes:
+    """A picture as SVG or PNG; the kind ``steps`` draws ``traces``.
 
     Raises:
         UsageError: when there is nothing to show, with the reason.
@@ -38,7 +40,7 @@ def picture(extraction: Extraction, kind: str, form: str) -> bytes:
     mpl.use("Agg")
     settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(settings):
-        figure = (_scaling if kind == "scaling" else _spread)(extraction)
+        figure = _steps(extraction, traces) if kind == "steps" else (_scaling if kind == "scaling" else _spread)(extraction)
         out = io.BytesIO()
         figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
     return out.getvalue()
@@ -47,7 +49,7 @@ def picture(extraction: Extraction, kind: str, form: str) -> bytes:
 def described(extraction: Extraction, kind: str) -> str:
     """What the picture shows, in words: its alternative text."""
     cases = [c for c in extraction.cases if c.throughput.value is not None]
-    what = "Throughput and speedup against devices" if kind == "scaling" else "Throughput of every run"
+    what = {"scaling": "Throughput and speedup against devices", "spread": "Throughput of every run", "steps": "Step time over the steps of every run"}[kind]
     names = ", ".join(dict.fromkeys(filter(None, (_name(c, cases) for c in cases))))
     return f"{what}{f' of {names}' if names else ''}: {_how(extraction, cases)}"
 
@@ -129,6 +131,47 @@ def _spread(extraction: Extraction) -> Figure:
     axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
     axes.set(xlabel=f"each run's throughput against the {extraction.options.aggregate} of its case (%)", title="spread of the runs")
     _foot(figure, extraction, cases, "")
+    return figure
+
+
+#: Cases drawn in one picture of step times.
+MOST_CASES = 12
+
+
+def _steps(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
+    from matplotlib.figure import Figure
+
+    by_log = {(t.run.log.name, t.run.first_line): t for t in traces}
+    drawn = [(case, [by_log[at] for run in case.runs if (at := (run.log.name, run.first_line)) in by_log]) for case in extraction.cases]
+    drawn = [(case, found) for case, found in drawn if found]
+    if not drawn:
+        raise UsageError("no run has step times in seconds: see `perflog extract` for what is missing")
+    if len(drawn) > MOST_CASES:
+        raise UsageError(f"{len(drawn)} cases, one picture holds {MOST_CASES}: name fewer logs")
+    columns = min(2, len(drawn))
+    rows = -(-len(drawn) // columns)
+    figure = Figure(figsize=(9, 0.6 + 2.5 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    cases = [case for case, _ in drawn]
+    for axes in grid.flat[len(drawn) :]:
+        axes.set_axis_off()
+    for axes, (case, found) in zip(grid.flat, drawn, strict=False):
+        for number, trace in enumerate(found):
+            axes.plot(trace.steps, trace.seconds, linewidth=0.8, color=_COLOURS[number % 8], alpha=0.85)
+        first, last = min(t.window[0] for t in found), max(t.window[1] for t in found)
+        end = max(float(t.steps[-1]) for t in found)
+        for low, high in ((0.0, first), (last, end)):
+            if high > low:
+                axes.axvspan(low, high, color="#bbbbbb", alpha=0.45, linewidth=0)
+        shown = [t.seconds[(t.steps > first) & (t.steps <= last)] for t in found]
+        top = max((float(s.max()) for s in shown if len(s)), default=0.0)
+        highest = max(float(t.seconds.max()) for t in found)
+        axes.set_ylim(0, 1.1 * min(highest, 3 * top) if top else None)
+        clipped = f"; up to {highest:.3g} s" if top and highest > 3 * top else ""
+        axes.set_title(f"{_name(case, cases)}, {_many(case.key.get('devices'))} ({len(found)} run{'s' * (len(found) != 1)}{clipped})", fontsize=9)
+        axes.set(xlabel="step", ylabel="step time (s)", xlim=(0, end))
+        axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    _foot(figure, extraction, cases, "; grey: left out")
     return figure
 
 

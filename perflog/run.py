@@ -88,7 +88,7 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     """The runs of one log, or why it has none."""
     if reading.problem:
         return Skipped(reading.log, reading.problem)
-    primary = _primary(reading, catalog)
+    primary = primary_pattern(reading, catalog)
     summaries = [f for f in reading.facts if f.pattern.role in ("summary", "event")]
     if primary is None and not summaries:
         return Skipped(reading.log, _why_not(reading))
@@ -97,7 +97,7 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     if primary is None:
         return [_run_of_summaries(reading, catalog, options, summaries)]
     ranks = reading.series[primary.key]
-    main = _main_rank(ranks)
+    main = main_rank(ranks)
     runs = []
     segments = ranks[main].segments
     low = 1
@@ -110,7 +110,7 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     return runs
 
 
-def _primary(reading: Reading, catalog: Catalog) -> Pattern | None:
+def primary_pattern(reading: Reading, catalog: Catalog) -> Pattern | None:
     """The pattern whose measurements make the throughput: measured steps of the most specific parser."""
     best: tuple[tuple[bool, int, int], Pattern] | None = None
     for key, ranks in reading.series.items():
@@ -127,7 +127,7 @@ def _primary(reading: Reading, catalog: Catalog) -> Pattern | None:
     return best[1] if best else None
 
 
-def _main_rank(ranks: Mapping[int, RankSeries]) -> int:
+def main_rank(ranks: Mapping[int, RankSeries]) -> int:
     return min(ranks)
 
 
@@ -252,7 +252,7 @@ def _run_of_segment(
 ) -> Run:  # fmt: skip
     facts, label = _facts(reading, catalog, options, pattern.parser, span)
     metadata = merge(facts)
-    main = _main_rank(ranks)
+    main = main_rank(ranks)
     segment = ranks[main].segments[index]
     notes = list(reading.notes) + metadata.doubts
     metrics = _summary_metrics(reading, metadata, span)
@@ -324,7 +324,7 @@ def _many(count: int, noun: str) -> str:
 
 def _ranks_used(ranks: Mapping[int, RankSeries], index: int, segment: Segment, metadata: Metadata, notes: list[str]) -> list[int]:
     """Which ranks' measurements count: all when each speaks for itself, else the first that speaks for all."""
-    main = _main_rank(ranks)
+    main = main_rank(ranks)
     tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
     if len(tagged) < 2:
         return [main]

@@ -1,0 +1,70 @@
+"""Step time over the steps of each run, thinned out for a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perflog.catalog import Catalog
+from perflog.extraction import Extraction, extract_logs
+from perflog.find import LogFile
+from perflog.options import Options
+from perflog.reading import Reading
+from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
+from perflog.series import Segment
+
+#: A run's measurements are averaged to at most so many points.
+POINTS = 1500
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Trace:
+    """A run's ``steps`` (n,), at the end of each measurement, and ``seconds`` a step (n,); ``window``: the steps that counted."""
+
+    run: Run
+    steps: Floats
+    seconds: Floats
+    window: tuple[float, float]
+
+
+def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple[Extraction, list[Trace]]:
+    """Extract, and keep each run's step times. Runs whose step time is not known have no trace."""
+    found: list[Trace] = []
+
+    def look(reading: Reading, outcome: Outcome) -> None:
+        pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
+        if isinstance(outcome, Skipped) or pattern is None:
+            return
+        ranks = reading.series[pattern.key]
+        for run, segment in zip(outcome, ranks[main_rank(ranks)].segments, strict=False):
+            made = _trace(run, segment)
+            if made is not None:
+                found.append(made)
+
+    return extract_logs(list(logs), options, catalog, look=look), found
+
+
+def _trace(run: Run, segment: Segment) -> Trace | None:
+    time = run.metrics.get("step_time")
+    window = run.throughput.first_step, run.throughput.last_step
+    if time is None or time.value is None or window[0] is None or window[1] is None or not segment.store.count:
+        return None
+    first, last = window[0], window[1]
+    thin = max(1, -(-segment.store.count // POINTS))
+    ends, covers, times = [], [], []
+    inside = np.zeros(2)
+    for rows in segment.store.blocks():
+        used = (rows[0] >= first) & (rows[1] <= last)
+        inside += rows[2][used].sum(), rows[3][used].sum()
+        starts = np.arange(0, rows.shape[1], thin)
+        ends.append(rows[1][np.minimum(starts + thin, rows.shape[1]) - 1])
+        covers.append(np.add.reduceat(rows[2], starts))
+        times.append(np.add.reduceat(rows[3], starts))
+    if not inside[1] > 0:
+        return None
+    scale = time.value * inside[0] / inside[1]  # the store's time may be in another unit: see measure.py
+    return Trace(run, np.concatenate(ends), np.concatenate(times) / np.concatenate(covers) * scale, (first, last))

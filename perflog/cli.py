@@ -59,13 +59,14 @@ Rows = Annotated[str, typer.Option("--rows", "-r", help="Fields of the rows: dev
 Columns = Annotated[str, typer.Option("--columns", help="Fields of the columns: precision,batch_size.", show_default=False)]
 Values = Annotated[str, typer.Option("--value", "-v", help="What the cells hold: throughput,speedup,accuracy …")]
 Where = Annotated[list[str] | None, typer.Option("--where", help="Take the cases with this value alone: model=rn50.", show_default=False)]
-StyleName = Annotated[str, typer.Option("--style", help="plain, paddle, paddle-frameworks, dlperf, dlperf-frameworks, or your own.")]
+StyleName = Annotated[str, typer.Option("--style", help="plain, paddle, dlperf … (see docs/tables.md), or your own.")]
 Lang = Annotated[str, typer.Option("--lang", help="Language of the headings: en or zh.")]
 Templates = Annotated[list[str] | None, typer.Option("--templates", help="A folder with styles of your own.", show_default=False)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help="How the numbers were made, n and doubts, under the table.")]
 Digits = Annotated[list[str] | None, typer.Option("--digits", help="A value's digits: throughput=%.2f.", show_default=False)]
 Kind = Annotated[str, typer.Option("--kind", help="scaling, spread or steps.")]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", show_default=False)]
+Titles = Annotated[list[str] | None, typer.Option("--title", help="A heading: throughput='samples/s(PyTorch)'.", show_default=False)]
 Missing = Annotated[str | None, typer.Option("--missing", help="What a cell without a number prints. [default: the style's]", show_default=False)]
 
 
@@ -112,14 +113,14 @@ def extract(
 )
 def table(
     logs: Logs, rows: Rows, columns: Columns = "", value: Values = "throughput", where: Where = None, style: StyleName = "plain", lang: Lang = "en",
-    templates: Templates = None, notes: Notes = True, digits: Digits = None, name: Names = None, missing: Missing = None,
+    templates: Templates = None, notes: Notes = True, digits: Digits = None, title: Titles = None, name: Names = None, missing: Missing = None,
     warmup: Warmup = None, steps: Steps = None, last: Last = None, estimator: Estimator = None, aggregate: Aggregate = None,
     baseline: Baseline = None, set_: Set = None, parser: ParserNames = None, parsers: Parsers = None, convention: ConventionName = None,
     output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
     given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention)
-    look = {"style": style, "lang": lang, "templates": templates, "notes": notes, "digits": digits, "name": name, "missing": missing}
+    look = {"style": style, "lang": lang, "templates": templates, "notes": notes, "digits": digits, "title": title, "name": name, "missing": missing}
     text, _ = _table(logs, (rows, columns, value), where, look, given, quiet)
     if output is not None:
         from perflog.files import write_atomically
@@ -307,7 +308,13 @@ def _table(logs: list[str], parts: tuple[str, str, str], where: list[str] | None
     one_of("lang", look["lang"], LANGUAGES)
     style = load_style(look["style"], look["templates"] or ())
     forms = {name: digits_form(form, "--digits") for name, form in pairs(look["digits"] or [], "digits").items()}
-    style = replace(style, digits={**dict(style.digits), **forms}, missing=style.missing if look["missing"] is None else look["missing"])
+    titles = {**style.titles.get(look["lang"], style.titles.get("en", {})), **pairs(look["title"] or [], "title")}
+    style = replace(
+        style,
+        digits={**style.digits, **forms},
+        titles={**style.titles, look["lang"]: titles},
+        missing=style.missing if look["missing"] is None else look["missing"],
+    )
     rows, columns, value = parts
     values = tuple(part.strip() for part in value.split(",") if part.strip())
     projection = Projection(fields(rows, "--rows"), fields(columns, "--columns"), values, pairs(where or [], "where"))

@@ -128,3 +128,56 @@ def test_every_style_can_be_read_and_a_template_cannot_reach_out(tmp_path: Path)
     (tmp_path / "evil.toml").write_text("title = 'x'\ncell = \"{{ ''.__class__.__mro__ }}\"\n")
     done = CliRunner().invoke(app, ["table", f"{FIXTURES}/seed004/logs_fp32", "--rows", "devices", "--style", "evil", "--templates", str(tmp_path)])
     assert "unsafe" in str(done.exception)
+
+
+#: Shapes of published tables (reference/tables.md): the options that make each, and two of its lines.
+SHAPES = {
+    "DLPerf's own": ("--rows nodes,devices --value throughput,speedup --style dlperf --where framework=MXNet --where batch_size=128",
+                     "| node_num | gpu_num | samples/s | speedup |", "| 4        | 32      | 4883.95   | 1       |"),
+    "extract_util.py": ("--rows nodes,devices_per_node,batch_size --value throughput,speedup --style dlperf-util --where framework=PaddlePaddle",
+                        "| num_nodes | gpu_num_per_node | batch_size_per_device | throughput | speedup |",
+                        "| 1         | 8                | 256                   | 7311.52    | 8.00    |"),
+    "samples/s(PyTorch)": ("--rows nodes,devices_per_node,batch_size --value throughput,speedup --style dlperf --where framework=MXNet --title throughput=samples/s(MXNet)",
+                           "| node_num | gpu_num_per_node | batch_size_per_device | samples/s(MXNet) | speedup |",
+                           "| 1        | 8                | 256                   | 4883.95          | 1       |"),
+    "two frameworks": ("--rows nodes,devices_per_node,batch_size --columns framework --style dlperf-frameworks",
+                       "| node_num | gpu_num_per_node | batch_size_per_device | MXNet samples/s | PaddlePaddle samples/s |",
+                       "| 4        | 8                | 256                   | 4883.95         | 29246.07               |"),
+    "links in the headings": ("--rows nodes,devices --columns framework --style plain --where batch_size=128 --name MXNet=[NGC<br>MXNet](./m)",
+                              "| nodes   | devices   |   [NGC<br>MXNet](./m) |   PaddlePaddle |", "| 4       | 32        |               4883.95 |       29246.07 |"),
+    "one row per framework": ("--rows framework --columns precision,batch_size --value throughput,speedup --style dlperf-summary --where case=4n8g",
+                              "| Framework    | FP32 throughput<br>(samples/s)<br>bsz=128 | FP32 speedup<br>bsz=128 |", "| PaddlePaddle | 29246.07 "),
+    "value and batch size": ("--rows framework --columns precision --style dlperf-bsz --where case=1n8g --where batch_size=256",
+                             "| Framework    | FP32 throughput<br>bsz=max |", "| MXNet        | 4883.95<br>bsz=256         |"),
+    "latency": ("--rows case,batch_size --value step_time --style latency --where framework=MXNet --where batch_size=256",
+                "| gpu  | batch_size | latency(ms) |", "| 1n8g | 256        | 419.333     |"),
+    "Paddle's own": ("--rows devices --columns precision,batch_size --style paddle --lang zh --where framework=PaddlePaddle",
+                     "|卡数 | FP32(BS=128) | FP32(BS=256) |", "|8 | 7311.517 | 7311.517 |"),
+    "Paddle's, a row with a remark": ("--rows devices --columns precision,batch_size --style paddle --lang zh --where framework=PaddlePaddle --name 32=32<sup>[W/O]</sup>",
+                                      "|卡数 | FP32(BS=128) | FP32(BS=256) |", "|32<sup>[W/O]</sup> | 29246.069 | 29246.069 |"),
+    "Paddle's frameworks": ("--rows devices,batch_size --columns framework=PaddlePaddle:MXNet:PyTorch --style paddle-frameworks --name PaddlePaddle=[PaddlePaddle](./P)",
+                            "|参数 | [PaddlePaddle](./P) | MXNet | PyTorch |", "|GPU=8,BS=256 | 7311.517 | 4883.945 | —— |"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def two_frameworks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs of two frameworks at three sizes and two batch sizes, told by their paths."""
+    folder = tmp_path_factory.mktemp("logs")
+    for parser, log in (("paddleclas", "static.log"), ("mxnet_speedometer", "")):
+        source = sorted((FIXTURES / "parsers" / parser).glob(log or "*.log"))[0]
+        for case in ("1n1g", "1n8g", "4n8g"):
+            for batch in (128, 256):
+                target = folder / parser / case / f"rn50_b{batch}_fp32_1.log"
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(source.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_published_shape_by_options_alone(shape: str, two_frameworks: Path) -> None:
+    options, heading, line = SHAPES[shape]
+    done = CliRunner().invoke(app, ["table", str(two_frameworks), *options.split(), "--no-notes"])
+    text = done.output
+    assert heading in text, text
+    assert line in text, text

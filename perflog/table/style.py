@@ -15,7 +15,11 @@ from perflog.resources import folder
 from perflog.table.grid import Number
 
 _KNOWN = {"title", "extends", "layout", "missing", "row", "row_title", "column", "cell", "digits", "titles", "header_end", "row_end", "units"}
-_FORM = re.compile(r"%\.?[0-9]*[fge](?: (?:trim|one|nobase))*")
+_FORM = re.compile(r"%\.?[0-9]*[fge](?: (?:trim|one|nobase|comma))*")
+
+
+#: (a number's unit, the style's): the factor between them.
+_SCALES = {("fraction", "%"): 100.0, ("", "%"): 100.0, ("s", "ms"): 1000.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,12 @@ class Style:
         layout: ``tabulate``, or a Jinja2 file in ``templates/layouts``.
         missing: what a cell without a number prints.
         row, row_title: a Jinja2 text for all row fields in one cell, and its heading; empty: a column per field.
-        column: a Jinja2 text for the heading of a column from its fields.
+        column: a Jinja2 text for the heading of a column from its fields, and ``value``, the value's own heading.
         cell: a Jinja2 text around ``text``, the formatted number.
-        digits: per value a printf form, with ``trim`` (no trailing zeros), ``one`` (exactly 1 is printed 1) or
-            ``nobase`` (exactly 1, a baseline's speedup, is printed as missing).
+        digits: per value a printf form, with ``trim`` (no trailing zeros), ``one`` (exactly 1 is printed 1),
+            ``nobase`` (exactly 1, a baseline's speedup, is printed as missing) or ``comma`` (thousands).
         titles: headings of fields and values, by language.
-        units: per value the unit it is converted to (``%`` for fractions).
+        units: per value the unit it is converted to (``%`` for fractions, ``ms`` for seconds).
     """
 
     name: str
@@ -85,20 +89,27 @@ def _merged(name: str, places: Sequence[Path]) -> dict[str, Any]:
             raise UsageError(f"{file}: unknown key '{key}' (known: {', '.join(sorted(_KNOWN))})")
     base = _merged(data["extends"], places) if "extends" in data else {}
     for key, value in data.items():
-        base[key] = {**base.get(key, {}), **value} if isinstance(value, dict) and key != "titles" else value
+        base[key] = _over(base.get(key, {}), value) if isinstance(value, dict) else value
     return base
+
+
+def _over(base: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {**base, **{k: _over(base.get(k, {}), v) if isinstance(v, dict) else v for k, v in data.items()}}
 
 
 def formatted(number: Number, form: str, unit: str, missing: str = "") -> str:
     """A number as text: by ``form``, else with the digits its interval supports (two of the half-width)."""
     value = number.value
     assert value is not None
-    scale = 100.0 if unit == "%" and number.unit in ("", "fraction") else 1.0
+    scale = _SCALES.get((number.unit, unit), 1.0)
     value *= scale
     if not form:
         return _supported(value, number, scale)
     printf, _, flags = form.partition(" ")
     text = printf % value
+    if "comma" in flags:
+        whole, dot, rest = text.partition(".")
+        text = f"{int(whole):,}{dot}{rest}"
     if value == 1 and "nobase" in flags:
         return missing
     if value == 1 and "one" in flags:

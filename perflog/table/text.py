@@ -15,6 +15,7 @@ from perflog.output.columns import caption
 from perflog.resources import folder
 from perflog.table.grid import Grid, Item
 from perflog.table.style import Style, formatted
+from perflog.units import kind
 
 LANGUAGES = ("en", "zh")
 _SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
@@ -84,6 +85,12 @@ def _reasons(grid: Grid) -> list[str]:
     return [number.reason for number in numbers if number is not None and number.value is None and number.reason]
 
 
+class Heading(str):
+    """Text of a style or of the user, not of a log: it is not escaped."""
+
+    __slots__ = ()
+
+
 class _Words:
     """Headings and cells of one table."""
 
@@ -91,22 +98,25 @@ class _Words:
         self.style = style
         self.names = names
         self.titles = style.titles.get(language) or style.titles.get("en") or {}
-        units = {name: {n.unit for i in grid.cells.values() if (n := i.numbers.get(name)) and n.unit} for name in grid.projection.values}
-        self.units = {name: style.units.get(name) or (next(iter(found)) if len(found) == 1 else "") for name, found in units.items()}
-        for name, found in units.items():
-            if len(found) > 1:
-                raise UsageError(f"{name} is in {' and in '.join(sorted(found))}: one table cannot hold both; choose with --where")
+        self.units: dict[str, str] = {}
+        for name in grid.projection.values:
+            found = sorted({n.unit for i in grid.cells.values() if (n := i.numbers.get(name)) and n.unit and n.value is not None})
+            if len({kind(unit) for unit in found}) > 1:
+                raise UsageError(f"{name} is in {' and in '.join(found)}: one table cannot hold both; choose with --where")
+            self.units[name] = style.units.get(name) or (found[0] if len(found) == 1 else "samples/s" if found else "")
 
     def title(self, name: str) -> str:
         unit = self.units.get(name, "")
         text = self.titles.get(name)
         if text is None:
             return f"{name} ({escaped(unit)})" if unit else name
-        return self.rendered(text, {"unit": unit})
+        return self.rendered(text, {"unit": Heading(unit)})
 
     def column(self, named: Mapping[str, Scalar | None], value: str, several: bool) -> str:
         if not named:
             return self.title(value)
+        if "value" in self.style.column:
+            return self.rendered(self.style.column, {**named, "value": Heading(self.title(value))})
         text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.shown(v) for v in named.values())
         return f"{text} {self.title(value)}" if several else text
 
@@ -117,7 +127,7 @@ class _Words:
         if item is None or number is None or number.value is None:
             return self.style.missing
         text = formatted(number, self.style.digits.get(value, ""), self.style.units.get(value, ""), self.style.missing)
-        return self.rendered(self.style.cell, {**item.fields, "text": text}) if self.style.cell else text
+        return self.rendered(self.style.cell, {**item.fields, "text": Heading(text)}) if self.style.cell else text
 
     def shown(self, value: Scalar | None) -> str:
         return self.style.missing if value is None else self.names.get(str(value)) or escaped(value)
@@ -126,11 +136,13 @@ class _Words:
         from jinja2 import TemplateError
 
         try:
-            return str(_template(template).render({k: v if k == "text" else self._value(v) for k, v in named.items() if v is not None}))
+            return str(_template(template).render({k: self._value(v) for k, v in named.items() if v is not None}))
         except TemplateError as error:
             raise UsageError(f"style {self.style.name}: {template!r}: {error}") from None
 
     def _value(self, value: Scalar) -> Scalar:
+        if isinstance(value, Heading):
+            return value
         return self.names.get(str(value)) or (escaped(value) if isinstance(value, str) else value)
 
 

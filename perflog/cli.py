@@ -148,6 +148,38 @@ def plot(
         print(f"wrote {output}: {words}", file=sys.stderr)
 
 
+@app.command(epilog="Example:  perflog report logs/ --warmup 100 -o README.md --lang zh. Later: perflog readme README.md")
+def report(
+    logs: Logs, output: Output = None, lang: Lang = "en", warmup: Warmup = None, steps: Steps = None, last: Last = None,
+    estimator: Estimator = None, aggregate: Aggregate = None, baseline: Baseline = None, set_: Set = None, parser: ParserNames = None,
+    parsers: Parsers = None, convention: ConventionName = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Write a report: environment, results, pictures, log links, all in regions that `perflog readme` keeps true."""
+    import os
+
+    from perflog.files import write_atomically
+    from perflog.readme import filled
+    from perflog.report import skeleton
+    from perflog.table.text import LANGUAGES
+
+    one_of("lang", lang, LANGUAGES)
+    if output is None:
+        raise typer.BadParameter("a report needs a file: --output README.md", param_hint="--output")
+    if output.exists():
+        raise typer.BadParameter(f"{output} exists: `perflog readme {output}` makes its regions true; name another file", param_hint="--output")
+    given = _given(warmup, steps, last, estimator, aggregate, baseline, set_, parser, parsers, convention)
+    words = [w for name, value in given.items() for w in _words(name, value)]
+    near = [Path(os.path.relpath(log, output.parent)).as_posix() for log in logs]
+    text = skeleton(_extracted(logs, settings(given, logs), quiet), near, words, output, lang)
+    pictures: dict[Path, bytes] = {}
+    text, regions = filled(text, str(output), partial(_recipe, base=output.parent, pictures=pictures))
+    for file, data in pictures.items():
+        write_atomically(file, data)
+    write_atomically(output, text)
+    if not quiet:
+        print(f"wrote {output}: {regions} regions, {len(pictures)} pictures", file=sys.stderr)
+
+
 @app.command(
     epilog="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
     "Paths in it are relative to the file. Exit status: 0 all regions are true; 1 with --check, some are not; 2 a marker or recipe is wrong."
@@ -329,6 +361,15 @@ def _commands() -> Any:
     return command.commands
 
 
+def _words(name: str, value: Any) -> list[str]:
+    """An option as words of a recipe."""
+    if isinstance(value, dict):
+        return [w for k, v in value.items() for w in (f"--{name}", f"{k}={v}")]
+    if isinstance(value, list):
+        return [w for v in value for w in (f"--{name}", str(v))]
+    return [] if value is None else [f"--{name}", str(value)]
+
+
 def _picture(logs: list[str], kind: str, output: Path, given: dict[str, Any], quiet: bool) -> tuple[bytes, str]:
     """A picture and what it shows in words."""
     from perflog.plot import FORMATS as PICTURES
@@ -361,11 +402,12 @@ def _recipe(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[str, 
         words = shlex.split(recipe)
     except ValueError as error:
         raise UsageError(f"the recipe cannot be read: {error}") from None
-    if not words or words[0] not in ("table", "plot"):
-        raise UsageError(f"a region holds a table or a picture: expected `perflog: table LOGS --rows …` or `perflog: plot LOGS -o FILE`, found {recipe[:40]!r}")
+    if not words or words[0] not in ("table", "plot", "links", "environment"):
+        raise UsageError(f"a region holds a table, plot, links or environment: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
     words = [w for at, w in enumerate(words) if w != "--keep" and words[at - 1] != "--keep"]  # the marker's own: rows without logs
     try:
-        given = _commands()[words[0]].make_context(f"perflog {words[0]}", words[1:]).params
+        own = words[0] if words[0] in ("table", "plot") else "report"
+        given = _commands()[own].make_context(f"perflog {words[0]}", words[1:]).params
     except Exception as error:  # click's own errors: they carry the message a user needs
         raise UsageError(f"the recipe is wrong: {getattr(error, 'message', None) or error}") from None
     logs = [str(base / log) for log in given["logs"]]
@@ -373,6 +415,11 @@ def _recipe(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[str, 
     options = _given(*(given[name] for name in names))
     if words[0] == "table":
         return _table(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, options, True)
+    if words[0] in ("links", "environment"):
+        from perflog.report import environment, links
+
+        extraction = _extracted(logs, settings(options, logs), True)
+        return links(extraction, base) if words[0] == "links" else environment(extraction, given["lang"]), 0
     if given["output"] is None:
         raise UsageError("a picture needs a file: -o scaling.svg")
     data, described = _picture(logs, given["kind"], given["output"], options, True)

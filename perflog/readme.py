@@ -48,11 +48,17 @@ def regenerated(path: Path, make: Make) -> tuple[str, str, int]:
         raise PerflogError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise PerflogError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    lines = old.split("\n")
-    found = regions([line.removesuffix("\r") for line in lines], str(path))
+    new, count = filled(old, str(path), make)
+    return old, new, count
+
+
+def filled(text: str, name: str, make: Make) -> tuple[str, int]:
+    """A text with all its regions made, and how many there are. Raises PerflogError as :func:`regenerated` does."""
+    lines = text.split("\n")
+    found = regions([line.removesuffix("\r") for line in lines], name)
     for region in reversed(found):
-        lines[region.begin : region.end + 1] = _made(lines[region.begin : region.end + 1], region, make, f"{path}:{region.begin + 1}")
-    return old, "\n".join(lines), len(found)
+        lines[region.begin : region.end + 1] = _made(lines[region.begin : region.end + 1], region, make, f"{name}:{region.begin + 1}")
+    return "\n".join(lines), len(found)
 
 
 def regions(lines: Sequence[str], name: str) -> list[Region]:
@@ -94,7 +100,7 @@ def _made(block: list[str], region: Region, make: Make, where: str) -> list[str]
     except PerflogError as error:
         raise PerflogError(f"{where}: {error}") from None
     new = [f"{region.indent}{line}" if line else line for line in text.removesuffix("\n").split("\n")]
-    lines, kept = merged(old, new, keys)
+    lines, kept = merged(old, new, keys) if keys else (new, [])
     recipe = region.recipe
     named = shlex.split(recipe)
     for row in kept:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -101,3 +102,20 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> 
             time.sleep(rng.uniform(0, 0.02))
             child.send_signal(signal.SIGKILL)
         assert path.read_text() in (old, new)
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"), [("en", ["## Results", "- Devices: 1, 2, 4, 8, 16, 32", "29.02"]), ("zh", ["## 结果", "- 卡数: 1, 2, 4, 8, 16, 32", "加速比"])]
+)
+def test_a_report_is_made_of_regions_that_stay_true(lang: str, texts: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "REPORT.md"
+    done = CliRunner().invoke(app, ["report", str(FIXTURES / "seed004/logs_fp32"), "-w", "100", "-n", "100", "--lang", lang, "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    text = out.read_text(encoding="utf-8")
+    assert [t for t in texts if t not in text] == []
+    links = re.findall(r"\(([^()]+\.(?:log|svg))\)", text)
+    assert len(links) == 30 + 2
+    assert [link for link in links if not (tmp_path / link).is_file()] == []
+    assert CliRunner().invoke(app, ["readme", "--check", str(out)]).exit_code == 0
+    again = CliRunner().invoke(app, ["report", str(FIXTURES / "seed004/logs_fp32"), "-o", str(out)])
+    assert again.exit_code == 2

@@ -21,6 +21,7 @@ from perflog.units import kind, rate_unit, seconds_in
 Floats = NDArray[np.float64]
 Columns = dict[str, Floats]
 
+_TIMES = ("step_time", "interval_time")
 MEASURING = ("rate", "step_time", "interval_time", "elapsed", "timestamp")
 
 
@@ -29,7 +30,7 @@ class Plan:
     """Which value of a pattern is taken, and how."""
 
     value: Value
-    weight: Value | None = None  # a step time of the same span, where work per step varies
+    weight: Value | None = None  # a time or steps per second of the same span, where work per step varies
     work: Value | None = None  # work per step, printed on the line
     batch_on_line: bool = False  # the global batch size is printed on the line
     note: str = ""
@@ -77,13 +78,18 @@ def choose_plan(pattern: Pattern, columns: Columns, every_step: bool, steps_per_
         varies = unit is not None and kind(unit[0]) in ("tokens", "words")
         work = next((v for v in pattern.values if v.quantity == "samples" and _any_finite(columns[v.group])), None)
         if varies and work is None and chosen.span in ("interval", "last"):
-            weight = next((v for v in usable if v.quantity == "step_time" and v.span == chosen.span), None)
+            weight = next((v for v in usable if v.span == chosen.span and (v.quantity in _TIMES or _counts_steps(v))), None)
     batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
     return Plan(chosen, weight, work, batch and chosen.quantity != "rate", note)
 
 
 def _any_finite(column: Floats) -> bool:
     return len(column) > 0 and bool(np.isfinite(column[0]) or np.isfinite(column).any())
+
+
+def _counts_steps(value: Value) -> bool:
+    unit = rate_unit(value.unit) if value.quantity == "rate" else None
+    return unit is not None and unit[1] == 1.0 and kind(unit[0]) == "steps"
 
 
 def work_and_time(plan: Plan, columns: Columns, covers: Floats) -> tuple[Floats, Floats]:
@@ -110,7 +116,9 @@ def _work_and_time(plan: Plan, columns: Columns, covers: Floats) -> tuple[Floats
             work = columns[plan.work.group] * covers
             return work, work / rate
         if plan.weight is not None:
-            time = columns[plan.weight.group] * seconds_in(plan.weight.unit) * covers
+            weight = columns[plan.weight.group]
+            steps = 1.0 if plan.weight.quantity == "interval_time" else covers
+            time = covers / weight if plan.weight.quantity == "rate" else weight * seconds_in(plan.weight.unit) * steps
             return rate * time, time
         return covers, covers / rate
     batch = columns["global_batch_size"] if plan.batch_on_line else 1.0

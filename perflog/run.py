@@ -448,7 +448,8 @@ def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str
     declared = rate_unit(value.unit)
     if declared is not None:
         return declared[0], ""
-    if len(known) == 1:
+    scaled = any(parsed[1] != 1.0 for u in printed if (parsed := rate_unit(u)) is not None)  # kimg/sec: lines were read as img/sec
+    if len(known) == 1 and not scaled:
         return known.pop(), ""
     if not printed:
         return "", "the log does not say what the rate counts"

@@ -39,6 +39,8 @@ def select(segment: Segment, window: Window, seconds_scale: float | None, taken:
     store = segment.store
     if not store.count:
         taken.reason = "no measurement in the log"
+        if segment.unknown_count:
+            taken.reason = "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
         return
     origin = segment.origin
     total = segment.end - origin

@@ -266,7 +266,3 @@ def numbers(column: pl.Series) -> Floats:
     if values.null_count() > column.null_count():
         values = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     return values.fill_null(float("nan")).to_numpy()
-
-
-def empty_columns(columns: Mapping[str, NDArray[Any]]) -> bool:
-    return all(len(column) == 0 for column in columns.values())

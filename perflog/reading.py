@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from perflog.catalog import Catalog
 from perflog.find import LogFile
 from perflog.match import Matches, Texts
-from perflog.metadata import INTEGERS
 from perflog.parser import Pattern
 from perflog.series import Lines, RankSeries
 from perflog.text import may_hold_ranks, rank_of
@@ -311,7 +310,3 @@ def _claim(text: bytes, feeds: NDArray[np.int64], raw: NDArray[np.uint8], found:
             m = m if keep.all() else m.rows(keep)
         result.append(m)
     return result
-
-
-def integer_groups(fields: dict[str, str]) -> dict[str, int]:
-    return {k: int(float(v)) for k, v in fields.items() if k in INTEGERS and v.replace(".", "", 1).isdigit()}

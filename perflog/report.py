@@ -11,8 +11,8 @@ from urllib.parse import quote
 from perflog.case import Case
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
+from perflog.output.columns import escaped
 from perflog.resources import folder
-from perflog.table.text import escaped
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
 _WORDS = {

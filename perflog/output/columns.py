@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from perflog.case import Case
@@ -20,6 +21,15 @@ class Grid:
     right: list[bool]
     footnotes: list[str] = field(default_factory=list)
     caption: str = ""
+
+
+_SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
+
+
+def escaped(text: object) -> str:
+    """Text that means itself in a Markdown table and in HTML."""
+    plain = str(text).replace("\r", " ").replace("\n", " ").replace("&", "&amp;")
+    return _SPECIAL.sub(lambda found: {"<": "&lt;", ">": "&gt;"}.get(found[0], "\\" + found[0]), plain)
 
 
 def number(value: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perflog.extraction import Extraction
-from perflog.output.columns import Grid, grid
+from perflog.output.columns import Grid, escaped, grid
 
 
 def markdown(extraction: Extraction) -> str:
@@ -11,16 +11,10 @@ def markdown(extraction: Extraction) -> str:
     from tabulate import tabulate
 
     made = grid(extraction)
-    rows = [[_escape(cell) for cell in row] for row in made.rows]
+    rows = [[escaped(cell) for cell in row] for row in made.rows]
     align = ["right" if r else "left" for r in made.right]
     table = tabulate(rows, headers=made.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True)
-    return "\n".join([table, "", _escape(made.caption), *([""] if made.footnotes else []), *(_escape(n) for n in made.footnotes)]) + "\n"
-
-
-def _escape(text: str) -> str:
-    for char in "\\|<>`*_[]":
-        text = text.replace(char, {"<": "&lt;", ">": "&gt;"}.get(char, "\\" + char))
-    return text.replace("\n", " ").replace("\r", " ")
+    return "\n".join([table, "", escaped(made.caption), *([""] if made.footnotes else []), *(escaped(n) for n in made.footnotes)]) + "\n"
 
 
 def terminal(extraction: Extraction, width: int | None, colour: bool) -> str:

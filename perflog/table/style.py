@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog.errors import UsageError
+from perflog.output.columns import number as plain
 from perflog.resources import folder
 from perflog.table.grid import Number
 
@@ -119,7 +120,7 @@ def formatted(number: Number, form: str, unit: str, missing: str = "") -> str:
 
 def _supported(value: float, number: Number, scale: float) -> str:
     if number.low is None or number.high is None or number.high <= number.low:
-        return f"{value:.2f}" if abs(value) >= 10 or value == 0 else f"{value:.4g}"
+        return plain(value)
     half = (number.high - number.low) / 2 * scale
     decimals = 1 - math.floor(math.log10(half))
     return f"{value:.{max(0, decimals)}f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,14 +10,13 @@ from typing import Any
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.metadata import Scalar
-from perflog.output.columns import caption
+from perflog.output.columns import caption, escaped
 from perflog.resources import folder
 from perflog.table.grid import Grid, Item
 from perflog.table.style import Style, formatted
 from perflog.units import kind
 
 LANGUAGES = ("en", "zh")
-_SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
 
 
 @dataclass(slots=True)
@@ -29,12 +27,6 @@ class Table:
     rows: list[list[str]]
     keys: int
     notes: list[str] = field(default_factory=list)
-
-
-def escaped(text: object) -> str:
-    """Text that means itself in a Markdown table and in HTML."""
-    plain = str(text).replace("\r", " ").replace("\n", " ").replace("&", "&amp;")
-    return _SPECIAL.sub(lambda found: {"<": "&lt;", ">": "&gt;"}.get(found[0], "\\" + found[0]), plain)
 
 
 def table(grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]) -> Table:

@@ -1,0 +1,34 @@
+"""The application that every module of commands adds its own to."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perflog import __version__
+from perflog.cli import extracting
+
+EXIT_STATUS = "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
+
+app = typer.Typer(
+    help="Numbers that can be trusted from the training logs of deep-learning frameworks.",
+    epilog=EXIT_STATUS,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"perflog {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 - its callback prints
+) -> None:
+    """Numbers that can be trusted from the training logs of deep-learning frameworks."""
+    extracting.forget()

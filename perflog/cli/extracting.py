@@ -1,0 +1,68 @@
+"""Extraction as commands do it: with a progress bar, and each set of logs once."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from perflog.config import Settings
+
+if TYPE_CHECKING:
+    from perflog.catalog import Catalog
+    from perflog.extraction import Extraction
+
+#: What one command has extracted so far, by everything that decides on it.
+_EXTRACTIONS: dict[str, Extraction] = {}
+
+
+def extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
+    from perflog.extraction import extract_logs
+    from perflog.find import find_logs
+
+    options = chosen.options()
+    key = repr((logs, chosen.values["parser"], chosen.values["parsers"], options))
+    if key not in _EXTRACTIONS:  # a README's regions often stand on the same logs
+        found = find_logs(logs)
+        catalog = catalog_of(chosen)
+        with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+            _EXTRACTIONS[key] = extract_logs(found, options, catalog, progress)
+    return _EXTRACTIONS[key]
+
+
+def forget() -> None:
+    """Begin anew: a process may run several commands (tests do)."""
+    _EXTRACTIONS.clear()
+
+
+def catalog_of(chosen: Settings) -> Catalog:
+    from perflog.catalog import load_catalog
+
+    catalog = load_catalog(chosen.values["parsers"])
+    return catalog.only(chosen.values["parser"]) if chosen.values["parser"] else catalog
+
+
+class _Progress:
+    """A progress bar on stderr for long work, on a terminal only."""
+
+    LONG = 64 << 20
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self.total = total
+        self.shown = not quiet and total > self.LONG and sys.stderr.isatty()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Any:
+        if not self.shown:
+            return None
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+        self._bar = Progress("reading", BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=self.total)
+        return lambda size: self._bar.update(self._task, advance=size)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()

@@ -113,14 +113,14 @@ def _made(block: list[str], region: Region, make: Make, where: str) -> list[str]
 def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str], list[str]]:
     """The new table in the old one's layout, with its uncovered rows; and the names of those rows."""
     was, now = _table_lines(old), _table_lines(new)
-    if not was or not now or _texts(old[was[0]]) != _texts(new[now[0]]):
+    if not was or not now or row_texts(old[was[0]]) != row_texts(new[now[0]]):
         return list(new), []
-    rows = {tuple(_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
+    rows = {tuple(row_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
     out: list[str] = [old[was[0]], old[was[0] + 1]]
     kept: list[str] = []
     seen = set()
     for line in old[was[0] + 2 : was[1]]:
-        key = tuple(_texts(line)[:keys])
+        key = tuple(row_texts(line)[:keys])
         if key in rows and key not in seen:
             out.append(_in_layout(line, rows[key]))
         elif key not in rows:
@@ -151,19 +151,20 @@ def _cells(line: str) -> list[str]:
     return _CELL.split(line)
 
 
-def _texts(line: str) -> list[str]:
+def row_texts(line: str) -> list[str]:
+    """The cells of a table's row without the blanks around them; the bars at the ends may be missing."""
     parts = _cells(line)
     return [part.strip() for part in (parts[1:] if not parts[0].strip() else parts)[: None if parts[-1].strip() else -1]]
 
 
 def _place(lines: Sequence[str], key: tuple[str, ...], keys: int) -> int:
-    return next((at for at, line in enumerate(lines) if at > 1 and tuple(_texts(line)[:keys]) == key), 0)
+    return next((at for at, line in enumerate(lines) if at > 1 and tuple(row_texts(line)[:keys]) == key), 0)
 
 
 def _in_layout(old: str, new: str) -> str:
     """The old row with the new row's texts; blanks around them stay, and so do columns' widths where they can."""
-    was, now = _cells(old), _texts(new)
-    if len(_texts(old)) != len(now) or was[0].strip():
+    was, now = _cells(old), row_texts(new)
+    if len(row_texts(old)) != len(now) or was[0].strip():
         return new
     for at, text in enumerate(now, 1):
         cell = was[at]

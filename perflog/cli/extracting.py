@@ -24,7 +24,7 @@ def extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
     if key not in _EXTRACTIONS:  # a README's regions often stand on the same logs
         found = find_logs(logs)
         catalog = catalog_of(chosen)
-        with _Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+        with Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
             _EXTRACTIONS[key] = extract_logs(found, options, catalog, progress)
     return _EXTRACTIONS[key]
 
@@ -41,7 +41,7 @@ def catalog_of(chosen: Settings) -> Catalog:
     return catalog.only(chosen.values["parser"]) if chosen.values["parser"] else catalog
 
 
-class _Progress:
+class Progress:
     """A progress bar on stderr for long work, on a terminal only."""
 
     LONG = 64 << 20

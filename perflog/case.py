@@ -140,6 +140,18 @@ def _summary(name: str, runs: Sequence[Run], aggregate: str) -> Summary:
     return summary
 
 
+def short_labels(cases: Sequence[Case]) -> list[str]:
+    """The cases' labels without what all of them share in front."""
+    parts = [case.label.split("/") for case in cases]
+    shared = 0
+    if len(parts) > 1:
+        while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
+            shared += 1
+    elif parts:
+        shared = len(parts[0]) - 1
+    return ["/".join(p[shared:]) for p in parts]
+
+
 # ---------------------------------------------------------------- speedup
 
 #: What a case shares with the one-device case that its speedup is relative to.

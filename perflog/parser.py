@@ -30,11 +30,13 @@ QUANTITIES = ("step_time", "rate", "elapsed", "interval_time", "samples", "times
 SPANS = ("last", "interval", "window", "cumulative", "run")
 SCOPES = ("rank", "device", "node", "job")
 SINCE = ("run", "epoch")
+#: Groups whose last value is a metric of the run.
+LAST_GROUPS = ("loss", "memory")
 EVENTS = ("run_start", "run_stop", "run_failed")
 
 #: Named groups with a fixed meaning; every other group must be named by a value or be metadata.
 RESERVED_GROUPS = frozenset(
-    {"epoch", "step", "first_step", "epoch_steps", "run_steps", "covers", "rank", "loss", "timestamp", "unit",
+    {"epoch", "step", "first_step", "epoch_steps", "run_steps", "covers", "rank", "loss", "memory", "timestamp", "unit",
      "global_batch_size", "value", "devices", "nodes", "batch_size"}
 )  # fmt: skip
 
@@ -79,7 +81,8 @@ class Jump:
 class Pattern:
     """One kind of line: a literal that gates a regex, and the meaning of the regex's groups.
 
-    ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss).
+    ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss, the peak of
+    memory, which is printed in ``memory_unit``).
     """
 
     parser: str
@@ -104,6 +107,7 @@ class Pattern:
     jump: Jump | None = None
     also: str = ""
     also_groups: tuple[str, ...] = ()
+    memory_unit: str = "MiB"
 
     @property
     def key(self) -> str:
@@ -257,7 +261,7 @@ def _placed(pattern: Pattern, patterns: tuple[Pattern, ...]) -> Pattern:
 
 def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
     known = {"name", "role", "literal", "regex", "step_base", "step_per", "step_repeats", "position", "position_once", "event",
-             "starts_run", "set", "map", "value", "also", "sample", "rejects"}  # fmt: skip
+             "starts_run", "set", "map", "value", "also", "memory_unit", "sample", "rejects"}  # fmt: skip
     _no_others(data, known, where)
     for key in ("name", "role", "literal", "regex"):
         if not data.get(key):
@@ -268,8 +272,8 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
     also = expand(data.get("also", ""))
     groups = tuple(_GROUP.findall(regex))
     also_groups = tuple(_GROUP.findall(also))
-    if also and (data["role"] != "step" or also_groups != ("loss",)):
-        raise ParserError(f"{where}: 'also' reads the group 'loss' of a pattern with role step, nothing else")
+    if also and (data["role"] != "step" or set(also_groups) - set(LAST_GROUPS) or not also_groups):
+        raise ParserError(f"{where}: 'also' reads {' and '.join(LAST_GROUPS)} of a pattern with role step, nothing else")
     values = tuple(_value(item, groups, where) for item in data.get("value", ()))
     named = {v.group for v in values} | RESERVED_GROUPS
     if data["role"] in ("step", "position", "summary"):
@@ -302,6 +306,7 @@ def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
         jump=None if tail is None else jump_in(tail, where),
         also=also,
         also_groups=also_groups,
+        memory_unit=data.get("memory_unit", "MiB"),
     )
 
 

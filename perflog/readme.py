@@ -100,7 +100,10 @@ def _made(block: list[str], region: Region, make: Make, where: str) -> list[str]
     except PerflogError as error:
         raise PerflogError(f"{where}: {error}") from None
     new = [f"{region.indent}{line}" if line else line for line in text.removesuffix("\n").split("\n")]
-    lines, kept = merged(old, new, keys) if keys else (new, [])
+    try:
+        lines, kept = merged(old, new, keys) if keys else (new, [])
+    except PerflogError as error:
+        raise PerflogError(f"{where}: {error}") from None
     recipe = region.recipe
     named = shlex.split(recipe)
     for row in kept:
@@ -111,11 +114,23 @@ def _made(block: list[str], region: Region, make: Make, where: str) -> list[str]
 
 
 def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str], list[str]]:
-    """The new table in the old one's layout, with its uncovered rows; and the names of those rows."""
+    """The new table in the old one's layout, with its uncovered rows; and the names of those rows.
+
+    Raises:
+        PerflogError: when the headings change and uncovered rows would be lost.
+    """
     was, now = _table_lines(old), _table_lines(new)
-    if not was or not now or row_texts(old[was[0]]) != row_texts(new[now[0]]):
+    if not was or not now:
         return list(new), []
     rows = {tuple(row_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
+    if row_texts(old[was[0]]) != row_texts(new[now[0]]):
+        lost = [" ".join(key) for line in old[was[0] + 2 : was[1]] if (key := tuple(row_texts(line)[:keys])) not in rows]
+        if lost:
+            raise PerflogError(
+                f"the headings change from {old[was[0]].strip()!r} to {new[now[0]].strip()!r}, and no log covers the rows "
+                f"{', '.join(map(repr, lost))}: they cannot be kept under other headings; remove them, or give --title to keep the headings"
+            )
+        return list(new), []
     out: list[str] = [old[was[0]], old[was[0] + 1]]
     kept: list[str] = []
     seen = set()

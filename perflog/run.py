@@ -278,8 +278,9 @@ def _run_of_segment(
             metrics["step_time"] = step_time
     if reported is not None:
         metrics["reported"] = reported
-    if not math.isnan(segment.loss):
-        metrics.setdefault("loss", Metric("loss", segment.loss, "", "last", 1, {}, segment.loss_line, segment.loss_line, parser=pattern.parser))
+    for name, (value, line) in segment.last.items():
+        unit = pattern.memory_unit if name == "memory" else ""
+        metrics.setdefault(name, Metric(name, value, unit, "last", 1, {}, line, line, parser=pattern.parser))
     notes += _segment_notes(segment)
     if segments > 1:
         notes.append(f"run {index + 1} of {segments} in this log (lines {span[0]} to {span[1]})")

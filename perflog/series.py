@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.measure import Columns, Floats, Plan, choose_plan, running_totals, work_and_time
-from perflog.parser import Pattern
+from perflog.parser import LAST_GROUPS, Pattern
 from perflog.store import Store
 
 Lines = NDArray[np.int64]
@@ -35,8 +35,7 @@ class Segment:
     gaps: int = 0
     gap_at: str = ""
     refused: str = ""
-    loss: float = float("nan")
-    loss_line: int = 0
+    last: dict[str, tuple[float, int]] = field(default_factory=dict)  # of LAST_GROUPS: value, line
     plan: Plan | None = None
     unit_seen: Counter[str] = field(default_factory=Counter)
     store: Store = field(default_factory=Store)
@@ -229,14 +228,16 @@ class RankSeries:
         if not segment.first_line:
             segment.first_line = int(lines[0])
         segment.last_line = int(lines[-1])
-        if "loss" in columns:
-            loss = columns["loss"]
-            at = len(loss) - 1
-            if math.isnan(loss[at]):
-                finite = np.flatnonzero(~np.isnan(loss))
+        for name in LAST_GROUPS:
+            if name not in columns:
+                continue
+            values = columns[name]
+            at = len(values) - 1
+            if math.isnan(values[at]):
+                finite = np.flatnonzero(~np.isnan(values))
                 at = int(finite[-1]) if len(finite) else -1
             if at >= 0:
-                segment.loss, segment.loss_line = float(loss[at]), int(lines[at])
+                segment.last[name] = float(values[at]), int(lines[at])
         epoch_start = self._steps(segment, lines, columns, position_lines)
         names = self._value_names(columns)
         segment.row = tuple(float(columns[name][-1]) for name in names)

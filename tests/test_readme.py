@@ -119,3 +119,12 @@ def test_a_report_is_made_of_regions_that_stay_true(lang: str, texts: list[str],
     assert CliRunner().invoke(app, ["readme", "--check", str(out)]).exit_code == 0
     again = CliRunner().invoke(app, ["report", str(FIXTURES / "seed004/logs_fp32"), "-o", str(out)])
     assert again.exit_code == 2
+
+
+def test_rows_that_would_be_lost_under_other_headings_are_an_error(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    text = f"<!-- perflog: table {FIXTURES}/seed004/logs_fp32 --rows devices --style dlperf --no-notes -->\n| gpus | img/s |\n|--|--|\n| 1 | 2 |\n| 64 | 9 |\n<!-- /perflog -->\n"
+    readme.write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(app, ["readme", str(readme)])
+    assert "README.md:1: the headings change from '| gpus | img/s |'" in str(done.exception) and "'64'" in str(done.exception)
+    assert readme.read_text(encoding="utf-8") == text

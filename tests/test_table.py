@@ -86,7 +86,7 @@ def test_a_seeds_table_in_its_readme_is_made_true_again(name: str, tmp_path: Pat
         ("table {f}/seed004 --rows gpus", "no case has a field 'gpus'"),
         ("table {f}/seed004 --rows devices,precision -v speed", "no case has a value 'speed'"),
         ("table {f}/seed004 --rows devices=", "expected fields such as"),
-        ("table {f}/seed004 --rows devices --style nice", "--style 'nice': there are dlperf"),
+        ("table {f}/seed004 --rows devices --style nice", "--style 'nice': there are changes, dlperf"),
         ("table {f}/seed004 --rows devices --where model=vgg", "no case is left"),
         ("table {f}/seed004/logs_fp32 --rows devices --digits throughput=2", "expected a form such as"),
     ],
@@ -151,6 +151,14 @@ SHAPES = {
                              "| Framework    | FP32 throughput<br>bsz=max |", "| MXNet        | 4883.95<br>bsz=256         |"),
     "latency": ("--rows case,batch_size --value step_time --style latency --where framework=MXNet --where batch_size=256",
                 "| gpu  | batch_size | latency(ms) |", "| 1n8g | 256        | 419.333     |"),
+    "latency and memory": ("{mm} --rows case,batch_size --value step_time,memory --style latency -w 1",
+                           "| gpu  | batch_size | latency(ms) | memory_usage(MB) |", "| 1n8g | 2          | 668.818     | 3,842            |"),
+    "unit and change in the cells": ("{mm} --rows devices --value throughput,memory --style changes -w 1",
+                                     "| gpu_num | throughput(samples/s) | memory             |", "| 16      | 47.85 (↑100.0%)       | 3842 (MiB) (↑0.0%) |"),
+    "a source of each row": ("{mm} --rows framework,label --style dlperf-summary --title label=Source --name mmdet=[MMDet](./mmdet) --where devices=8 -w 1",
+                             "| Framework | Source           | throughput<br>(samples/s) |", "| PyTorch   | [MMDet](./mmdet) | "),
+    "parameter servers": ("{ps} --rows nodes,threads --columns reader --style paddle-ps --lang zh -w 0records -e reported",
+                          "|节点数 | 线程数 | DataLoader吞吐 | DataSet吞吐 |", "|4 | 16 | "),
     "Paddle's own": ("--rows devices --columns precision,batch_size --style paddle --lang zh --where framework=PaddlePaddle",
                      "|卡数 | FP32(BS=128) | FP32(BS=256) |", "|8 | 7311.517 | 7311.517 |"),
     "Paddle's, a row with a remark": ("--rows devices --columns precision,batch_size --style paddle --lang zh --where framework=PaddlePaddle --name 32=32<sup>[W/O]</sup>",
@@ -174,10 +182,29 @@ def two_frameworks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def copies(folder: Path, source: Path, names: list[str]) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(source.read_bytes())
+    return folder
+
+
+def memory_logs(folder: Path) -> Path:
+    """Logs that print the peak of memory."""
+    return copies(folder, FIXTURES / "parsers/mmcv1/mmdet_epoch.log", ["mmdet/1n8g/b2_fp32_1.log", "mmdet/2n8g/b2_fp32_1.log"])
+
+
+def server_logs(folder: Path) -> Path:
+    """Logs of parameter servers, told by their names."""
+    names = [f"CtrDnn_{reader}_16Thread_{nodes}Node" for reader in ("DataSet", "DataLoader") for nodes in (4, 8)]
+    return copies(folder, FIXTURES / "parsers/paddle_ps/dataloader.log", names)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_published_shape_by_options_alone(shape: str, two_frameworks: Path) -> None:
+def test_a_published_shape_by_options_alone(shape: str, two_frameworks: Path, tmp_path: Path) -> None:
     options, heading, line = SHAPES[shape]
-    done = CliRunner().invoke(app, ["table", str(two_frameworks), *options.split(), "--no-notes"])
+    arguments = options.format(mm=memory_logs(tmp_path / "mm"), ps=server_logs(tmp_path / "ps")).split()
+    done = CliRunner().invoke(app, ["table", *([] if "{" in options else [str(two_frameworks)]), *arguments, "--no-notes"])
     text = done.output
     assert heading in text, text
     assert line in text, text

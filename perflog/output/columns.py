@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from perflog.case import Case
+from perflog.case import Case, short_labels
 from perflog.extraction import Extraction
 from perflog.metadata import CASE_KEYS
 
@@ -46,7 +46,7 @@ def grid(extraction: Extraction) -> Grid:
     for extra in dict.fromkeys(k for c in cases for k in c.key if k not in CASE_KEYS):
         if not _told_apart(cases, keys) and len({str(c.key.get(extra, "")) for c in cases}) > 1:
             keys.append(extra)
-    labels = _labels(cases)
+    labels = short_labels(cases)
     show_label = len(set(labels)) > 1 and not _told_apart(cases, keys)
     others = [n for n in dict.fromkeys(n for c in cases for n in c.metrics) if n in ("time_to_train", "accuracy")]
     titles = [_TITLES.get(k, k) for k in keys] + (["log"] if show_label else [])
@@ -84,18 +84,6 @@ def _row(case: Case, keys: list[str], label: list[str], others: list[str], marks
 
 def _told_apart(cases: list[Case], keys: list[str]) -> bool:
     return len({tuple(str(c.key.get(k, "")) for k in keys) for c in cases}) == len(cases)
-
-
-def _labels(cases: list[Case]) -> list[str]:
-    """The cases' labels without what all of them share in front."""
-    parts = [case.label.split("/") for case in cases]
-    shared = 0
-    if len(parts) > 1:
-        while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
-            shared += 1
-    elif parts:
-        shared = len(parts[0]) - 1
-    return ["/".join(p[shared:]) for p in parts]
 
 
 def caption(extraction: Extraction) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perflog.case import Case
+from perflog.case import Case, short_labels
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.find import natural
@@ -17,7 +17,7 @@ from perflog.metadata import CASE_KEYS, INTEGERS, Scalar, normal
 
 #: Fields that follow from others, beside the case keys and labels.
 DERIVED = ("devices_per_node", "case", "repeat", "log")
-VALUES = ("throughput", "speedup", "efficiency", "step_time", "time_to_train", "accuracy", "loss", "reported", "n", "batch_size")
+VALUES = ("throughput", "speedup", "efficiency", "step_time", "time_to_train", "accuracy", "loss", "memory", "reported", "n", "batch_size")
 _PRECISIONS = ("fp32", "tf32", "fp16", "amp", "bf16", "fp8")
 
 
@@ -116,8 +116,8 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
 
 
 def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
-    for case in extraction.cases:
-        base = _fields(case)
+    for case, label in zip(extraction.cases, short_labels(extraction.cases), strict=True):
+        base = _fields(case, label)
         if not by_run:
             numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason) for name, s in case.metrics.items()}
             numbers |= {"speedup": Number(case.speedup, "", case.throughput.n), "efficiency": Number(case.efficiency, "", case.throughput.n)}
@@ -129,10 +129,10 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
             yield Item({**base, **own}, {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}, run.notes)
 
 
-def _fields(case: Case) -> dict[str, Scalar]:
+def _fields(case: Case, label: str) -> dict[str, Scalar]:
     out: dict[str, Scalar] = dict(case.key)
-    if case.label:
-        out["label"] = case.label
+    if label:
+        out["label"] = label
     nodes, devices = case.key.get("nodes"), case.key.get("devices")
     if isinstance(nodes, int) and isinstance(devices, int) and devices % nodes == 0:
         out["devices_per_node"] = devices // nodes

@@ -20,7 +20,7 @@ _FORM = re.compile(r"%\.?[0-9]*[fge](?: (?:trim|one|nobase|comma))*")
 
 
 #: (a number's unit, the style's): the factor between them.
-_SCALES = {("fraction", "%"): 100.0, ("", "%"): 100.0, ("s", "ms"): 1000.0}
+_SCALES = {("fraction", "%"): 100.0, ("", "%"): 100.0, ("s", "ms"): 1000.0, ("GiB", "MiB"): 1024.0, ("MiB", "GiB"): 1 / 1024}
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,13 @@ def table(grid: Grid, style: Style, language: str, extraction: Extraction, names
         named = dict(zip((f.name for f in projection.columns), column, strict=True))
         for value in projection.values:
             header.append(words.column(named, value, len(projection.values) > 1))
-    rows = []
+    rows: list[list[str]] = []
     for row in grid.rows:
         named = dict(zip((f.name for f in projection.rows), row, strict=True))
         first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
-        rows.append(first + [words.cell(grid.cells.get((row, column)), value) for column in grid.columns for value in projection.values])
+        above = grid.rows[len(rows) - 1] if rows else None
+        cells = ((grid.cells.get((row, c)), grid.cells.get((above, c)) if above is not None else None, v) for c in grid.columns for v in projection.values)
+        rows.append(first + [words.cell(*cell) for cell in cells])
     return Table(header, rows, 1 if style.row else len(projection.rows), _notes(grid, extraction))
 
 
@@ -109,17 +111,28 @@ class _Words:
             return self.title(value)
         if "value" in self.style.column:
             return self.rendered(self.style.column, {**named, "value": Heading(self.title(value))})
-        text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.shown(v) for v in named.values())
+        text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.worded(k, v) for k, v in named.items())
         return f"{text} {self.title(value)}" if several else text
 
-    def cell(self, item: Item | None, value: str) -> str:
+    def cell(self, item: Item | None, above: Item | None, value: str) -> str:
         if item is not None and value in item.fields and value not in item.numbers:
             return self.shown(item.fields[value])
         number = item.numbers.get(value) if item is not None else None
         if item is None or number is None or number.value is None:
             return self.style.missing
         text = formatted(number, self.style.digits.get(value, ""), self.style.units.get(value, ""), self.style.missing)
-        return self.rendered(self.style.cell, {**item.fields, "text": Heading(text)}) if self.style.cell else text
+        if not self.style.cell:
+            return text
+        before = above.numbers.get(value) if above is not None else None
+        change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%") if before is not None and before.value else None
+        unit = Heading(self.style.units.get(value) or number.unit)
+        return self.rendered(self.style.cell, {**item.fields, "text": Heading(text), "value": value, "unit": unit, "change": change})
+
+    def worded(self, name: str, value: Scalar | None) -> str:
+        """A value that says what it is without a heading of its own."""
+        if not isinstance(value, int) or str(value) in self.names:
+            return self.shown(value)
+        return f"bs{value}" if name == "batch_size" else f"{value} {name.removesuffix('s') if value == 1 else name}"
 
     def shown(self, value: Scalar | None) -> str:
         return self.style.missing if value is None else self.names.get(str(value)) or escaped(value)

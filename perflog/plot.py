@@ -1,4 +1,4 @@
-"""Pictures of cases: scaling over devices, and the spread of runs. SVG and PNG that can be read in both themes.
+"""Pictures of cases: scaling over devices, spread of runs, framework versions. SVG and PNG that can be read in both themes.
 
 The background is white whatever the page's theme; colours are those of Okabe & Ito (*Color Universal Design*,
 2008), which the colour-blind tell apart, and every series has a marker of its own. The same cases always give
@@ -14,18 +14,26 @@ from typing import TYPE_CHECKING, Any
 from perflog.case import Case
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
+from perflog.find import natural
 from perflog.metadata import CASE_KEYS
-from perflog.output.columns import caption
+from perflog.output.columns import caption, number
+from perflog.versions import compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perflog.trace import Trace
 
-KINDS = ("scaling", "spread", "steps")
+KINDS = ("scaling", "spread", "steps", "versions")
 FORMATS = ("svg", "png")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 _MARKERS = "osD^vPX*"
+_WHAT = {
+    "scaling": "Throughput and speedup against devices",
+    "spread": "Throughput of every run",
+    "steps": "Step time over the steps of every run",
+    "versions": "Throughput of framework versions",
+}
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
 
 
@@ -40,7 +48,7 @@ def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace
     mpl.use("Agg")
     settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(settings):
-        figure = _steps(extraction, traces) if kind == "steps" else (_scaling if kind == "scaling" else _spread)(extraction)
+        figure = _steps(extraction, traces) if kind == "steps" else {"scaling": _scaling, "spread": _spread, "versions": _versions}[kind](extraction)
         out = io.BytesIO()
         figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
     return out.getvalue()
@@ -49,20 +57,30 @@ def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace
 def described(extraction: Extraction, kind: str) -> str:
     """What the picture shows, in words: its alternative text."""
     cases = [c for c in extraction.cases if c.throughput.value is not None]
-    what = {"scaling": "Throughput and speedup against devices", "spread": "Throughput of every run", "steps": "Step time over the steps of every run"}[kind]
-    names = ", ".join(dict.fromkeys(filter(None, (_name(c, cases) for c in cases))))
+    what = _WHAT[kind]
+    without: tuple[str, ...] = ()
+    if kind == "versions":
+        cases = [c for group in compared(extraction) for c in group.values()]
+        versions = sorted({str(c.key["framework_version"]) for c in cases}, key=natural)
+        what, without = f"Throughput of versions {', '.join(versions)}", ("framework_version",)
+    names = ", ".join(dict.fromkeys(filter(None, (_name(c, cases, *without) for c in cases))))
     return f"{what}{f' of {names}' if names else ''}: {_how(extraction, cases)}"
 
 
 def _how(extraction: Extraction, cases: Sequence[Case]) -> str:
     counts = sorted({c.throughput.n for c in cases})
-    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    return f"{caption(extraction).rpartition(';')[0]}; {n}"
+    n = f"; n = {counts[0]}" if len(counts) == 1 else f"; n = {counts[0]} to {counts[-1]}" if counts else ""
+    return caption(extraction).rpartition(";")[0] + n
 
 
-def _name(case: Case, cases: Sequence[Case]) -> str:
+def _plain(text: str) -> str:
+    """Text from logs and paths that matplotlib shows as it is: a dollar begins no formula, and nothing breaks SVG."""
+    return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")
+
+
+def _name(case: Case, cases: Sequence[Case], *without: str) -> str:
     """What tells the case's series from the others; for a single series its short name."""
-    keys = [k for k in dict.fromkeys((*CASE_KEYS, *case.key)) if k not in _NOT_SERIES]
+    keys = [k for k in dict.fromkeys((*CASE_KEYS, *case.key)) if k not in _NOT_SERIES and k not in without]
     varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1] or [k for k in ("framework", "model", "precision") if k in case.key]
     return " ".join(f"bs{case.key[k]}" if k == "batch_size" else str(case.key.get(k, "?")) for k in varying)
 
@@ -95,7 +113,7 @@ def _scaling(extraction: Extraction) -> Figure:
     left, right = figure.subplots(1, 2)
     unit = next(iter(series.values()))[0].throughput.unit
     for at, (name, cases) in enumerate(series.items()):
-        look: dict[str, Any] = {"color": _COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": name, "linewidth": 1.4}
+        look: dict[str, Any] = {"color": _COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": _plain(name), "linewidth": 1.4}
         left.errorbar([_devices(c) for c in cases], [_value(c) for c in cases], yerr=_bars(cases), **look)
         sped = [c for c in cases if c.speedup is not None]
         right.plot([_devices(c) for c in sped], [c.speedup for c in sped], **{k: v for k, v in look.items() if k != "capsize"})
@@ -124,13 +142,49 @@ def _spread(extraction: Extraction) -> Figure:
     for at, case in enumerate(cases):
         values = [100 * (run.throughput.value / _value(case) - 1) for run in case.runs if run.throughput.value is not None]
         axes.plot(values, [at] * len(values), "o", color=_COLOURS[0], alpha=0.7, markersize=5)
-    names = [f"{_name(c, cases)}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
+    names = [f"{_plain(_name(c, cases))}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
     axes.set_yticks(range(len(cases)), names)
     axes.invert_yaxis()
     axes.axvline(0, color="#777777", linewidth=1, linestyle="--")
     axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
     axes.set(xlabel=f"each run's throughput against the {extraction.options.aggregate} of its case (%)", title="spread of the runs")
     _foot(figure, extraction, cases, "")
+    return figure
+
+
+def _versions(extraction: Extraction) -> Figure:
+    """Bars relative to each case's oldest version: cases on one device and on a hundred are equally legible."""
+    from matplotlib.figure import Figure
+
+    groups = compared(extraction)
+    versions = sorted({v for group in groups for v in group}, key=natural)
+    shown = [c for group in groups for c in group.values()]
+    bases = [_value(next(iter(group.values()))) for group in groups]
+    several = len({c.throughput.n for c in shown}) > 1
+    thick = 0.8 / len(versions)
+    figure = Figure(figsize=(9, 1.5 + len(groups) * max(0.5, 0.27 * len(versions))), layout="constrained")
+    axes = figure.subplots()
+    for at, version in enumerate(versions):
+        rows = [(row, group[version], base) for row, (group, base) in enumerate(zip(groups, bases, strict=True)) if version in group]
+        ends = [row - 0.4 + thick * (at + 0.5) for row, _, _ in rows]
+        lengths = [_value(case) / base for _, case, base in rows]
+        errors = [[distance / base for distance, (_, _, base) in zip(side, rows, strict=True)] for side in _bars([case for _, case, _ in rows])]
+        look: dict[str, Any] = {"color": _COLOURS[at % 8], "edgecolor": "white", "error_kw": {"ecolor": "black", "capsize": 2.5, "elinewidth": 1}}
+        axes.barh(ends, lengths, thick * 0.92, xerr=errors, label=_plain(version), **look)
+        for end, length, high, (_, case, _) in zip(ends, lengths, errors[1], rows, strict=True):
+            text = f"{number(_value(case))} {case.throughput.unit}" + (f" (n = {case.throughput.n})" if several else "")
+            axes.annotate(text, (length + high, end), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8)
+    firsts = [next(iter(group.values())) for group in groups]
+    names = [", ".join(filter(None, (_name(c, shown, "framework_version"), _many(c.key.get("devices"))))) for c in firsts]
+    axes.set_yticks(range(len(groups)), [_plain(name) for name in names])
+    axes.set_ylim(len(groups) - 0.5, -0.5)
+    axes.axvline(1, color="#777777", linewidth=1, linestyle="--")
+    axes.set_xlim(0, 1.32 * max(_value(c) / base for group, base in zip(groups, bases, strict=True) for c in group.values()))
+    axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set(xlabel="throughput relative to the case's oldest version", title="framework versions")
+    figure.legend(*axes.get_legend_handles_labels(), title="version", frameon=False, fontsize=9, loc="outside right upper")
+    _foot(figure, extraction, shown, "; whiskers: interval of each median" if any(c.throughput.low is not None for c in shown) else "")
     return figure
 
 
@@ -156,8 +210,8 @@ def _steps(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
     for axes in grid.flat[len(drawn) :]:
         axes.set_axis_off()
     for axes, (case, found) in zip(grid.flat, drawn, strict=False):
-        for number, trace in enumerate(found):
-            axes.plot(trace.steps, trace.seconds, linewidth=0.8, color=_COLOURS[number % 8], alpha=0.85)
+        for nth, trace in enumerate(found):
+            axes.plot(trace.steps, trace.seconds, linewidth=0.8, color=_COLOURS[nth % 8], alpha=0.85)
         first, last = min(t.window[0] for t in found), max(t.window[1] for t in found)
         end = max(float(t.steps[-1]) for t in found)
         for low, high in ((0.0, first), (last, end)):
@@ -168,7 +222,7 @@ def _steps(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
         highest = max(float(t.seconds.max()) for t in found)
         axes.set_ylim(0, 1.1 * min(highest, 3 * top) if top else None)
         clipped = f"; up to {highest:.3g} s" if top and highest > 3 * top else ""
-        axes.set_title(f"{_name(case, cases)}, {_many(case.key.get('devices'))} ({len(found)} run{'s' * (len(found) != 1)}{clipped})", fontsize=9)
+        axes.set_title(f"{_plain(_name(case, cases))}, {_many(case.key.get('devices'))} ({len(found)} run{'s' * (len(found) != 1)}{clipped})", fontsize=9)
         axes.set(xlabel="step", ylabel="step time (s)", xlim=(0, end))
         axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     _foot(figure, extraction, cases, "; grey: left out")

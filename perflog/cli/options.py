@@ -48,7 +48,7 @@ Lang = Annotated[str, typer.Option("--lang", help="Language of the headings: en 
 Templates = Annotated[list[str] | None, typer.Option("--templates", help="A folder with styles of your own.", show_default=False)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help="How the numbers were made, n and doubts, under the table.")]
 Digits = Annotated[list[str] | None, typer.Option("--digits", help="A value's digits: throughput=%.2f.", show_default=False)]
-Kind = Annotated[str, typer.Option("--kind", help="scaling, spread or steps.")]
+Kind = Annotated[str, typer.Option("--kind", help="scaling, spread, steps or versions.")]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", show_default=False)]
 Titles = Annotated[list[str] | None, typer.Option("--title", help="A heading: throughput='samples/s(PyTorch)'.", show_default=False)]
 Missing = Annotated[str | None, typer.Option("--missing", help="What a cell without a number prints. [default: the style's]", show_default=False)]

@@ -55,6 +55,7 @@ class Case:
     speedup: float | None = None
     efficiency: float | None = None
     baseline: str = ""
+    base: Case | None = field(default=None, repr=False, compare=False)  # it may be the case itself
 
     @property
     def throughput(self) -> Summary:
@@ -191,7 +192,7 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
         return
     base = usable[0]
     assert base.throughput.value is not None and case.throughput.value is not None
-    case.baseline = base.name
+    case.baseline, case.base = base.name, base
     case.speedup = case.throughput.value / base.throughput.value
     devices, base_devices = case.key.get("devices"), base.key.get("devices")
     if isinstance(devices, int) and isinstance(base_devices, int) and devices and base_devices:

@@ -1,52 +1,139 @@
-"""A whole report as a README of regions, so that ``perflog readme`` keeps it true, and the regions only it has."""
+"""What a report shows, and the Markdown report: a README of regions that ``perflog readme`` keeps true.
+
+The HTML report (``html.py``) shows the same: both are made from the same plan, lists and words
+(``templates/reports/words.toml``).
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+from perflog.amount import Amount, Window
 from perflog.case import Case
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.output.columns import escaped
+from perflog.plot import MOST_CASES
 from perflog.resources import folder
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
-_WORDS = {
-    "en": {"framework": "Framework", "framework_version": "Version", "accelerator": "Accelerator", "model": "Model", "precision": "Precision",
-           "batch_size": "Batch size per device", "nodes": "Nodes", "devices": "Devices", "runs": "Runs per case", "unknown": "not said by the logs"},
-    "zh": {"framework": "框架", "framework_version": "版本", "accelerator": "加速卡", "model": "模型", "precision": "精度",
-           "batch_size": "单卡 batch size", "nodes": "节点数", "devices": "卡数", "runs": "每组重复次数", "unknown": "日志未说明"},
-}  # fmt: skip
+_COLUMNS = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size")
+Words = Mapping[str, Mapping[str, str]]
 
 
-def environment(extraction: Extraction, language: str) -> str:
-    """What logs and paths say of the set-up: every value there is of each field."""
-    words, cases = _WORDS[language], extraction.cases
-    if not cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a report of certain cases shows: its subject, its table's rows, columns and values, its pictures' kinds."""
+
+    subject: str
+    rows: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    pictures: tuple[str, ...]
+
+
+def plan(extraction: Extraction) -> Plan:
+    """Choose rows, columns, values and pictures by what varies between the cases.
+
+    Raises:
+        UsageError: when there is no case.
+    """
+    cases = _cases(extraction)
+    models, frameworks = ({str(c.key[k]) for c in cases if k in c.key} for k in ("model", "framework"))
+    devices = any("devices" in c.key for c in cases)
+    extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT]
+    columns = [k for k in (*_COLUMNS, *extra) if len({str(c.key.get(k)) for c in cases}) > 1]
+    rows = "devices" if devices else "label"
+    for more in ("nodes", "label"):  # only where nothing else tells two cases apart
+        if more != rows and not _told_apart(cases, (rows, *columns)) and len({_field(c, more) for c in cases}) > 1:
+            columns.append(more)
+    values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
+    values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
+    pictures = ["scaling"] * (devices and any(c.throughput.value is not None and "devices" in c.key for c in cases))
+    pictures += ["steps"] * (any("step_time" in c.metrics for c in cases) and len(cases) <= MOST_CASES)
+    return Plan(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog", rows, tuple(columns), tuple(values), tuple(pictures))
+
+
+def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> bool:
+    return len({tuple(_field(c, k) for k in shown) for c in cases}) == len(cases)
+
+
+def _field(case: Case, name: str) -> str:
+    return case.label if name == "label" else str(case.key.get(name))
+
+
+@cache
+def words(language: str) -> Words:
+    """The words of reports in a language, by part of the report."""
+    data = tomllib.loads((folder("templates") / "reports" / "words.toml").read_text(encoding="utf-8"))
+    return data[language]  # type: ignore[no-any-return]
+
+
+def environment(extraction: Extraction, language: str) -> list[tuple[str, str]]:
+    """What logs and paths say of the set-up: every value there is of each field. Raises UsageError without cases."""
+    named, cases = words(language)["environment"], _cases(extraction)
     lines = []
     for key in _ENVIRONMENT:
         values = list(dict.fromkeys(str(c.key[k]) for c in sorted(cases, key=lambda c: _number(c, key)) for k in (key,) if k in c.key))
-        lines.append(f"- {words[key]}: {escaped(', '.join(values)) if values else words['unknown']}")
+        lines.append((named[key], ", ".join(values) or named["unknown"]))
     counts = sorted({len(c.runs) for c in cases})
-    lines.append(f"- {words['runs']}: {', '.join(map(str, counts))}")
-    return "\n".join(lines) + "\n"
+    return [*lines, (named["runs"], ", ".join(map(str, counts)))]
+
+
+def method(extraction: Extraction, language: str) -> list[tuple[str, str]]:
+    """How the numbers were made: every choice that decides on them."""
+    every, options = words(language), extraction.options
+    named = every["method"]
+    baseline = " ".join(f"{k}={v}" for k, v in options.baseline.items())
+    lines = [
+        (named["estimator"], f"{options.estimator}: {every['estimators'][options.estimator]}"),
+        (named["window"], window_text(options.window, language)),
+        (named["aggregate"], f"{options.aggregate}: {every['aggregates'][options.aggregate]}"),
+        (named["speedup"], named["baseline"].format(baseline=baseline) if baseline else named["one_device"]),
+    ]
+    if options.convention:
+        lines.append((named["convention"], options.convention + (f" ({named['as_printed']})" if options.as_printed else "")))
+    given = {**options.config_set, **options.set}
+    return lines + ([(named["set"], ", ".join(f"{k}={v}" for k, v in given.items()))] if given else [])
+
+
+def window_text(window: Window, language: str) -> str:
+    """A window in words."""
+    every = words(language)
+    named, units = every["method"], every.get("units", {})
+
+    def shown(amount: Amount) -> str:
+        return f"{amount.number:g} {units[amount.unit]}" if units else str(amount)
+
+    if window.last is not None:
+        return named["last"].format(amount=shown(window.last))
+    return named["skip"].format(amount=shown(window.warmup)) + (named["then"].format(amount=shown(window.steps)) if window.steps else "")
+
+
+def listed(pairs: Sequence[tuple[str, str]]) -> str:
+    """Names and texts as a Markdown list."""
+    return "\n".join(f"- {name}: {escaped(text)}" for name, text in pairs) + "\n"
 
 
 def links(extraction: Extraction, base: Path) -> str:
-    """Every case with links to its logs, relative to ``base``."""
-    if not extraction.cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+    """Every case with links to its logs, relative to ``base``, as a Markdown list. Raises UsageError without cases."""
     lines = []
-    for case in extraction.cases:
+    for case in _cases(extraction):
         logs = dict.fromkeys(run.log.path for run in case.runs)
-        parts = [f"[{escaped(Path(log).name)}]({quote(Path(os.path.relpath(log, base)).as_posix())})" for log in logs]
-        lines.append(f"- {escaped(case.name)}: {', '.join(parts)}")
+        lines.append(f"- {escaped(case.name)}: {', '.join(f'[{escaped(Path(log).name)}]({address(log, base)})' for log in logs)}")
     return "\n".join(lines) + "\n"
+
+
+def address(log: str, base: Path) -> str:
+    """A log's address relative to ``base``, in the form that links take."""
+    return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))
 
 
 def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str], output: Path, language: str) -> str:
@@ -54,28 +141,26 @@ def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str]
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
-    cases = extraction.cases
-    if not cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
-    models, frameworks = ({str(c.key[k]) for c in cases if k in c.key} for k in ("model", "framework"))
-    columns = [k for k in ("framework", "model", "precision", "batch_size") if len({str(c.key.get(k)) for c in cases}) > 1]
-    extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT and len({str(c.key.get(k)) for c in cases}) > 1]
-    values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
-    values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
+    chosen = plan(extraction)
     environment_ = SandboxedEnvironment(loader=FileSystemLoader(folder("templates") / "reports"), trim_blocks=True, keep_trailing_newline=True)
-    recipe = shlex.join([*logs, *options])
     return str(
         environment_.get_template(f"{language}.md.j2").render(
-            title=escaped(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog"),
-            recipe=recipe,
-            rows="devices" if any("devices" in c.key for c in cases) else "label",
-            columns=",".join([*columns, *extra]),
-            values=",".join(values),
-            picture=f"{output.stem}-scaling.svg" if any("devices" in c.key for c in cases) else "",
-            steps=f"{output.stem}-steps.svg" if any("step_time" in c.metrics for c in cases) and len(cases) <= 12 else "",
-            command=f"perflog extract {recipe}",
+            title=escaped(words(language)["title"]["report"].format(title=chosen.subject)),
+            recipe=shlex.join([*logs, *options]),
+            rows=chosen.rows,
+            columns=",".join(chosen.columns),
+            values=",".join(chosen.values),
+            picture=f"{output.stem}-scaling.svg" if "scaling" in chosen.pictures else "",
+            steps=f"{output.stem}-steps.svg" if "steps" in chosen.pictures else "",
+            file=shlex.quote(output.name),
         )
     )
+
+
+def _cases(extraction: Extraction) -> list[Case]:
+    if not extraction.cases:
+        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+    return extraction.cases
 
 
 def _number(case: Case, key: str) -> tuple[int, str]:

@@ -28,6 +28,10 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
         "perflog/data/parsers/paddleclas.toml",
         "perflog/data/parsers/conventions/mlperf.toml",
         "perflog/data/templates/README.md",
+        "perflog/data/templates/reports/page.html.j2",
+        "perflog/data/templates/reports/page.css",
+        "perflog/data/templates/reports/page.js",
+        "perflog/data/templates/reports/words.toml",
         "perflog/data/runners/README.md",
     ):
         assert wanted in names
@@ -46,3 +50,5 @@ def test_main_command_from_a_clean_environment(wheel: Path, tmp_path: Path) -> N
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
     assert "10731.78" in done.stdout
     assert "29.02" in done.stdout
+    subprocess.run([str(place / "bin" / "perflog"), "report", str(BZ128), "-w", "100", "-o", "r.html"], cwd=tmp_path, check=True, env={"PATH": "/usr/bin:/bin"})
+    assert "perflog report" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -13,6 +13,9 @@ from perflog.cli.extracting import catalog_of, extracted
 from perflog.cli.options import Given, given_options
 from perflog.config import one_of, pairs, settings
 
+#: Regions that hold a list, all made by ``perflog report`` alone.
+LISTS = ("environment", "method", "links")
+
 
 def table_text(logs: list[str], parts: tuple[str, str, str], where: list[str] | None, look: dict[str, Any], given: Given, quiet: bool) -> tuple[str, int]:
     """The text of a table, and how many of its first cells name a row."""
@@ -47,13 +50,43 @@ def _commands() -> Any:
     return command.commands
 
 
-def words_of(name: str, value: Any) -> list[str]:
-    """An option as words of a recipe."""
+def recipe_words(logs: list[str], given: Given, base: Path) -> tuple[list[str], list[str]]:
+    """Logs, relative to ``base``, and options as words of a recipe or command."""
+    import os
+
+    return [Path(os.path.relpath(log, base)).as_posix() for log in logs], [w for name, value in given.items() for w in _words_of(name, value)]
+
+
+def _words_of(name: str, value: Any) -> list[str]:
     if isinstance(value, dict):
         return [w for k, v in value.items() for w in (f"--{name}", f"{k}={v}")]
     if isinstance(value, list):
         return [w for v in value for w in (f"--{name}", str(v))]
     return [] if value is None else [f"--{name}", str(value)]
+
+
+def page_of(logs: list[str], output: Path, lang: str, given: Given, quiet: bool) -> tuple[bytes, str]:
+    """An HTML report, and what it holds in words."""
+    import shlex
+
+    from perflog.errors import UsageError
+    from perflog.html import Picture, page
+    from perflog.report import plan
+
+    extraction = extracted(logs, settings(given, logs), quiet)
+    pictures = []
+    for kind in plan(extraction).pictures:
+        try:
+            pictures.append(Picture(kind, *picture_of(logs, kind, Path("page.svg"), given, quiet)))
+        except UsageError as error:
+            raise UsageError(f"the picture of {kind}: {error}") from None
+    near, options = recipe_words(logs, given, output.parent)
+    commands = [
+        shlex.join(["perflog", "extract", *near, *options]),
+        shlex.join(["perflog", "report", *near, *options, *(["--lang", lang] if lang != "en" else []), "--html", "--output", output.name]),
+    ]
+    data = page(extraction, pictures, commands, output.parent, lang)
+    return data, f"{len(extraction.cases)} cases, {len(pictures)} pictures, {len(data) / 1000:.0f} kB"
 
 
 def picture_of(logs: list[str], kind: str, output: Path, given: Given, quiet: bool) -> tuple[bytes, str]:
@@ -88,8 +121,8 @@ def region_text(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[s
         words = shlex.split(recipe)
     except ValueError as error:
         raise UsageError(f"the recipe cannot be read: {error}") from None
-    if not words or words[0] not in ("table", "plot", "links", "environment"):
-        raise UsageError(f"a region holds a table, plot, links or environment: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
+    if not words or words[0] not in ("table", "plot", *LISTS):
+        raise UsageError(f"a region holds a table, plot, environment, method or links: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
     words = [w for at, w in enumerate(words) if w != "--keep" and words[at - 1] != "--keep"]  # the marker's own: rows without logs
     try:
         own = words[0] if words[0] in ("table", "plot") else "report"
@@ -100,11 +133,13 @@ def region_text(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[s
     options = given_options(given)
     if words[0] == "table":
         return table_text(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, options, True)
-    if words[0] in ("links", "environment"):
-        from perflog.report import environment, links
+    if words[0] in LISTS:
+        from perflog.report import environment, links, listed, method
 
         extraction = extracted(logs, settings(options, logs), True)
-        return links(extraction, base) if words[0] == "links" else environment(extraction, given["lang"]), 0
+        if words[0] == "links":
+            return links(extraction, base), 0
+        return listed((environment if words[0] == "environment" else method)(extraction, given["lang"])), 0
     if given["output"] is None:
         raise UsageError("a picture needs a file: -o scaling.svg")
     data, described = picture_of(logs, given["kind"], given["output"], options, True)

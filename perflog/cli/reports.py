@@ -31,7 +31,7 @@ from perflog.cli.options import (
     Where,
     extraction_options,
 )  # fmt: skip
-from perflog.cli.recipe import picture_of, region_text, table_text, words_of
+from perflog.cli.recipe import page_of, picture_of, recipe_words, region_text, table_text
 from perflog.config import one_of, settings
 
 
@@ -70,32 +70,57 @@ def plot(logs: Logs, given: Given, kind: Kind = "scaling", output: Output = None
         print(f"wrote {output}: {words}", file=sys.stderr)
 
 
-@app.command(epilog="Example:  perflog report logs/ --warmup 100 -o README.md --lang zh. Later: perflog readme README.md")
+@app.command(
+    epilog="Examples:  perflog report logs/ --warmup 100 -o README.md --lang zh  (later: perflog readme README.md)  ·  "
+    "perflog report logs/ --warmup 100 --html -o report.html"
+)
 @extraction_options()
-def report(logs: Logs, given: Given, output: Output = None, lang: Lang = "en", quiet: Quiet = False) -> None:
-    """Write a report: environment, results, pictures, log links, all in regions that `perflog readme` keeps true."""
-    import os
-
+def report(
+    logs: Logs, given: Given, output: Output = None, lang: Lang = "en",
+    html: Annotated[bool, typer.Option("--html", help="One HTML page that holds everything; also when the output's name ends in .html.")] = False,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Write a report: environment, results, pictures, logs, as Markdown that `perflog readme` keeps true, or as a page."""
     from perflog.files import write_atomically
-    from perflog.readme import filled
-    from perflog.report import skeleton
     from perflog.table.text import LANGUAGES
 
     one_of("lang", lang, LANGUAGES)
     if output is None:
-        raise typer.BadParameter("a report needs a file: --output README.md", param_hint="--output")
-    if output.exists():
-        raise typer.BadParameter(f"{output} exists: `perflog readme {output}` makes its regions true; name another file", param_hint="--output")
-    words = [w for name, value in given.items() for w in words_of(name, value)]
-    near = [Path(os.path.relpath(log, output.parent)).as_posix() for log in logs]
-    text = skeleton(extracted(logs, settings(given, logs), quiet), near, words, output, lang)
+        raise typer.BadParameter("a report needs a file: --output README.md, or --output report.html", param_hint="--output")
+    html = html or output.suffix.lower() in (".html", ".htm")
+    if output.exists() and not (html and _is_page(output)):
+        hint = "only a page that perflog made is written over" if html else f"`perflog readme {output}` makes its regions true"
+        raise typer.BadParameter(f"{output} exists: {hint}; name another file", param_hint="--output")
+    if html:
+        data, said = page_of(logs, output, lang, given, quiet)
+        write_atomically(output, data)
+    else:
+        said = _markdown(logs, output, lang, given, quiet)
+    if not quiet:
+        print(f"wrote {output}: {said}", file=sys.stderr)
+
+
+def _is_page(file: Path) -> bool:
+    from perflog.html import BEGINNING
+
+    with file.open("rb") as opened:
+        return opened.read(len(BEGINNING)) == BEGINNING.encode()
+
+
+def _markdown(logs: list[str], output: Path, lang: str, given: Given, quiet: bool) -> str:
+    from perflog.files import write_atomically
+    from perflog.readme import filled
+    from perflog.report import skeleton
+
+    output.parent.mkdir(parents=True, exist_ok=True)  # the recipes' paths lead through it
+    near, options = recipe_words(logs, given, output.parent)
+    text = skeleton(extracted(logs, settings(given, logs), quiet), near, options, output, lang)
     pictures: dict[Path, bytes] = {}
     text, regions = filled(text, str(output), partial(region_text, base=output.parent, pictures=pictures))
     for file, data in pictures.items():
         write_atomically(file, data)
     write_atomically(output, text)
-    if not quiet:
-        print(f"wrote {output}: {regions} regions, {len(pictures)} pictures", file=sys.stderr)
+    return f"{regions} regions, {len(pictures)} pictures"
 
 
 @app.command(

@@ -53,11 +53,12 @@ class Number:
 
 @dataclass(slots=True)
 class Item:
-    """One case, or one run where repeats are shown: its fields and numbers."""
+    """One case, or one run of it where repeats are shown: its fields and numbers."""
 
     fields: dict[str, Scalar]
     numbers: dict[str, Number]
     notes: list[str]
+    case: Case
 
 
 Key = tuple[Scalar | None, ...]
@@ -122,11 +123,11 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
             numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason) for name, s in case.metrics.items()}
             numbers |= {"speedup": Number(case.speedup, "", case.throughput.n), "efficiency": Number(case.efficiency, "", case.throughput.n)}
             numbers["n"] = Number(float(case.throughput.n), "", case.throughput.n)
-            yield Item(base, numbers, case.notes)
+            yield Item(base, numbers, case.notes, case)
             continue
         for run in case.runs:
             own = {k: v for k, v in {"repeat": run.values.get("repeat"), "log": run.log.name}.items() if v is not None}
-            yield Item({**base, **own}, {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}, run.notes)
+            yield Item({**base, **own}, {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}, run.notes, case)
 
 
 def _fields(case: Case, label: str) -> dict[str, Scalar]:

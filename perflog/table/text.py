@@ -1,8 +1,11 @@
-"""From a grid and a style to Markdown. Templates run in Jinja2's sandbox; text from logs and paths is escaped."""
+"""From a grid and a style to the texts of a table, and to Markdown.
+
+Templates run in Jinja2's sandbox; text from logs and paths is escaped, for Markdown unless told otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -21,21 +24,26 @@ LANGUAGES = ("en", "zh")
 
 @dataclass(slots=True)
 class Table:
-    """Texts of a table: ``keys`` is how many of a row's first cells name the row."""
+    """Texts of a table.
+
+    ``keys`` is how many of a row's first cells name the row; ``made``: how the numbers were made and n;
+    ``notes``: every doubt, as plain text.
+    """
 
     header: list[str]
     rows: list[list[str]]
     keys: int
+    made: str = ""
     notes: list[str] = field(default_factory=list)
 
 
 def table(grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]) -> Table:
-    """The texts of all cells, and the footnotes: how the numbers were made, n, and every doubt.
+    """The texts of all cells, escaped for Markdown, and the notes.
 
     ``names``: texts (Markdown, the user's own) to show instead of fields' values.
     """
     projection = grid.projection
-    words = _Words(style, language, grid, names)
+    words = TableWords(style, language, grid, names)
     header = [style.row_title] if style.row else [words.title(f.name) for f in projection.rows]
     for column in grid.columns:
         named = dict(zip((f.name for f in projection.columns), column, strict=True))
@@ -48,7 +56,7 @@ def table(grid: Grid, style: Style, language: str, extraction: Extraction, names
         above = grid.rows[len(rows) - 1] if rows else None
         cells = ((grid.cells.get((row, c)), grid.cells.get((above, c)) if above is not None else None, v) for c in grid.columns for v in projection.values)
         rows.append(first + [words.cell(*cell) for cell in cells])
-    return Table(header, rows, 1 if style.row else len(projection.rows), _notes(grid, extraction))
+    return Table(header, rows, 1 if style.row else len(projection.rows), how(grid, extraction), doubts(grid))
 
 
 def markdown(made: Table, style: Style, notes: bool = True) -> str:
@@ -61,17 +69,22 @@ def markdown(made: Table, style: Style, notes: bool = True) -> str:
     else:
         widths = [max(len(row[at]) for row in (made.header, *made.rows)) for at in range(len(made.header))]
         text = _environment().get_template(style.layout).render(header=made.header, rows=made.rows, widths=widths, style=style)
-    return text + ("\n" + "\n".join(f"{note}  " for note in made.notes).rstrip() + "\n" if notes and made.notes else "")
+    lines = [escaped(made.made), *(f"{at}. {escaped(note)}" for at, note in enumerate(made.notes, 1))]
+    return text + ("\n" + "\n".join(f"{line}  " for line in lines).rstrip() + "\n" if notes else "")
 
 
-def _notes(grid: Grid, extraction: Extraction) -> list[str]:
+def how(grid: Grid, extraction: Extraction) -> str:
+    """How a table's numbers were made, from how many runs, and their unit."""
     items = list(grid.cells.values())
     counts = sorted({item.numbers[v].n for item in items for v in grid.projection.values if v in item.numbers and item.numbers[v].n})
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}" if counts else "n = 0"
     units = sorted({item.numbers[v].unit for item in items for v in grid.projection.values if v == "throughput" and v in item.numbers} - {""})
-    head = f"{caption(extraction).rpartition(';')[0]}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
-    doubts = dict.fromkeys((*grid.notes, *(note for item in items for note in item.notes), *_reasons(grid)))
-    return [escaped(head), *(f"{at}. {escaped(note)}" for at, note in enumerate(doubts, 1))]
+    return f"{caption(extraction).rpartition(';')[0]}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
+
+
+def doubts(grid: Grid) -> list[str]:
+    """Everything to be known about a table's numbers, each once: what varies unshown, notes, reasons."""
+    return list(dict.fromkeys((*grid.notes, *(note for item in grid.cells.values() for note in item.notes), *_reasons(grid))))
 
 
 def _reasons(grid: Grid) -> list[str]:
@@ -85,12 +98,13 @@ class Heading(str):
     __slots__ = ()
 
 
-class _Words:
-    """Headings and cells of one table."""
+class TableWords:
+    """Headings and cells of one table; ``escape`` makes text of logs and paths safe where the texts go."""
 
-    def __init__(self, style: Style, language: str, grid: Grid, names: Mapping[str, str]) -> None:
+    def __init__(self, style: Style, language: str, grid: Grid, names: Mapping[str, str], escape: Callable[[object], str] = escaped) -> None:
         self.style = style
         self.names = names
+        self.escape = escape
         self.titles = style.titles.get(language) or style.titles.get("en") or {}
         self.units: dict[str, str] = {}
         for name in grid.projection.values:
@@ -103,7 +117,7 @@ class _Words:
         unit = self.units.get(name, "")
         text = self.titles.get(name)
         if text is None:
-            return f"{name} ({escaped(unit)})" if unit else name
+            return f"{name} ({self.escape(unit)})" if unit else name
         return self.rendered(text, {"unit": Heading(unit)})
 
     def column(self, named: Mapping[str, Scalar | None], value: str, several: bool) -> str:
@@ -135,7 +149,7 @@ class _Words:
         return f"bs{value}" if name == "batch_size" else f"{value} {name.removesuffix('s') if value == 1 else name}"
 
     def shown(self, value: Scalar | None) -> str:
-        return self.style.missing if value is None else self.names.get(str(value)) or escaped(value)
+        return self.style.missing if value is None else self.names.get(str(value)) or self.escape(value)
 
     def rendered(self, template: str, named: Mapping[str, Scalar | None]) -> str:
         from jinja2 import TemplateError
@@ -148,7 +162,7 @@ class _Words:
     def _value(self, value: Scalar) -> Scalar:
         if isinstance(value, Heading):
             return value
-        return self.names.get(str(value)) or (escaped(value) if isinstance(value, str) else value)
+        return self.names.get(str(value)) or (self.escape(value) if isinstance(value, str) else value)
 
 
 @cache

@@ -1,0 +1,332 @@
+"""The HTML report: nothing of a log is markup, nothing is loaded, every number is the extraction's; and in a browser it works."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from perflog.cli import app
+from perflog.html import BEGINNING, Picture, page
+from perflog.output.svg import inline
+from perflog.plot import described, picture
+from tests.support import FIXTURES, extracted
+
+SEED = FIXTURES / "seed004"
+ONE_CASE = SEED / "logs_fp32/mindspore/resnet50/bz128/1n8g"
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed (apt-get install chromium chromium-driver)")
+
+
+class Parsed(HTMLParser):
+    """Tags with their attributes, and the text, as a browser would see them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def report(out: Path, *arguments: str) -> str:
+    done = CliRunner().invoke(app, ["report", *arguments, "-o", str(out)])
+    assert done.exit_code == 0, done.output + str(done.exception)
+    return out.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("html") / "report.html"
+    report(out, str(SEED), "-w", "100", "-n", "100")
+    return out
+
+
+def test_text_of_logs_and_paths_is_never_markup(tmp_path: Path) -> None:
+    folder = tmp_path / "<img src=x onerror=alert(1)>" / "a\"b'$c$ </title>"
+    shutil.copytree(ONE_CASE, folder)
+    (folder / "<script>.txt").write_text("no log")
+    name = "</script><script>alert(1)</script>"
+    text = report(tmp_path / "out.html", str(tmp_path), "-w", "100", "--set", f"model={name}")
+    parsed = Parsed(text)
+    tags = [tag for tag, _ in parsed.tags]
+    assert (tags.count("script"), tags.count("img"), tags.count("title"), tags.count("style")) == (1, 0, 1, 1)
+    assert [a for _, attributes in parsed.tags for a in attributes if a.startswith("on")] == []
+    assert name in parsed.text
+    assert "<img src=x onerror=alert(1)>" in parsed.text
+    links = [a["href"] or "" for tag, a in parsed.tags if tag == "a"]
+    assert [link for link in links if not link.startswith("#") and not (tmp_path / Path(_unquoted(link))).is_file()] == []
+
+
+def _unquoted(link: str) -> Path:
+    from urllib.parse import unquote
+
+    return Path(unquote(link))
+
+
+def test_the_page_holds_everything_and_loads_nothing(seed: Path) -> None:
+    parsed = Parsed(seed.read_text(encoding="utf-8"))
+    policy = next(a["content"] or "" for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:")
+    assert {tag for tag, _ in parsed.tags} & {"link", "iframe", "img", "object", "embed", "base", "form", "foreignobject"} == set()
+    for tag, attributes in parsed.tags:
+        for name in ("src", "href", "xlink:href", "action", "style"):
+            assert not re.search(r"https?:|//", attributes.get(name) or ""), (tag, attributes)
+    assert [a for tag, a in parsed.tags if tag == "script" and a] == []
+    assert "url(#" in seed.read_text() and not re.search(r"url\((?!#)|@import", seed.read_text())
+    ids = [a["id"] for _, a in parsed.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert {(a["href"] or "")[1:] for _, a in parsed.tags if (a.get("href") or "").startswith("#")} <= set(ids)
+
+
+def test_every_number_of_the_tables_is_the_extractions(seed: Path) -> None:
+    cases = extracted(SEED, warmup=100, steps=100).cases
+    known = {c.throughput.value for c in cases} | {c.speedup for c in cases}
+    cells = [a["data-sort"] or "" for tag, a in Parsed(seed.read_text()).tags if tag == "td" and "data-sort" in a]
+    assert len(cells) == 4 * 6
+    assert {float(cell) for cell in cells} == known
+    text = Parsed(seed.read_text()).text
+    for run in (run for case in cases for run in case.runs):
+        assert f"{run.throughput.value:.10g}" in text
+        assert f"{run.throughput.first_line}–{run.throughput.last_line}" in text
+        assert run.log.name in text
+
+
+@pytest.mark.parametrize(
+    ("lang", "texts"),
+    [
+        ("en", ["Environment", "not said by the logs", "median over n runs", "Skipped files", "SOURCE.toml", "no line of a known format"]),
+        ("zh", ["环境", "预热 100 步，之后取 100 步", "被跳过的文件", "路径", "100 预热", "吞吐(samples/s)"]),
+    ],
+)
+def test_both_languages_say_all(lang: str, texts: list[str], tmp_path: Path) -> None:
+    parsed = Parsed(report(tmp_path / "r.html", str(SEED / "logs_fp32"), "-w", "100", "-n", "100", "--lang", lang))
+    assert [t for t in texts if t not in parsed.text] == []
+    assert "perflog report" in parsed.text and "--warmup 100 --steps 100" in parsed.text
+
+
+def test_a_case_without_a_value_has_its_reason(tmp_path: Path) -> None:
+    parsed = Parsed(report(tmp_path / "r.html", str(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"), "-w", "1000"))
+    assert "400 steps, warm-up 1000" in parsed.text
+    assert "82322" in parsed.text
+
+
+def test_the_same_logs_give_the_same_page_and_only_a_page_is_written_over(seed: Path, tmp_path: Path) -> None:
+    before = seed.read_bytes()
+    assert before.startswith(BEGINNING.encode())
+    report(seed, str(SEED), "-w", "100", "-n", "100", "--html")
+    assert seed.read_bytes() == before
+    mine = tmp_path / "mine.html"
+    mine.write_text("<p>mine")
+    done = CliRunner().invoke(app, ["report", str(SEED), "-o", str(mine)])
+    assert (done.exit_code, mine.read_text()) == (2, "<p>mine")
+
+
+def test_a_campaign_of_thirty_cases_stays_small() -> None:
+    extraction = extracted(SEED, warmup=100, steps=100)
+    more = extracted(SEED, warmup=100, steps=100, set={"model": "other"})
+    half = extracted(SEED / "logs_fp32", warmup=100, steps=100, set={"model": "third"})
+    extraction.cases += more.cases + half.cases
+    assert (len(extraction.cases), len(extraction.runs)) == (30, 150)
+    drawn = Picture("scaling", picture(extraction, "scaling", "svg"), described(extraction, "scaling"))
+    assert len(page(extraction, [drawn], ["perflog"], Path.cwd(), "en")) < 1_500_000
+
+
+def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path) -> None:
+    for version in ("1.1.0", "1.10.2"):
+        for devices in ("1n1g", "1n2g"):
+            shutil.copytree(ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices)
+    text = report(tmp_path / "r.html", str(tmp_path), "-w", "100")
+    for at, version in ((0, "1.1.0"), (2, "1.10.2")):
+        assert f"<summary>MindSpore rn50 fp32 bs128 2 devices ({version})</summary>" in text
+        assert f'<a href="#case-{at}">relative to MindSpore rn50 fp32 bs128 1 device ({version})</a>' in text
+
+
+def test_two_pictures_on_a_page_share_no_id() -> None:
+    svg = picture(extracted(SEED, warmup=100, steps=100), "scaling", "svg")
+    one, other = (str(inline(svg, name, "words & more")) for name in ("one", "other"))
+    ids, others = (set(re.findall(r'id="([^"]*)"', text)) for text in (one, other))
+    assert ids and not ids & others
+    assert set(re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', one)) <= {(i, "") for i in ids} | {("", i) for i in ids}
+    assert "words &amp; more" in one and "matplotlib.org" not in one and "<style" not in one
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    webdriver: Any = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"):  # fmt: skip
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(service=webdriver.ChromeService(DRIVER), options=options)
+    yield driver
+    driver.quit()
+
+
+def opened(browser: Any, file: Path, width: int = 1400, dark: bool = False) -> None:
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+    browser.get(file.as_uri())
+
+
+def column(browser: Any, at: int) -> list[str]:
+    texts: list[str] = browser.execute_script(f"return Array.from(document.querySelectorAll('.results tbody tr'), r => r.cells[{at}].dataset.sort)")
+    return texts
+
+
+def find(browser: Any, css: str) -> Any:
+    return browser.find_element("css selector", css)
+
+
+def keys(browser: Any, *names: str) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    for name in names:
+        browser.switch_to.active_element.send_keys(getattr(Keys, name))
+
+
+@needs_browser
+def test_a_click_on_a_heading_sorts_both_ways(browser: Any, seed: Path) -> None:
+    opened(browser, seed)
+    heading = find(browser, "th[data-column='3']")
+    find(browser, "th[data-column='3'] button").click()
+    values = [float(v) for v in column(browser, 3)]
+    assert (heading.get_attribute("aria-sort"), values) == ("ascending", sorted(values))
+    keys(browser, "ENTER")
+    assert (heading.get_attribute("aria-sort"), column(browser, 3)) == ("descending", [repr(v) for v in sorted(values, reverse=True)])
+    find(browser, "th[data-column='0'] button").click()
+    assert column(browser, 0) == ["1", "2", "4", "8", "16", "32"]
+    assert [h.get_attribute("aria-sort") for h in browser.find_elements("css selector", "th[data-column]")].count("none") == 4
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_what_is_missing_stays_last(browser: Any, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    for devices in ("1n1g", "1n2g", "1n4g"):
+        shutil.copytree(ONE_CASE.parent / devices, logs / "mindspore/resnet50/bz128" / devices)
+    for log in (logs / "mindspore/resnet50/bz128/1n2g").iterdir():
+        log.write_text("".join(log.read_text().splitlines(keepends=True)[:100]))
+    report(tmp_path / "r.html", str(logs), "-w", "100")
+    opened(browser, tmp_path / "r.html")
+    for _ in range(2):
+        find(browser, "th[data-column='1'] button").click()
+        assert column(browser, 1)[-1] == ""
+    find(browser, ".results tbody tr:last-child td a").click()
+    assert "steps, warm-up 100" in find(browser, "#panel-body").text
+
+
+@needs_browser
+def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path) -> None:
+    opened(browser, seed)
+    case = next(c for c in extracted(SEED, warmup=100, steps=100).cases if c.key["devices"] == 4 and c.key["precision"] == "fp32")
+    row = "//table[contains(@class, 'results')]//tr[th[@data-sort='4']]"
+    browser.find_element("xpath", f"{row}/td[1]").click()
+    panel = find(browser, "#panel")
+    assert panel.is_displayed()
+    for run in case.runs:
+        for text in (run.log.name, f"{run.throughput.first_line}–{run.throughput.last_line}", f"{run.throughput.value:.10g}"):
+            assert text in panel.text
+    low, level = case.throughput.low, case.throughput.level
+    for text in (case.name, "100 left out: 100 warm-up", "mindspore", f"[{low:.2f}", f"{100 * (level or 0):.4g}%", "precision=fp32", "(path)"):
+        assert text in panel.text
+    keys(browser, "ESCAPE")
+    assert not panel.is_displayed()
+    link = browser.find_element("xpath", f"{row}/td[2]/a")
+    link.send_keys("\ue007")  # Enter
+    assert panel.is_displayed()
+    assert "speedup" in find(browser, "#panel tr.chosen").text
+    find(browser, "#panel tr.chosen a").click()  # its baseline
+    assert find(browser, "#panel-title").text.endswith("1 device")
+    find(browser, "#panel button").click()
+    assert not panel.is_displayed()
+    assert browser.switch_to.active_element == link
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_fits_and_can_be_read(browser: Any, seed: Path, width: int, dark: bool) -> None:
+    opened(browser, seed, width, dark)
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    ground, ink = browser.execute_script("const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]")
+    assert _contrast(ground, ink) > 7
+    assert (_light(ground) < 0.1) is dark
+    for css in (".lead", ".results td a", "nav a", ".path", "thead th"):
+        assert _contrast(ground, find(browser, css).value_of_css_property("color")) > 4.5, css
+    assert find(browser, ".picture").value_of_css_property("background-color") == "rgba(255, 255, 255, 1)"
+    find(browser, ".results td a").click()
+    panel = find(browser, "#panel")
+    assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", panel)
+    assert panel.rect["width"] == width if width < 500 else panel.rect["width"] < width
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_a_hostile_name_runs_nothing(browser: Any, tmp_path: Path) -> None:
+    logs = tmp_path / "<img src=x onerror=document.title=1>"
+    shutil.copytree(ONE_CASE, logs)
+    out = tmp_path / "r.html"
+    report(out, str(logs), "-w", "100", "--set", "model=</script><script>document.title=2</script>")
+    opened(browser, out)
+    find(browser, ".results td a").click()
+    assert "<img src=x onerror=document.title=1>" in find(browser, "#panel-body").text
+    assert browser.title.endswith("training performance")
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_without_scripts_numbers_lead_to_the_details(browser: Any, seed: Path) -> None:
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        opened(browser, seed)
+        assert browser.find_elements("css selector", "th button") == []
+        find(browser, ".results td a").click()
+        assert browser.current_url.endswith("#case-6")
+        assert "rn50_b128_fp32_1.log" in find(browser, "#case-6").text
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@needs_browser
+def test_it_prints_light_and_without_controls(browser: Any, seed: Path) -> None:
+    opened(browser, seed, dark=True)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not find(browser, "nav").is_displayed()
+        assert _light(browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")) == 1
+        assert json.loads(browser.execute_script("return JSON.stringify(document.documentElement.scrollWidth <= innerWidth)"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def _light(colour: str) -> float:
+    """Relative luminance (WCAG 2.2) of ``rgb(r, g, b)``."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_light(one), _light(other)))
+    return (high + 0.05) / (low + 0.05)

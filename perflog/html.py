@@ -95,22 +95,21 @@ def _table(extraction: Extraction, chosen: Plan, places: dict[int, int], languag
     from perflog.table.style import load_style
     from perflog.table.text import TableWords, doubts, how
 
-    cells = placed(extraction, Projection((Field(chosen.rows),), tuple(map(Field, chosen.columns)), chosen.values))
+    cells = placed(extraction, Projection(tuple(map(Field, chosen.rows)), tuple(map(Field, chosen.columns)), chosen.values))
     texts = TableWords(load_style("plain"), language, cells, {}, escape=str)
     notes = doubts(cells)
     return {
-        "key": texts.title(chosen.rows),
+        "key_columns": [(texts.title(name), all(isinstance(row[at], int | None) for row in cells.rows)) for at, name in enumerate(chosen.rows)],
         "groups": [" · ".join(_named(f, v) for f, v in zip(chosen.columns, column, strict=True)) for column in cells.columns] if chosen.columns else [],
         "titles": [texts.title(value) for value in chosen.values],
         "columns": len(cells.columns),
         "rows": [
-            {"name": texts.shown(row[0]), "sort": "" if row[0] is None else str(row[0]), "cells": _cells(cells, row, texts, places, notes)}
+            {"key_cells": [("–" if v is None else texts.shown(v), "" if v is None else str(v)) for v in row], "cells": _cells(cells, row, texts, places, notes)}
             for row in cells.rows
         ],
-        "numeric": all(isinstance(row[0], int) for row in cells.rows),
         "made": how(cells, extraction),
         "notes": notes,
-    }  # fmt: skip
+    }
 
 
 def _named(field: str, value: Scalar | None) -> str:

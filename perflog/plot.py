@@ -82,7 +82,7 @@ def _name(case: Case, cases: Sequence[Case], *without: str) -> str:
     """What tells the case's series from the others; for a single series its short name."""
     keys = [k for k in dict.fromkeys((*CASE_KEYS, *case.key)) if k not in _NOT_SERIES and k not in without]
     varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1] or [k for k in ("framework", "model", "precision") if k in case.key]
-    return " ".join(f"bs{case.key[k]}" if k == "batch_size" else str(case.key.get(k, "?")) for k in varying)
+    return " ".join(f"bs{case.key.get(k, '?')}" if k == "batch_size" else str(case.key.get(k, "?")) for k in varying)
 
 
 def _series(extraction: Extraction) -> dict[str, list[Case]]:
@@ -98,10 +98,8 @@ def _series(extraction: Extraction) -> dict[str, list[Case]]:
     return out
 
 
-def _scaling(extraction: Extraction) -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator, ScalarFormatter
-
+def scaling_series(extraction: Extraction) -> dict[str, list[Case]]:
+    """What a scaling picture draws: by name, cases that differ in their devices. Raises UsageError when it cannot."""
     series = {name: sorted((c for c in cases if isinstance(c.key.get("devices"), int)), key=_devices) for name, cases in _series(extraction).items()}
     series = {name: cases for name, cases in series.items() if cases}
     if not series:
@@ -109,6 +107,14 @@ def _scaling(extraction: Extraction) -> Figure:
     for name, cases in series.items():
         if len({_devices(c) for c in cases}) < len(cases):
             raise UsageError(f"two cases of {name!r} have the same number of devices: see `perflog extract` for what tells them apart")
+    return series
+
+
+def _scaling(extraction: Extraction) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator, ScalarFormatter
+
+    series = scaling_series(extraction)
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     unit = next(iter(series.values()))[0].throughput.unit

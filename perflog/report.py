@@ -20,7 +20,7 @@ from perflog.case import Case
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.output.columns import escaped
-from perflog.plot import MOST_CASES
+from perflog.plot import MOST_CASES, scaling_series
 from perflog.resources import folder
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
@@ -33,7 +33,7 @@ class Plan:
     """What a report of certain cases shows: its subject, its table's rows, columns and values, its pictures' kinds."""
 
     subject: str
-    rows: str
+    rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[str, ...]
     pictures: tuple[str, ...]
@@ -47,22 +47,28 @@ def plan(extraction: Extraction) -> Plan:
     """
     cases = _cases(extraction)
     models, frameworks = ({str(c.key[k]) for c in cases if k in c.key} for k in ("model", "framework"))
-    devices = any("devices" in c.key for c in cases)
     extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT]
     columns = [k for k in (*_COLUMNS, *extra) if len({str(c.key.get(k)) for c in cases}) > 1]
-    rows = "devices" if devices else "label"
+    rows = ["devices" if any("devices" in c.key for c in cases) else "label"]
     for more in ("nodes", "label"):  # only where nothing else tells two cases apart
-        if more != rows and not _told_apart(cases, (rows, *columns)) and len({_field(c, more) for c in cases}) > 1:
-            columns.append(more)
+        if more not in rows and _told_apart(cases, (*rows, *columns)) < _told_apart(cases, (*rows, *columns, more)):
+            rows.append(more)
     values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
     values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
-    pictures = ["scaling"] * (devices and any(c.throughput.value is not None and "devices" in c.key for c in cases))
+    pictures = ["scaling"] * _scales(extraction)
     pictures += ["steps"] * (any("step_time" in c.metrics for c in cases) and len(cases) <= MOST_CASES)
-    return Plan(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog", rows, tuple(columns), tuple(values), tuple(pictures))
+    return Plan(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog", tuple(rows), tuple(columns), tuple(values), tuple(pictures))
 
 
-def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> bool:
-    return len({tuple(_field(c, k) for k in shown) for c in cases}) == len(cases)
+def _scales(extraction: Extraction) -> bool:
+    try:
+        return bool(scaling_series(extraction))
+    except UsageError:  # no values, no devices, or cases that only a table can tell apart
+        return False
+
+
+def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> int:
+    return len({tuple(_field(c, k) for k in shown) for c in cases})
 
 
 def _field(case: Case, name: str) -> str:
@@ -147,7 +153,7 @@ def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str]
         environment_.get_template(f"{language}.md.j2").render(
             title=escaped(words(language)["title"]["report"].format(title=chosen.subject)),
             recipe=shlex.join([*logs, *options]),
-            rows=chosen.rows,
+            rows=",".join(chosen.rows),
             columns=",".join(chosen.columns),
             values=",".join(chosen.values),
             picture=f"{output.stem}-scaling.svg" if "scaling" in chosen.pictures else "",

@@ -154,6 +154,14 @@ def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path)
         assert f'<a href="#case-{at}">relative to MindSpore rn50 fp32 bs128 1 device ({version})</a>' in text
 
 
+def test_cases_that_no_scaling_picture_tells_apart_are_still_reported(tmp_path: Path) -> None:
+    for place in ("one", "other"):
+        shutil.copytree(ONE_CASE, tmp_path / place / "mindspore/1n8g")
+    text = report(tmp_path / "r.html", str(tmp_path), "-w", "100", "--set", "batch_size=128")
+    assert 'id="scaling-' not in text and 'id="steps-' in text
+    assert "one/mindspore" in Parsed(text).text and "other/mindspore" in Parsed(text).text
+
+
 def test_two_pictures_on_a_page_share_no_id() -> None:
     svg = picture(extracted(SEED, warmup=100, steps=100), "scaling", "svg")
     one, other = (str(inline(svg, name, "words & more")) for name in ("one", "other"))

@@ -110,7 +110,7 @@ class TableWords:
         for name in grid.projection.values:
             found = sorted({n.unit for i in grid.cells.values() if (n := i.numbers.get(name)) and n.unit and n.value is not None})
             if len({kind(unit) for unit in found}) > 1:
-                raise UsageError(f"{name} is in {' and in '.join(found)}: one table cannot hold both; choose with --where")
+                raise UsageError(f"{name} is in {' and in '.join(found)}: one table cannot hold both; name fewer logs, or choose with --where")
             self.units[name] = style.units.get(name) or (found[0] if len(found) == 1 else "samples/s" if found else "")
 
     def title(self, name: str) -> str:

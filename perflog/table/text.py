@@ -54,7 +54,7 @@ def table(grid: Grid, style: Style, language: str, extraction: Extraction, names
         named = dict(zip((f.name for f in projection.rows), row, strict=True))
         first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
         above = grid.rows[len(rows) - 1] if rows else None
-        cells = ((grid.cells.get((row, c)), grid.cells.get((above, c)) if above is not None else None, v) for c in grid.columns for v in projection.values)
+        cells = ((grid.cells.get((row, c)), v, grid.cells.get((above, c)) if above is not None else None) for c in grid.columns for v in projection.values)
         rows.append(first + [words.cell(*cell) for cell in cells])
     return Table(header, rows, 1 if style.row else len(projection.rows), how(grid, extraction), doubts(grid))
 
@@ -128,7 +128,7 @@ class TableWords:
         text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.worded(k, v) for k, v in named.items())
         return f"{text} {self.title(value)}" if several else text
 
-    def cell(self, item: Item | None, above: Item | None, value: str) -> str:
+    def cell(self, item: Item | None, value: str, above: Item | None = None) -> str:
         if item is not None and value in item.fields and value not in item.numbers:
             return self.shown(item.fields[value])
         number = item.numbers.get(value) if item is not None else None

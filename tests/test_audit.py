@@ -322,6 +322,12 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], words: str) -> None:
     assert words in str(done.exception)
 
 
+def test_a_readme_without_results(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("hello | world\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["audit", str(tmp_path)])
+    assert (done.exit_code, done.output) == (0, "no table with a number in it found\n")
+
+
 def test_no_text_of_a_report_breaks_the_page(tmp_path: Path) -> None:
     page = markdown(audited(tmp_path, ("5483.22", "5<b>`x`[y](javascript:z)")), everything=False)
     (row,) = [line for line in page.splitlines() if "README.md:9" in line and "samples/s" in line]

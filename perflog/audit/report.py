@@ -72,6 +72,8 @@ def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str
         verdict = f"\033[{_COLOURS[one.verdict]}m{one.verdict}\033[0m" if colour and one.verdict in _COLOURS else one.verdict
         lines.append(f"{near(one.claim.path)}:{one.claim.line}: {one.claim.heading}: {one.claim.text}: {verdict}")
         lines += [f"    {shortened(line)}" for line in told(one)]
+    if not judgements:
+        return "no table with a number in it found\n"
     total = counts(judgements)
     lines.append(f"{len(judgements)} cells: " + ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name]))
     contradicting = pairs(judgements)

@@ -14,7 +14,7 @@ from perflog.find import natural
 from perflog.metadata import CASE_KEYS, Scalar, normal
 from perflog.options import Options
 from perflog.run import Run
-from perflog.statistics import CENTRES, order_interval, spread
+from perflog.stats.centre import CENTRES, order_interval, spread
 from perflog.units import kind
 
 #: Metadata that differs between runs of one case, or follows from other keys.

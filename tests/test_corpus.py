@@ -14,7 +14,7 @@ import pytest
 from perflog.extraction import extract_paths
 from perflog.options import Options
 from perflog.output.dlperf import plain_mean, rounded
-from perflog.statistics import median, olympic
+from perflog.stats.centre import median, olympic
 from tests.support import CORPUS, catalog, extracted, needs_corpus, options
 
 pytestmark = needs_corpus

@@ -14,7 +14,7 @@ from perflog.case import Case
 from perflog.extraction import Extraction
 from perflog.find import natural
 from perflog.run import Run
-from perflog.statistics import median
+from perflog.stats.centre import median
 
 Result = dict[str, dict[str, dict[str, Any]]]
 

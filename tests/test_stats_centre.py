@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perflog.statistics import mean, median, olympic, order_interval, spread
+from perflog.stats.centre import mean, median, olympic, order_interval, spread
 
 floats = st.floats(1e-3, 1e6)
 

@@ -1,0 +1,50 @@
+"""Where the next value of a short history is expected, before there are enough points for change points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEAST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """``low``, ``high``: where the next value falls with a probability of ``level``; None with a ``reason``."""
+
+    low: float | None
+    high: float | None
+    n: int
+    level: float
+    reason: str = ""
+
+    def holds(self, value: float) -> bool | None:
+        """Whether a value is as expected; None where nothing is expected or it is no number."""
+        if self.low is None or self.high is None or not math.isfinite(value):
+            return None
+        return self.low <= value <= self.high
+
+
+def predict(values: Sequence[float], level: float = 0.95) -> Prediction:
+    """mean ± t s √(1 + 1/n), s with ddof 1 and t with n − 1 degrees of freedom (Hahn & Meeker 1991, chapter 4).
+
+    In the unit of the values; for normal values the level is exact. Needs eight finite values that are not all the
+    same: a percentile of three points, or an interval without width, would call every new value a change.
+    Raises ValueError for a level outside (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"a level lies between 0 and 1, not {level!r}")
+    n = len(values)
+    if n < LEAST:
+        return Prediction(None, None, n, level, f"{n} points, a prediction needs {LEAST}")
+    if not all(math.isfinite(v) for v in values):
+        return Prediction(None, None, n, level, "a point is not a finite number")
+    if min(values) == max(values):
+        return Prediction(None, None, n, level, f"all {n} points have the value {values[0]:g}")
+    from scipy.stats import t
+
+    mean = math.fsum(values) / n
+    deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
+    half = float(t.ppf((1 + level) / 2, n - 1)) * deviation * math.sqrt(1 + 1 / n)
+    return Prediction(mean - half, mean + half, n, level)

@@ -1,0 +1,75 @@
+"""What rounding in print does to a mean.
+
+A time printed as 0.12 s stands for anything from 0.115 to 0.125. Where the values spread over several printed steps
+the errors cancel; where they do not, all carry the same error, and no number of steps removes it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+_MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """``quantum``: the printed step, in the unit of the values; ``bias``: the most that rounding can have moved their
+    mean, as a share of it; ``dominates``: that is more than the half-width of the interval.
+    """
+
+    quantum: float
+    bias: float
+    dominates: bool
+
+
+def printed_quantum(values: ArrayLike) -> float | None:
+    """The step in which values were printed: the power of ten, at most 1, of which all are multiples.
+
+    None for no values, one that is not finite, or more than six decimals (a computed number, not a printed one).
+    """
+    series = np.asarray(values, dtype=float)
+    if not series.size or not np.isfinite(series).all():
+        return None
+    for decimals in range(_MOST_DECIMALS + 1):
+        scaled = series * 10.0**decimals
+        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1.0)):
+            return 10.0**-decimals
+    return None
+
+
+def rounding_bias(quantum: float, spread: float) -> float:
+    """The largest error of a mean of rounded values with a standard deviation ``spread``, all in one unit.
+
+    The Fourier series of the mean error (Widrow & Kollár 2008): Σ q/(πk) exp(−2π²k²s²/q²), at most q/2. So
+    0.7 % of q is left where s is 0.4 q, and nothing that matters beyond.
+    """
+    if quantum <= 0:
+        return 0.0
+    wide = 2 * (math.pi * spread / quantum) ** 2
+    return min(quantum / 2, quantum / math.pi * math.fsum(math.exp(-wide * k * k) / k for k in range(1, 9)))
+
+
+def resolution(values: ArrayLike, half_width: float, quantum: float | None = None) -> Resolution | None:
+    """Whether rounding may matter more than the spread, for the printed values of a window, shape (n,).
+
+    ``half_width``: of the interval this mean goes into, as a share. ``quantum``: the printed step where it is known,
+    else it is read off the values. The spread of the values themselves is that of the printed ones less that of the
+    rounding, q²/12 (Sheppard 1898). None where the step or the mean is not known.
+
+    A rule that compares half the quantum with the half-width would also warn where the values spread over several
+    steps of the print and nothing is lost: 0.124 s ± 5 % printed with two decimals has no bias, ± 1 % has −1.5 %.
+    """
+    series = np.asarray(values, dtype=float)
+    quantum = printed_quantum(series) if quantum is None else quantum
+    if quantum is None or not series.size or not np.isfinite(series).all():
+        return None
+    centre = abs(float(series.mean()))
+    if not centre:
+        return None
+    spread = math.sqrt(max(0.0, float(series.var()) - quantum * quantum / 12))
+    bias = rounding_bias(quantum, spread) / centre
+    return Resolution(quantum, bias, bias > half_width)

@@ -18,7 +18,7 @@ def benjamini_hochberg(values: Sequence[float]) -> list[float]:
     least = 1.0
     for rank in range(len(order), 0, -1):
         at = order[rank - 1]
-        least = min(least, values[at] * len(order) / rank)
+        least = min(least, values[at] * (len(order) / rank))
         adjusted[at] = least
     return adjusted
 

@@ -10,9 +10,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 _MOST_DECIMALS = 6
+#: Where two neighbouring printed steps hold this share of the values, their spread cannot be told from the print.
+_TWO_STEPS = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,11 @@ def resolution(values: ArrayLike, half_width: float, quantum: float | None = Non
     """Whether rounding may matter more than the spread, for the printed values of a window, shape (n,).
 
     ``half_width``: of the interval this mean goes into, as a share. ``quantum``: the printed step where it is known,
-    else it is read off the values. The spread of the values themselves is that of the printed ones less that of the
-    rounding, q²/12 (Sheppard 1898). None where the step or the mean is not known.
+    else it is read off the values. None where the step or the mean is not known.
+
+    Where 95 % of the values are printed as one of two neighbouring steps, a share p as the upper one, the values may
+    lie anywhere about the border between the two; for symmetric noise their printed mean is off by at most q |p − ½|.
+    Else :func:`rounding_bias`, with the spread of the printed values less that of the rounding, q²/12 (Sheppard 1898).
 
     A rule that compares half the quantum with the half-width would also warn where the values spread over several
     steps of the print and nothing is lost: 0.124 s ± 5 % printed with two decimals has no bias, ± 1 % has −1.5 %.
@@ -70,6 +75,18 @@ def resolution(values: ArrayLike, half_width: float, quantum: float | None = Non
     centre = abs(float(series.mean()))
     if not centre:
         return None
-    spread = math.sqrt(max(0.0, float(series.var()) - quantum * quantum / 12))
-    bias = rounding_bias(quantum, spread) / centre
-    return Resolution(quantum, bias, bias > half_width)
+    bias = _two_step_bias(series, quantum)
+    if bias is None:
+        bias = rounding_bias(quantum, math.sqrt(max(0.0, float(series.var()) - quantum * quantum / 12)))
+    return Resolution(quantum, bias / centre, bias / centre > half_width)
+
+
+def _two_step_bias(series: NDArray[np.float64], quantum: float) -> float | None:
+    """The bound for values in two neighbouring steps; None where they spread over more."""
+    steps, counts = np.unique(np.rint(series / quantum), return_counts=True)
+    upper = np.where(np.diff(steps, append=np.inf) == 1, np.append(counts[1:], 0), 0)
+    pairs = counts + upper
+    at = int(pairs.argmax())
+    if pairs[at] < _TWO_STEPS * series.size:
+        return None
+    return quantum * abs(float(upper[at] / pairs[at]) - 0.5)

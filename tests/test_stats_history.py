@@ -1,0 +1,89 @@
+"""Change points and prediction intervals of a history."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from perflog.stats.changes import change_points
+from perflog.stats.prediction import predict
+
+values = st.lists(st.floats(1, 100), min_size=8, max_size=30)
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    found = change_points([100.0, 101, 99, 100.5, 99.5, 100.2, 110, 111, 109, 110.5, 109.5, 110.2]).points
+    assert len(found) == 1
+    assert found[0].index == 6
+    assert [found[0].before, found[0].after] == pytest.approx([100.1, 110.1])
+    assert found[0].ratio == pytest.approx(110.1 / 100.1)
+
+
+def test_two_steps() -> None:
+    random = np.random.default_rng(8)
+    level = np.repeat([100.0, 110.0, 90.0], 15)
+    assert [c.index for c in change_points((level + random.standard_normal(45)).tolist()).points] == [15, 30]
+
+
+def test_the_last_three_points_can_be_a_change_and_the_last_two_cannot() -> None:
+    noise = np.random.default_rng(9).standard_normal(20)
+    for last, wanted in ((3, [17]), (2, [])):
+        level = np.where(np.arange(20) >= 20 - last, 120.0, 100.0)
+        assert [c.index for c in change_points((level + noise).tolist()).points] == wanted
+
+
+def test_a_spike_is_no_change() -> None:
+    noise = np.random.default_rng(10).standard_normal(20)
+    noise[[7, 15]] += 50
+    assert change_points((100 + noise).tolist()).points == ()
+
+
+def test_histories_without_an_answer() -> None:
+    assert change_points([1.0] * 9).reason == "9 points, change points need 10"
+    assert change_points([1.0] * 10 + [math.nan]).reason == "a point is not a finite number"
+    assert change_points([1.0] * 20).points == ()
+    assert change_points([-1.0] * 10 + [1.0] * 10).points[0].ratio is None
+    with pytest.raises(ValueError, match="alpha"):
+        change_points([1.0], alpha=0)
+
+
+@given(values)
+@settings(max_examples=50)
+def test_changes_do_not_depend_on_the_unit_or_on_a_monotone_scale(series: list[float]) -> None:
+    found = [c.index for c in change_points(series).points]
+    assert [c.index for c in change_points([v * 4 for v in series]).points] == found
+    edges = [0, *found, len(series)]
+    assert all(b - a >= 3 for a, b in itertools.pairwise(edges) if len(series) >= 10)
+
+
+def test_steady_histories_of_600_points_show_few_changes() -> None:
+    """Beyond 500 points the penalty is scaled."""
+    random = np.random.default_rng(11)
+    assert sum(bool(change_points(random.standard_normal(600).tolist()).points) for _ in range(40)) <= 8
+
+
+@given(values)
+def test_the_prediction_is_the_formula(series: list[float]) -> None:
+    result = predict(series)
+    if min(series) == max(series):
+        assert "have the value" in result.reason
+        return
+    wanted = stats.t.interval(0.95, len(series) - 1, np.mean(series), np.std(series, ddof=1) * math.sqrt(1 + 1 / len(series)))
+    assert (result.low, result.high) == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+    assert result.holds(math.nan) is None
+
+
+def test_predictions_without_an_answer() -> None:
+    assert predict([1.0] * 7).reason == "7 points, a prediction needs 8"
+    assert predict([1.0] * 8).holds(5.0) is None
+    assert predict([math.inf] * 9).low is None
+    assert predict([1.0, 2.0] * 4).holds(1.5) is True
+    assert predict([1.0, 2.0] * 4).holds(9.0) is False
+    with pytest.raises(ValueError, match="level"):
+        predict([], level=1)

@@ -23,16 +23,22 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """So many steps, epochs, printed records, seconds or per cent of the steps."""
+    """So many steps, epochs, printed records, seconds or per cent of the steps; ``auto``: what the detector finds."""
 
     number: float
     unit: str = "steps"
 
     def __str__(self) -> str:
+        if self.unit == "auto":
+            return "auto"
         if self.unit in ("s", "%"):
             return f"{self.number:g}{self.unit}"
         name = self.unit.removesuffix("s") if self.number == 1 else self.unit
         return f"{self.number:g} {name}"
+
+
+#: The warm-up that a detector finds in each log.
+AUTO = Amount(0, "auto")
 
 
 def amount(text: str | int | float, option: str) -> Amount:
@@ -41,9 +47,11 @@ def amount(text: str | int | float, option: str) -> Amount:
     Raises:
         UsageError: naming the option and the forms that are right.
     """
+    if str(text).strip().lower() == "auto":
+        return AUTO
     found = _AMOUNT.match(str(text))
     if not found:
-        raise UsageError(f"{option} {text!r}: expected a number of steps (100), or 2epochs, 10records, 30s, 10%")
+        raise UsageError(f"{option} {text!r}: expected a number of steps (100), or 2epochs, 10records, 30s, 10%, auto")
     word = found[2] if found[2] in _UNITS else found[2].removesuffix("s")
     result = Amount(float(found[1]), _UNITS[word])
     if result.unit != "s" and result.unit != "%" and not result.number.is_integer():

@@ -56,7 +56,7 @@ class Settings:
             raise UsageError(f"--last {values['last']!r}: expected steps (100) or records (25records)")
         if window.last is not None and (window.steps is not None or self.sources["warmup"] == "command line"):
             raise UsageError("--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up")
-        if window.steps is not None and (window.steps.unit == "records") != (window.warmup.unit == "records"):
+        if window.warmup.unit != "auto" and window.steps is not None and (window.steps.unit == "records") != (window.warmup.unit == "records"):
             raise UsageError("--warmup and --steps must both be in steps, or both in records")
         options = Options(window, values["estimator"], values["aggregate"], dict(values["baseline"]), dict(values["set"]), dict(self.config_set))
         if values["convention"]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from perflog.amount import Window
 from perflog.catalog import Catalog
 from perflog.estimate import Estimate, estimate
 from perflog.find import LogFile
@@ -19,6 +20,7 @@ from perflog.options import Options
 from perflog.parser import Pattern, Value
 from perflog.reading import LogFact, Reading
 from perflog.series import RankSeries, Segment
+from perflog.steady import doubt, settled
 from perflog.units import kind, rate_unit, seconds_in
 from perflog.window import Taken, select
 
@@ -357,7 +359,12 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
     metric.unit = unit
     taken = Taken()
     scale = _seconds_scale(reading, pattern, plan, metadata)
-    found = estimate(select(segment, options.window, scale, taken), options.estimator)
+    window, note, metric.reason = _window(segment, options)
+    if metric.reason:
+        return metric
+    if note:
+        notes.append(note)
+    found = estimate(select(segment, window, scale, taken), options.estimator)
     metric.used, metric.excluded = found.used, taken.excluded
     metric.first_line, metric.last_line = taken.first_line, taken.last_line
     metric.first_step, metric.last_step = taken.first_step, taken.last_step
@@ -369,7 +376,14 @@ def _throughput(reading: Reading, options: Options, pattern: Pattern, segment: S
         metric.time_per_step = found.time / found.covers if found.covers else None
         if segment.keyless:
             notes.append("the lines print no step numbers; each is taken to cover equally many steps")
+        if options.window.warmup.unit != "auto" and not options.convention and (late := doubt(segment, options.window)):
+            notes.append(late)
     return metric
+
+
+def _window(segment: Segment, options: Options) -> tuple[Window, str, str]:
+    """(window, note, reason): the window that counts in this segment."""
+    return settled(segment, options.window) if options.window.warmup.unit == "auto" else (options.window, "", "")
 
 
 def _seconds_scale(reading: Reading, pattern: Pattern, plan: Plan, metadata: Metadata) -> float | None:
@@ -468,7 +482,10 @@ def _step_time(reading: Reading, segment: Segment, options: Options, metadata: M
         return None
     if per_step is None:  # throughput lacks something else (the batch size): the times themselves may be known
         taken = Taken()
-        found: Estimate = estimate(select(segment, options.window, scale, taken), "total")
+        window, _, unsettled = _window(segment, options)
+        if unsettled:
+            return None
+        found: Estimate = estimate(select(segment, window, scale, taken), "total")
         if found.reason or taken.reason or not found.covers:
             return None
         per_step, throughput = found.time / found.covers, Metric("", None, "", "", found.used, taken.excluded, taken.first_line, taken.last_line)

@@ -15,7 +15,7 @@ from perflog.config import FORMATS, pairs
 Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
 Warmup = Annotated[
     str | None,
-    typer.Option("--warmup", "-w", help="Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%. [default: 20]", show_default=False),
+    typer.Option("--warmup", "-w", help="Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, auto. [default: 20]", show_default=False),
 ]
 Steps = Annotated[str | None, typer.Option("--steps", "-n", help="How many steps to take after the warm-up. [default: all]", show_default=False)]
 Last = Annotated[str | None, typer.Option("--last", help="Take the last so many steps (or 25records) instead.", show_default=False)]

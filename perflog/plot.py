@@ -8,7 +8,7 @@ the same bytes, so that a README's picture can be checked.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflog.case import Case
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KINDS = ("scaling", "spread", "steps", "versions")
 FORMATS = ("svg", "png")
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 _MARKERS = "osD^vPX*"
 _WHAT = {
     "scaling": "Throughput and speedup against devices",
@@ -43,12 +43,18 @@ def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace
     Raises:
         UsageError: when there is nothing to show, with the reason.
     """
+    kinds = {"scaling": _scaling, "spread": _spread, "versions": _versions}
+    return drawn(lambda: _steps(extraction, traces) if kind == "steps" else kinds[kind](extraction), form)
+
+
+def drawn(make: Callable[[], Figure], form: str) -> bytes:
+    """A figure in perflog's look, as SVG or PNG; the same figure is the same bytes."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
     with mpl.rc_context(settings):
-        figure = _steps(extraction, traces) if kind == "steps" else {"scaling": _scaling, "spread": _spread, "versions": _versions}[kind](extraction)
+        figure = make()
         out = io.BytesIO()
         figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
     return out.getvalue()
@@ -119,7 +125,7 @@ def _scaling(extraction: Extraction) -> Figure:
     left, right = figure.subplots(1, 2)
     unit = next(iter(series.values()))[0].throughput.unit
     for at, (name, cases) in enumerate(series.items()):
-        look: dict[str, Any] = {"color": _COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": _plain(name), "linewidth": 1.4}
+        look: dict[str, Any] = {"color": COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": _plain(name), "linewidth": 1.4}
         left.errorbar([_devices(c) for c in cases], [_value(c) for c in cases], yerr=_bars(cases), **look)
         sped = [c for c in cases if c.speedup is not None]
         right.plot([_devices(c) for c in sped], [c.speedup for c in sped], **{k: v for k, v in look.items() if k != "capsize"})
@@ -147,7 +153,7 @@ def _spread(extraction: Extraction) -> Figure:
     axes = figure.subplots()
     for at, case in enumerate(cases):
         values = [100 * (run.throughput.value / _value(case) - 1) for run in case.runs if run.throughput.value is not None]
-        axes.plot(values, [at] * len(values), "o", color=_COLOURS[0], alpha=0.7, markersize=5)
+        axes.plot(values, [at] * len(values), "o", color=COLOURS[0], alpha=0.7, markersize=5)
     names = [f"{_plain(_name(c, cases))}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
     axes.set_yticks(range(len(cases)), names)
     axes.invert_yaxis()
@@ -175,7 +181,7 @@ def _versions(extraction: Extraction) -> Figure:
         ends = [row - 0.4 + thick * (at + 0.5) for row, _, _ in rows]
         lengths = [_value(case) / base for _, case, base in rows]
         errors = [[distance / base for distance, (_, _, base) in zip(side, rows, strict=True)] for side in _bars([case for _, case, _ in rows])]
-        look: dict[str, Any] = {"color": _COLOURS[at % 8], "edgecolor": "white", "error_kw": {"ecolor": "black", "capsize": 2.5, "elinewidth": 1}}
+        look: dict[str, Any] = {"color": COLOURS[at % 8], "edgecolor": "white", "error_kw": {"ecolor": "black", "capsize": 2.5, "elinewidth": 1}}
         axes.barh(ends, lengths, thick * 0.92, xerr=errors, label=_plain(version), **look)
         for end, length, high, (_, case, _) in zip(ends, lengths, errors[1], rows, strict=True):
             text = f"{number(_value(case))} {case.throughput.unit}" + (f" (n = {case.throughput.n})" if several else "")
@@ -217,7 +223,7 @@ def _steps(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
         axes.set_axis_off()
     for axes, (case, found) in zip(grid.flat, drawn, strict=False):
         for nth, trace in enumerate(found):
-            axes.plot(trace.steps, trace.seconds, linewidth=0.8, color=_COLOURS[nth % 8], alpha=0.85)
+            axes.plot(trace.steps, trace.seconds, linewidth=0.8, color=COLOURS[nth % 8], alpha=0.85)
         first, last = min(t.window[0] for t in found), max(t.window[1] for t in found)
         end = max(float(t.steps[-1]) for t in found)
         for low, high in ((0.0, first), (last, end)):

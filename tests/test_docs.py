@@ -58,6 +58,9 @@ def test_every_command_is_in_the_readme() -> None:
         "perflog readme",
         "perflog report",
         "perflog audit",
+        "perflog compare",
+        "perflog plan",
+        "perflog noise",
     ):
         assert command in readme
 

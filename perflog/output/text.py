@@ -5,12 +5,19 @@ from __future__ import annotations
 from perflog.extraction import Extraction
 from perflog.output.columns import Grid, escaped, grid
 
+#: Cells that stand out on a terminal.
+_STYLES = {"no value": "bold red", "slower": "bold red", "faster": "bold green", "same": "green", "not enough data": "yellow", "inconclusive": "yellow"}
+
 
 def markdown(extraction: Extraction) -> str:
-    """A Markdown table with caption and footnotes. What comes from logs and paths is escaped."""
+    """The cases as a Markdown table with caption and footnotes."""
+    return marked(grid(extraction))
+
+
+def marked(made: Grid) -> str:
+    """Any grid as Markdown. What comes from logs and paths is escaped."""
     from tabulate import tabulate
 
-    made = grid(extraction)
     rows = [[escaped(cell) for cell in row] for row in made.rows]
     align = ["right" if r else "left" for r in made.right]
     table = tabulate(rows, headers=made.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True)
@@ -18,13 +25,17 @@ def markdown(extraction: Extraction) -> str:
 
 
 def terminal(extraction: Extraction, width: int | None, colour: bool) -> str:
-    """A table for people; ``width`` None means as wide as its content."""
+    """The cases as a table for people; ``width`` None means as wide as its content."""
+    return drawn(grid(extraction), width, colour)
+
+
+def drawn(made: Grid, width: int | None, colour: bool) -> str:
+    """Any grid as a table for people."""
     import io
 
     from rich.console import Console
     from rich.text import Text
 
-    made = grid(extraction)
     out = io.StringIO()
     console = Console(file=out, width=width or 4000, force_terminal=colour, no_color=not colour, highlight=False)
     if made.rows:
@@ -44,5 +55,5 @@ def _table(made: Grid):  # type: ignore[no-untyped-def]
     for title, right in zip(made.titles, made.right, strict=True):
         table.add_column(title, justify="right" if right else "left", overflow="fold")
     for row in made.rows:
-        table.add_row(*(Text(cell, style="bold red" if cell == "no value" else "") for cell in row))
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
     return table

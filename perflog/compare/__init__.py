@@ -1,0 +1,1 @@
+"""Two sides of the same trainings: opened (sides), paired (pairs), judged (rows), doubted (doubts, machine), told (output, picture)."""

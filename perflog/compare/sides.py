@@ -1,0 +1,97 @@
+"""One side of a comparison: a campaign's cases, and what the runs' own series say, where the logs are at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perflog.case import Case
+from perflog.catalog import Catalog
+from perflog.extraction import Extraction, Progress, extract_logs
+from perflog.find import LogFile
+from perflog.metadata import Scalar, facts_of_path, normal
+from perflog.options import Options
+from perflog.reading import Reading
+from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
+from perflog.steady import rows_of
+
+#: A run's series is kept up to so many measurements.
+KEPT = 50_000
+Floats = NDArray[np.float64]
+#: A run, by its log and first line.
+RunKey = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Observed:
+    """A run's measurements in its window: times per step (n,) and the numbers as printed (n,), in the log's own units."""
+
+    times: Floats
+    printed: Floats
+
+
+@dataclass(slots=True)
+class Side:
+    """A campaign: its ``name`` as given, its cases, and the folder that its labels are relative to."""
+
+    name: str
+    extraction: Extraction
+    root: str = ""
+    observed: dict[RunKey, Observed] = field(default_factory=dict)
+
+    def series(self, case: Case) -> list[Observed]:
+        return [found for run in case.runs if (found := self.observed.get(run_key(run))) is not None]
+
+
+def run_key(run: Run) -> RunKey:
+    return (run.log.name, run.first_line)
+
+
+def side_of_logs(name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None) -> Side:
+    """Extract a side, keeping the series of its runs for notes."""
+    observed: dict[RunKey, Observed] = {}
+
+    def look(reading: Reading, outcome: Outcome) -> None:
+        pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
+        if isinstance(outcome, Skipped) or pattern is None:
+            return
+        ranks = reading.series[pattern.key]
+        for run, segment in zip(outcome, ranks[main_rank(ranks)].segments, strict=False):
+            first, last = run.throughput.first_step, run.throughput.last_step
+            if first is None or last is None or not segment.store.count or segment.plan is None:
+                continue
+            rows = rows_of(segment, KEPT)
+            rows = rows[:, (rows[0] >= first) & (rows[1] <= last)]
+            times = rows[3] / rows[2]
+            observed[run_key(run)] = Observed(times, rows[4] / rows[3] if segment.plan.is_rate else times)
+
+    extraction = extract_logs(list(logs), options, catalog, progress, look)
+    return Side(name, extraction, root_of([log.path for log in logs]), observed)
+
+
+def root_of(paths: Sequence[str]) -> str:
+    """The folder that all paths lie in."""
+    folders = [os.path.dirname(os.path.abspath(path)) for path in paths]  # noqa: PTH100, PTH120 - many paths
+    return os.path.commonpath(folders) if folders else ""
+
+
+def label_of(case: Case, root: str, catalog: Catalog) -> str:
+    """What no pattern explains of the paths below the side's folder: two campaigns lie in folders of different names."""
+    place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
+    if not root or not place.startswith(root.rstrip("/") + "/"):
+        return case.label
+    return facts_of_path(os.path.relpath(place, root), catalog.path_patterns)[1]
+
+
+def chosen(cases: Sequence[Case], where: dict[str, str]) -> list[Case]:
+    """The cases with these values: ``devices=1:8`` takes both."""
+
+    def matches(case: Case, key: str, wanted: str) -> bool:
+        value: Scalar = case.key.get(key, "")
+        return str(value).lower() in {str(normal(key, one)).lower() for one in wanted.split(":")}
+
+    return [case for case in cases if all(matches(case, key, wanted) for key, wanted in where.items())]

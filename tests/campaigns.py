@@ -1,0 +1,28 @@
+"""Campaigns of synthetic logs with known throughput, drift and noise, in the form NVIDIA's DLLogger prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+
+def write_run(log: Path, rates: Sequence[float], decimals: int = 2) -> None:
+    """A log that prints these rates (images/s of the whole job), one a step."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    line = "DLL 2026-11-21 10:00:{:02d}.{:06d} - Epoch: 0 Iteration: {}  train.loss : 7.1  train.total_ips : {:.{}f} images/s"
+    log.write_text("\n".join(line.format(n % 60, n, n, rate, decimals) for n, rate in enumerate(rates)) + "\n", encoding="utf-8")
+
+
+def write_campaign(
+    folder: Path, cases: dict[str, float], runs: int = 5, spread: float = 0.002, seed: int = 0, steps: int = 120, decimals: int = 2,
+    shape: Callable[[np.ndarray[tuple[int], np.dtype[np.float64]]], np.ndarray[tuple[int], np.dtype[np.float64]]] = lambda rates: rates,
+) -> Path:  # fmt: skip
+    """Logs ``folder/1n8g/rn50_b128_fp32_3.log`` of each case (``1n8g/rn50_b128_fp32``: its rate); runs differ by ``spread``."""
+    random = np.random.default_rng(seed)
+    for name, rate in cases.items():
+        for run in range(1, runs + 1):
+            level = rate * np.exp(spread * random.standard_normal())
+            write_run(folder / f"{name}_{run}.log", shape(level * np.exp(0.01 * random.standard_normal(steps))).tolist(), decimals)
+    return folder

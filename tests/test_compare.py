@@ -1,0 +1,278 @@
+"""Comparing versions: pairing, verdicts, directions, notes, exit statuses, and what may not be compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from perflog.cli import app
+from tests.campaigns import write_campaign, write_run
+from tests.support import CORPUS, FIXTURES, needs_corpus
+
+ONE, EIGHT = "1n1g/rn50_b128_fp32", "1n8g/rn50_b128_fp32"
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+
+
+def compared(*arguments: object) -> list[dict[str, Any]]:
+    done = run(*arguments, "-f", "json")
+    assert done.exit_code == 0, done.output
+    comparisons: list[dict[str, Any]] = json.loads(done.output)["comparisons"]
+    return comparisons
+
+
+def two(tmp_path: Path, change: float, **more: Any) -> tuple[Path, Path]:
+    """Two sides of one case, the new one faster by ``change``."""
+    sides = [write_campaign(tmp_path / name, {EIGHT: rate}, seed=seed, **more) for name, rate, seed in (("old", 1000.0, 1), ("new", 1000.0 * (1 + change), 2))]
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "spread", "verdict"),
+    [(0.05, 0.002, "faster"), (-0.05, 0.002, "slower"), (0.0, 0.002, "same"), (0.02, 0.01, "inconclusive")],
+)
+def test_verdicts(tmp_path: Path, change: float, spread: float, verdict: str) -> None:
+    ((row,),) = (one["rows"] for one in compared(*two(tmp_path, change, spread=spread)))
+    assert row["verdict"] == verdict
+    assert row["ratio"] == pytest.approx(1 + change, abs=3 * spread)
+    assert row["interval"]["low"] <= row["ratio"] <= row["interval"]["high"] and row["interval"]["level"] == pytest.approx(0.9683, abs=1e-4)
+    assert (row["old"]["n"], row["new"]["n"]) == (5, 5)
+    assert (row["p"] <= 0.05) == (not row["interval"]["low"] <= 1 <= row["interval"]["high"])
+
+
+def test_lower_is_better_for_times(tmp_path: Path) -> None:
+    sides = two(tmp_path, 0.05)
+    ((row,),) = (one["rows"] for one in compared(*sides, "--metric", "step_time"))
+    assert row["verdict"] == "faster" and row["ratio"] == pytest.approx(1 / 1.05, abs=0.005) and row["unit"] == "s"
+
+
+def test_speedup_is_of_each_sides_own_base(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {ONE: 130.0, EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {ONE: 130.0, EIGHT: 900.0}, seed=2)
+    (one,) = compared(old, new, "--metric", "speedup")
+    assert [row["verdict"] for row in one["rows"]] == ["same", "slower"]
+    assert one["rows"][1]["old"]["median"] == pytest.approx(1000 / 130, rel=0.01)
+
+
+def test_one_run_a_side_is_a_ratio_and_no_verdict(tmp_path: Path) -> None:
+    sides = two(tmp_path, 0.05, runs=1)
+    ((row,),) = (one["rows"] for one in compared(*sides))
+    assert row["verdict"] == "not enough data" and row["runs_needed"] == 4
+    assert row["reason"] == "1 run a side: a confidence of 95 % needs 4 a side"
+    assert row["ratio"] == pytest.approx(1.05, abs=0.01) and row["interval"] is None and row["p"] is None
+
+
+@pytest.mark.parametrize(("change", "runs", "status"), [(0.05, 5, 0), (0.0, 5, 0), (-0.05, 5, 1), (-0.05, 1, 3)])
+def test_gate(tmp_path: Path, change: float, runs: int, status: int) -> None:
+    sides = two(tmp_path, change, runs=runs)
+    assert run(*sides, "--gate").exit_code == status
+    assert run(*sides).exit_code == 0
+
+
+def test_a_case_that_is_gone_does_not_pass_the_gate(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {ONE: 130.0, EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {EIGHT: 1000.0}, seed=2)
+    assert run(old, new, "--gate").exit_code == 3
+    assert run(old, new, "--gate", "--where", "devices=8").exit_code == 0
+    (one,) = compared(old, new)
+    assert [u["side"] for u in one["not_compared"]] == ["old"]
+    assert one["geometric_mean"]["rows"] == 1 and one["geometric_mean"]["left_out"] == 1
+
+
+def test_what_else_varies_is_refused_and_named_unless_asked_for(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {"1n8g/rn50_b256_fp32": 1000.0}, seed=2)
+    (one,) = compared(old, new)
+    assert one["rows"] == []
+    reasons = {u["side"]: u["reason"] for u in one["not_compared"]}
+    assert reasons["old"] == "not on the new side; nearest: batch_size is 128 and 256 (--across batch_size pairs them)"
+    (one,) = compared(old, new, "--across", "batch_size")
+    assert [row["across"] for row in one["rows"]] == [["batch_size is 128 and 256"]]
+
+
+def test_a_label_of_the_path_tells_cases_apart(tmp_path: Path) -> None:
+    """The sides' own folders are no label; what lies below them is."""
+    old = write_campaign(tmp_path / "pytorch-nightly", {f"xla/{EIGHT}": 1000.0, f"eager/{EIGHT}": 900.0}, seed=1)
+    new = write_campaign(tmp_path / "deep" / "er" / "candidate", {f"xla/{EIGHT}": 1000.0, f"eager/{EIGHT}": 900.0}, seed=2)
+    (one,) = compared(old, new)
+    assert [row["verdict"] for row in one["rows"]] == ["same", "same"] and not one["not_compared"]
+    shutil.move(new / "eager", new / "dynamo")
+    (one,) = compared(old, new)
+    assert len(one["rows"]) == 1 and len(one["not_compared"]) == 2
+
+
+def test_two_alike_on_a_side_are_not_paired(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {f"a/{EIGHT}": 1000.0, f"b/{EIGHT}": 900.0}, seed=2)
+    (one,) = compared(old, new, "--across", "label")
+    assert not one["rows"]
+    assert {u["reason"] for u in one["not_compared"]} == {"2 cases on the new side are alike but for label: choose with --where"}
+
+
+def test_many_rows_are_adjusted(tmp_path: Path) -> None:
+    cases = {f"1n{n}g/rn50_b128_fp32": 100.0 * n for n in (1, 2, 4, 8)}
+    old = write_campaign(tmp_path / "old", cases, seed=1)
+    new = write_campaign(tmp_path / "new", {name: rate * (1.05 if "1n8g" in name else 1) for name, rate in cases.items()}, seed=2)
+    (one,) = compared(old, new)
+    row = next(row for row in one["rows"] if row["case"]["devices"] == 8)
+    assert row["verdict"] == "faster" and row["p"] == pytest.approx(2 / 252) and row["adjusted_p"] == pytest.approx(4 * 2 / 252)
+    assert one["geometric_mean"]["value"] == pytest.approx(1.05**0.25, rel=0.003)
+
+
+def test_more_sides_are_each_held_against_the_first(tmp_path: Path) -> None:
+    sides = [write_campaign(tmp_path / name, {EIGHT: rate}, seed=at) for at, (name, rate) in enumerate((("a", 1000.0), ("b", 1050.0), ("c", 900.0)))]
+    found = compared(*sides)
+    assert [(one["old"], one["new"], one["rows"][0]["verdict"]) for one in found] == [("a", "b", "faster"), ("a", "c", "slower")]
+
+
+def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
+    old, new = two(tmp_path, 0.05)
+    write_run(new / f"{EIGHT}_3.log", [1050.0] * 7)
+    ((row,),) = (one["rows"] for one in compared(old, new))
+    assert row["verdict"] == "not enough data" and row["reason"] == "1 of 5 values of the new side are not positive, finite numbers"
+    assert "7 steps, warm-up 20" in row["notes"] and row["new"]["runs"][2]["value"] is None
+
+
+def test_counts_of_different_kinds_have_no_ratio() -> None:
+    keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,global_batch_size"
+    sides = (next((FIXTURES / "parsers/torchtitan").glob("*.log")), FIXTURES / "parsers/mmcv1/mmdet_epoch.log")
+    ((row,),) = (one["rows"] for one in compared(*sides, "--across", keys, "-w", "1", "-s", "devices=8", "-s", "batch_size=2"))
+    assert row["ratio"] is None and row["reason"] == "one side counts tokens/s, the other samples/s"
+
+
+# ---------------------------------------------------------------- notes
+
+
+def test_notes(tmp_path: Path) -> None:
+    ramp = np.linspace(1.0, 0.9, 120)
+    old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {EIGHT: 1000.0}, seed=2, shape=lambda rates: rates * ramp)
+    (old / "machine.json").write_text('{"gpu": {"driver": "535.54", "name": "V100"}, "clocks_before": [1380], "time": 1}', encoding="utf-8")
+    (new / "machine.json").write_text('{"gpu": {"driver": "550.90", "name": "V100"}, "clocks_before": [1290], "time": 2}', encoding="utf-8")
+    (one,) = compared(old, new)
+    assert one["notes"] == ["old and new: gpu.driver is 535.54 and 550.90"]
+    notes = "\n".join(one["rows"][0]["notes"])
+    assert re.search(r"new: step times drift within the window, by \+\d\.\d % in 5 of 5 runs", notes)
+    assert "old: step times drift" not in notes
+
+
+def test_what_would_help_an_inconclusive_row(tmp_path: Path) -> None:
+    ((row,),) = (one["rows"] for one in compared(*two(tmp_path, 0.02, spread=0.01)))
+    assert row["verdict"] == "inconclusive"
+    assert any(re.match(r"old: steps account for \d+ % of the variance between runs: more runs help", note) for note in row["notes"])
+
+
+def test_two_groups_of_runs(tmp_path: Path) -> None:
+    old, new = two(tmp_path, 0.0, spread=0.0005, runs=6)
+    for repeat in (1, 2, 3):
+        write_run(new / f"{EIGHT}_{repeat}.log", [940.0 + repeat / 10] * 120)
+    ((row,),) = (one["rows"] for one in compared(old, new))
+    assert any("new: the runs fall in two groups, 3 near 940.2 and 3 near" in note for note in row["notes"])
+
+
+def test_a_coarse_print(tmp_path: Path) -> None:
+    """Rates printed as whole numbers near 8: a step of the print is 12 %."""
+    old = write_campaign(tmp_path / "old", {EIGHT: 8.4}, seed=1, decimals=0, spread=0.001)
+    new = write_campaign(tmp_path / "new", {EIGHT: 8.4}, seed=2, decimals=0, spread=0.001)
+    ((row,),) = (one["rows"] for one in compared(old, new))
+    assert any(re.match(r"old: printed in steps of 1: rounding may move a run by \d", note) for note in row["notes"])
+
+
+def test_the_same_logs_on_both_sides(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
+    shutil.copytree(old, tmp_path / "new")
+    ((row,),) = (one["rows"] for one in compared(old, tmp_path / "new"))
+    assert "both sides have the very same values: are these the same logs?" in row["notes"]
+
+
+def test_a_warmup_that_is_not_over_is_noted_and_auto_finds_its_end(tmp_path: Path) -> None:
+    slow = np.where(np.arange(200) < 60, 0.9, 1.0)
+    old, new = two(tmp_path, 0.0, steps=200, shape=lambda rates: rates * slow)
+    ((row,),) = (one["rows"] for one in compared(old, new))
+    assert any(re.match(r"old: warm-up 20 steps, the detector \(MSER-5\) finds 60 steps: the rate then differs by \+[23]\.\d %", note) for note in row["notes"])
+    done = CliRunner().invoke(app, ["extract", str(old), "--warmup", "auto", "-f", "json"])
+    (case,) = json.loads(done.output)["cases"]
+    assert "warm-up auto: 60 steps left out (MSER-5)" in case["notes"]
+    assert case["metrics"]["throughput"]["value"] == pytest.approx(1000.0, rel=0.01)
+
+
+def test_auto_says_why_where_it_cannot(tmp_path: Path) -> None:
+    write_run(tmp_path / "gpu8_bs128.log", [1000.0] * 12)
+    done = CliRunner().invoke(app, ["extract", str(tmp_path), "--warmup", "auto", "-f", "json"])
+    (case,) = json.loads(done.output)["cases"]
+    assert done.exit_code == 3 and case["metrics"]["throughput"]["reason"] == "warm-up auto: 12 measurements, MSER-5 needs 20"
+
+
+# ---------------------------------------------------------------- outputs
+
+
+def test_formats(tmp_path: Path) -> None:
+    old, new = two(tmp_path, 0.05)
+    text = run(old, new).output
+    assert re.search(r"8 devices\s+5\s+\S+\s+\S+\s+1\.0\d+\s+\[.*\] 96\.83%\s+0\.0079\s+0\.0079\s+faster", text)
+    assert "throughput in images/s, higher is better; medians over n runs; ratio new / old (Hodges–Lehmann); margin 2 %, level 95 %" in text
+    page = run(old, new, "-f", "markdown").output
+    assert page.startswith("| case") and "| faster" in page
+    (row,) = csv.DictReader(io.StringIO(run(old, new, "-f", "csv").output))
+    assert row["verdict"] == "faster" and float(row["ratio"]) == pytest.approx(1.05, abs=0.01) and row["devices"] == "8"
+
+
+@pytest.mark.parametrize("form", ["svg", "png"])
+def test_the_picture(tmp_path: Path, form: str) -> None:
+    old, new = two(tmp_path, 0.05)
+    made = []
+    for name in ("a", "b"):
+        target = tmp_path / f"{name}.{form}"
+        assert run(old, new, "-o", target).exit_code == 0
+        made.append(target.read_bytes())
+    assert made[0] == made[1]
+    if form == "svg":
+        assert "better to the right" in made[0].decode() and "(n = 5)" in made[0].decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["{d}"], "name at least two sides"),
+        (["{d}", "{d}/nowhere"], "no such file or folder"),
+        (["{d}", "{d}", "--margin", "lots"], "expected a share such as 2% or 0.02"),
+        (["{d}", "{d}", "--metric", "loss"], "expected one of throughput"),
+        (["{d}", "{d}", "--level", "5"], "between 50 and 100"),
+    ],
+)
+def test_wrong_usage(tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = run(*(a.format(d=tmp_path) for a in arguments))
+    assert done.exit_code != 0 and words in done.output + str(done.exception)
+
+
+def test_plan_and_noise(tmp_path: Path) -> None:
+    folder = write_campaign(tmp_path / "logs", {ONE: 130.0, EIGHT: 1000.0}, spread=0.01, seed=3)
+    write_run(tmp_path / "logs/1n4g/rn50_b128_fp32_1.log", [500.0 + n % 3 for n in range(120)])
+    found = json.loads(CliRunner().invoke(app, ["plan", str(folder), "--detect", "2%", "-f", "json"]).output)["cases"]
+    assert [case["n"] for case in found] == [5, 1, 5] and [case["pooled"] for case in found] == [False, True, False]
+    for case in found:
+        assert case["runs_needed"] >= 4 and (case["n"] == 1) == (case["change_seen"] is None)
+    text = CliRunner().invoke(app, ["plan", str(folder)]).output
+    assert "fewer than 4 runs: from the spread of all cases pooled" in text and "runs a side for 2%" in text
+    assert "3. too few runs to say" in CliRunner().invoke(app, ["noise", str(folder)]).output
+
+
+@needs_corpus
+def test_paddle_2_3_against_2_5() -> None:
+    (one,) = compared(CORPUS / "paddle-perf-2.3", CORPUS / "paddle-perf-2.5", "--where", "framework=PaddlePaddle", "--across", "nodes,model,label,accelerator")
+    assert len(one["rows"]) == 12 and {row["verdict"] for row in one["rows"]} == {"not enough data"}
+    same = [row for row in one["rows"] if row["case"]["devices"] == 32]
+    assert len(same) == 4 and all("both sides have the very same values: are these the same logs?" in row["notes"] for row in same)
+    ratios = {(row["case"]["precision"], row["case"]["batch_size"], row["case"]["devices"]): row["ratio"] for row in one["rows"]}
+    assert ratios["fp32", 96, 1] == pytest.approx(1.0217, abs=1e-4) and ratios["pure_fp16", 256, 1] == pytest.approx(0.9893, abs=1e-4)

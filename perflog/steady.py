@@ -52,8 +52,10 @@ def doubt(segment: Segment, window: Window) -> str:
     if window.last is not None or segment.store.count > MOST:
         return ""
     rows = rows_of(segment)
+    if not _may_matter(rows):
+        return ""
     found = mser5(rows[3] / rows[2])
-    if found.cut is None or not found.cut:
+    if not found.cut:
         return ""
     start = rows[0] - segment.origin
     end = window.warmup.number + window.steps.number if window.steps is not None and window.steps.unit == window.warmup.unit == "steps" else np.inf
@@ -74,3 +76,13 @@ def doubt(segment: Segment, window: Window) -> str:
     until = f"{start[found.cut]:g} steps" if window.warmup.unit == "steps" else f"{found.cut} records"
     cap = " or longer" if found.at_cap else ""
     return f"warm-up {window.warmup}, the detector (MSER-5) finds {until}{cap}: the rate then differs by {100 * change:+.1f} %"
+
+
+def _may_matter(rows: NDArray[np.float64]) -> bool:
+    """Whether any cut in the first half changes the rate enough: most logs are steady, and this is quickly seen."""
+    half = rows.shape[1] // 2
+    if not half:
+        return False
+    work, time = (np.cumsum(column[::-1])[::-1] for column in (rows[4], rows[3]))
+    rates = work[: half + 1] / time[: half + 1]
+    return bool((rates.max() - rates.min()) > DIFFERENCE * rates.min())

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from perflog.catalog import load_catalog
 from perflog.errors import ParserError
+from perflog.extraction import extract_paths
 from perflog.find import find_logs
 from perflog.metadata import check_path_patterns
 from perflog.parser import Parser, load_parser, tail_after
 from perflog.parsercheck import check_parser
 from perflog.read import read_logs
 from perflog.units import kind
-from tests.support import FIXTURES, arguments, catalog, extracted, parser_fixtures
+from tests.support import FIXTURES, arguments, catalog, extracted, options, parser_fixtures
 
 CASES = list(parser_fixtures())
 
@@ -118,3 +120,18 @@ def test_throughput_times_step_time_is_the_global_batch() -> None:
             assert run.throughput.value * step.value == pytest.approx(total, rel=1e-6), f"{name}: {log.name}"
             checked += 1
     assert checked >= 15
+
+
+@pytest.mark.parametrize(("unit", "value"), [("img/sec", 120.0), ("kimg/sec", None), ("furlongs/sec", None)])
+def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(unit: str, value: float | None, tmp_path: Path) -> None:
+    """A parser may leave the unit to its lines; thousands, or what is not known, are refused rather than scaled."""
+    (tmp_path / "own.toml").write_text(
+        'title = "own"\nsource = "own"\npriority = 90\n[[pattern]]\nname = "step"\nrole = "step"\nliteral = "OWN step"\n'
+        "regex = 'OWN step (?P<step>{I}) rate (?P<rate>{N}) (?P<unit>[a-z]+/sec)'\n"
+        '[[pattern.value]]\ngroup = "rate"\nquantity = "rate"\nspan = "interval"\n'
+        '[[pattern.sample]]\nline = "OWN step 1 rate 2.0 img/sec"\nexpect = { step = 1 }\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "run.log").write_text("".join(f"OWN step {n} rate 120.0 {unit}\n" for n in range(1, 60)), encoding="utf-8")
+    ((run,),) = (extract_paths([tmp_path / "run.log"], options(), load_catalog([tmp_path])).runs,)
+    assert run.throughput.value == (None if value is None else pytest.approx(value)) and bool(run.throughput.reason) == (value is None)

@@ -245,7 +245,8 @@ def test_the_picture(tmp_path: Path, form: str) -> None:
     ("arguments", "words"),
     [
         (["{d}"], "name at least two sides"),
-        (["{d}", "{d}/nowhere"], "no such file or folder"),
+        (["{d}", "{d}/nowhere"], "no training log found"),
+        (["{d}/nowhere", "{d}"], "no such file or folder"),
         (["{d}", "{d}", "--margin", "lots"], "expected a share such as 2% or 0.02"),
         (["{d}", "{d}", "--metric", "loss"], "expected one of throughput"),
         (["{d}", "{d}", "--level", "5"], "between 50 and 100"),

@@ -13,6 +13,7 @@ from perflog.cli.base import app
 from perflog.cli.extracting import Progress, catalog_of, extracted
 from perflog.cli.options import Given, Logs, Output, Quiet, Where, extraction_options
 from perflog.config import Settings, one_of, pairs, settings
+from perflog.errors import UsageError
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
@@ -26,7 +27,7 @@ Metric = Annotated[str, typer.Option("--metric", "-m", help="throughput, step_ti
     epilog="Examples:  perflog compare logs-2.4/ logs-2.5/ --warmup 100  ·  perflog compare old/ new/ --gate  ·  perflog compare a/ b/ c/ -o ratios.svg. "
     "Exit status: 0; with --gate 1 some case is slower, 3 some case has not enough data (or no partner); 2 wrong usage."
 )
-@extraction_options()
+@extraction_options("aggregate")
 def compare(
     sides: Annotated[list[str], typer.Argument(help="Two or more: folders of logs, or labels saved in the history.", show_default=False)],
     given: Given,
@@ -55,9 +56,9 @@ def compare(
     chosen = settings(given, [side for side in sides if Path(side).exists()])
     options = chosen.options()
     keys = tuple(key.strip() for key in across.split(",") if key.strip())
-    made = _compared(
-        [_side(name, chosen, quiet) for name in sides], chosen, (metric, share(margin, "--margin"), level / 100), keys, pairs(where or [], "where")
-    )
+    rule = (metric, share(margin, "--margin"), level / 100)
+    taken = pairs(where or [], "where")
+    made = _compared([_side(name, chosen, quiet) for name in sides], chosen, rule, keys, taken)
     if output is not None and output.suffix.removeprefix(".") in PICTURES:
         from perflog.compare.picture import described, picture
 
@@ -71,7 +72,7 @@ def compare(
 
 
 @app.command(epilog="Examples:  perflog plan logs/ --detect 2%  ·  perflog plan logs/ --detect 1% --metric step_time")
-@extraction_options()
+@extraction_options("aggregate", "baseline")
 def plan(
     logs: Logs,
     given: Given,
@@ -86,7 +87,7 @@ def plan(
 
 
 @app.command(epilog="Example:  perflog noise logs/ --warmup 100")
-@extraction_options()
+@extraction_options("aggregate", "baseline")
 def noise(
     logs: Logs,
     given: Given,
@@ -106,7 +107,10 @@ def _noise(logs: list[str], given: Given, metric: str, detect: float | None, for
     one_of("metric", metric, list(METRICS))
     one_of("format", form, ("table", "markdown", "json"))
     chosen = settings(given, logs)
-    found = planning.noise(extracted(logs, chosen, quiet).cases, metric, detect)
+    cases = extracted(logs, chosen, quiet).cases
+    if not cases:
+        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+    found = planning.noise(cases, metric, detect)
     if form == "json":
         import json
 
@@ -117,8 +121,6 @@ def _noise(logs: list[str], given: Given, metric: str, detect: float | None, for
 
 def share(text: str, option: str) -> float:
     """``2%`` or ``0.02`` as a share. Raises UsageError for others."""
-    from perflog.errors import UsageError
-
     number, per_cent, rest = text.partition("%")
     try:
         value = float(number) / (100 if per_cent else 1)
@@ -135,7 +137,10 @@ def _side(name: str, chosen: Settings, quiet: bool) -> Side:
 
     found = find_logs([name])
     with Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
-        return side_of_logs(name.rstrip("/"), found, chosen.options(), catalog_of(chosen), progress)
+        side = side_of_logs(name.rstrip("/"), found, chosen.options(), catalog_of(chosen), progress)
+    if not side.extraction.cases:
+        raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
+    return side
 
 
 def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, float], across: tuple[str, ...], where: dict[str, str]) -> list[Comparison]:
@@ -170,7 +175,7 @@ def _short(names: Sequence[str]) -> list[str]:
         short = ["/".join(part[-count:]) for part in parts]
         if len(set(short)) == len(short):
             return short
-    return list(names)
+    return [f"{at}. {name}" for at, name in enumerate(names, 1)]
 
 
 def _drawn(made: Grid, form: str, output: Path | None) -> str:

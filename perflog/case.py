@@ -7,13 +7,13 @@ differ in anything known or unknown are never averaged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflog.find import natural
 from perflog.metadata import CASE_KEYS, Scalar, normal
 from perflog.options import Options
-from perflog.run import Run
+from perflog.run import Metric, Run
 from perflog.stats.centre import CENTRES, order_interval, spread
 from perflog.units import kind
 
@@ -64,12 +64,17 @@ class Case:
     @property
     def name(self) -> str:
         """A short name: the parts that are known."""
-        parts = [str(self.key[k]) for k in ("framework", "model", "precision") if k in self.key]
-        if "batch_size" in self.key:
-            parts.append(f"bs{self.key['batch_size']}")
-        if "devices" in self.key:
-            parts.append(f"{self.key['devices']} devices" if self.key["devices"] != 1 else "1 device")
-        return " ".join(parts) or self.label or "unnamed"
+        return name_of(self.key) or self.label or "unnamed"
+
+
+def name_of(key: Mapping[str, Scalar]) -> str:
+    """A configuration's short name: the parts that are known."""
+    parts = [str(key[k]) for k in ("framework", "model", "precision") if k in key]
+    if "batch_size" in key:
+        parts.append(f"bs{key['batch_size']}")
+    if "devices" in key:
+        parts.append(f"{key['devices']} devices" if key["devices"] != 1 else "1 device")
+    return " ".join(parts)
 
 
 def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
@@ -103,7 +108,7 @@ def _case(runs: list[Run], options: Options) -> Case:
     key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
     key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in _NOT_IN_CASE}
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
-    metrics = {name: _summary(name, runs, options.aggregate) for name in names}
+    metrics = {name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate) for name in names}
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
@@ -121,8 +126,8 @@ def _repeat(run: Run) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _summary(name: str, runs: Sequence[Run], aggregate: str) -> Summary:
-    metrics = [run.metrics[name] for run in runs if name in run.metrics]
+def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
+    """One metric of several runs as one number with its interval, or the reason why there is none."""
     units = {m.unit for m in metrics if m.value is not None}
     values = [m.value for m in metrics if m.value is not None]
     unit = next(iter(units), metrics[0].unit)

@@ -19,12 +19,14 @@ from perflog.errors import UsageError
 from perflog.options import AGGREGATES, ESTIMATORS, Options
 
 FILE = "perflog.toml"
+#: The environment variable that names the history's database.
+DATABASE = "PERFLOG_DATABASE"
 FORMATS = ("table", "markdown", "csv", "json", "parquet", "dlperf")
 
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
-    "convention": None, "parser": [], "parsers": [], "format": "table",
+    "convention": None, "parser": [], "parsers": [], "format": "table", "database": None,
 }  # fmt: skip
 
 
@@ -89,6 +91,8 @@ def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] =
             else:
                 values[key] = value
             sources[key] = str(file)
+    if os.environ.get(DATABASE):
+        values["database"], sources["database"] = os.environ[DATABASE], "environment"
     for key, value in given.items():
         if value is not None and value != [] and value != {}:
             values[key] = value
@@ -120,6 +124,11 @@ def read_config(file: Path) -> dict[str, Any]:
         if key in ("parser", "parsers"):
             names = [value] if isinstance(value, str) else value
             data[key] = [str(file.parent / name) for name in names] if key == "parsers" else names
+    if "database" in data:
+        if not isinstance(data["database"], str):
+            raise UsageError(f"{file}: 'database' must be a file's name or a URL in quotes")
+        if "://" not in data["database"]:
+            data["database"] = str(file.parent / Path(data["database"]).expanduser())
     if "format" in data:
         one_of("format", data["format"], FORMATS)
     return data

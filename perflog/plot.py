@@ -1,17 +1,15 @@
 """Pictures of cases: scaling over devices, spread of runs, framework versions. SVG and PNG that can be read in both themes.
 
-The background is white whatever the page's theme; colours are those of Okabe & Ito (*Color Universal Design*,
-2008), which the colour-blind tell apart, and every series has a marker of its own. The same cases always give
-the same bytes, so that a README's picture can be checked.
+Every series has a marker of its own, beside its colour.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflog.case import Case
+from perflog.drawing import COLOURS, plain, rendered
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.find import natural
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
     from perflog.trace import Trace
 
 KINDS = ("scaling", "spread", "steps", "versions")
-FORMATS = ("svg", "png")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 _MARKERS = "osD^vPX*"
 _WHAT = {
     "scaling": "Throughput and speedup against devices",
@@ -43,21 +39,9 @@ def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace
     Raises:
         UsageError: when there is nothing to show, with the reason.
     """
-    kinds = {"scaling": _scaling, "spread": _spread, "versions": _versions}
-    return drawn(lambda: _steps(extraction, traces) if kind == "steps" else kinds[kind](extraction), form)
-
-
-def drawn(make: Callable[[], Figure], form: str) -> bytes:
-    """A figure in perflog's look, as SVG or PNG; the same figure is the same bytes."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    with mpl.rc_context(settings):
-        figure = make()
-        out = io.BytesIO()
-        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
-    return out.getvalue()
+    return rendered(
+        lambda: _steps(extraction, traces) if kind == "steps" else {"scaling": _scaling, "spread": _spread, "versions": _versions}[kind](extraction), form
+    )
 
 
 def described(extraction: Extraction, kind: str) -> str:
@@ -77,11 +61,6 @@ def _how(extraction: Extraction, cases: Sequence[Case]) -> str:
     counts = sorted({c.throughput.n for c in cases})
     n = f"; n = {counts[0]}" if len(counts) == 1 else f"; n = {counts[0]} to {counts[-1]}" if counts else ""
     return caption(extraction).rpartition(";")[0] + n
-
-
-def _plain(text: str) -> str:
-    """Text from logs and paths that matplotlib shows as it is: a dollar begins no formula, and nothing breaks SVG."""
-    return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")
 
 
 def _name(case: Case, cases: Sequence[Case], *without: str) -> str:
@@ -125,7 +104,7 @@ def _scaling(extraction: Extraction) -> Figure:
     left, right = figure.subplots(1, 2)
     unit = next(iter(series.values()))[0].throughput.unit
     for at, (name, cases) in enumerate(series.items()):
-        look: dict[str, Any] = {"color": COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": _plain(name), "linewidth": 1.4}
+        look: dict[str, Any] = {"color": COLOURS[at % 8], "marker": _MARKERS[at % 8], "markersize": 5, "capsize": 3, "label": plain(name), "linewidth": 1.4}
         left.errorbar([_devices(c) for c in cases], [_value(c) for c in cases], yerr=_bars(cases), **look)
         sped = [c for c in cases if c.speedup is not None]
         right.plot([_devices(c) for c in sped], [c.speedup for c in sped], **{k: v for k, v in look.items() if k != "capsize"})
@@ -154,7 +133,7 @@ def _spread(extraction: Extraction) -> Figure:
     for at, case in enumerate(cases):
         values = [100 * (run.throughput.value / _value(case) - 1) for run in case.runs if run.throughput.value is not None]
         axes.plot(values, [at] * len(values), "o", color=COLOURS[0], alpha=0.7, markersize=5)
-    names = [f"{_plain(_name(c, cases))}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
+    names = [f"{plain(_name(c, cases))}, {_many(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
     axes.set_yticks(range(len(cases)), names)
     axes.invert_yaxis()
     axes.axvline(0, color="#777777", linewidth=1, linestyle="--")
@@ -182,13 +161,13 @@ def _versions(extraction: Extraction) -> Figure:
         lengths = [_value(case) / base for _, case, base in rows]
         errors = [[distance / base for distance, (_, _, base) in zip(side, rows, strict=True)] for side in _bars([case for _, case, _ in rows])]
         look: dict[str, Any] = {"color": COLOURS[at % 8], "edgecolor": "white", "error_kw": {"ecolor": "black", "capsize": 2.5, "elinewidth": 1}}
-        axes.barh(ends, lengths, thick * 0.92, xerr=errors, label=_plain(version), **look)
+        axes.barh(ends, lengths, thick * 0.92, xerr=errors, label=plain(version), **look)
         for end, length, high, (_, case, _) in zip(ends, lengths, errors[1], rows, strict=True):
             text = f"{number(_value(case))} {case.throughput.unit}" + (f" (n = {case.throughput.n})" if several else "")
             axes.annotate(text, (length + high, end), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8)
     firsts = [next(iter(group.values())) for group in groups]
     names = [", ".join(filter(None, (_name(c, shown, "framework_version"), _many(c.key.get("devices"))))) for c in firsts]
-    axes.set_yticks(range(len(groups)), [_plain(name) for name in names])
+    axes.set_yticks(range(len(groups)), [plain(name) for name in names])
     axes.set_ylim(len(groups) - 0.5, -0.5)
     axes.axvline(1, color="#777777", linewidth=1, linestyle="--")
     axes.set_xlim(0, 1.32 * max(_value(c) / base for group, base in zip(groups, bases, strict=True) for c in group.values()))
@@ -234,7 +213,7 @@ def _steps(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
         highest = max(float(t.seconds.max()) for t in found)
         axes.set_ylim(0, 1.1 * min(highest, 3 * top) if top else None)
         clipped = f"; up to {highest:.3g} s" if top and highest > 3 * top else ""
-        axes.set_title(f"{_plain(_name(case, cases))}, {_many(case.key.get('devices'))} ({len(found)} run{'s' * (len(found) != 1)}{clipped})", fontsize=9)
+        axes.set_title(f"{plain(_name(case, cases))}, {_many(case.key.get('devices'))} ({len(found)} run{'s' * (len(found) != 1)}{clipped})", fontsize=9)
         axes.set(xlabel="step", ylabel="step time (s)", xlim=(0, end))
         axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     _foot(figure, extraction, cases, "; grey: left out")

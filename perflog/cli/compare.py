@@ -45,7 +45,7 @@ def compare(
     from perflog.compare.output import FORMATS, to_csv, to_json
     from perflog.compare.output import grid as rows_of
     from perflog.compare.rows import METRICS
-    from perflog.plot import FORMATS as PICTURES
+    from perflog.drawing import FORMATS as PICTURES
 
     one_of("metric", metric, list(METRICS))
     one_of("format", form, FORMATS)

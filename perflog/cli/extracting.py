@@ -31,7 +31,10 @@ def extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
 
 def forget() -> None:
     """Begin anew: a process may run several commands (tests do)."""
+    from perflog import machine
+
     _EXTRACTIONS.clear()
+    machine.forget()
 
 
 def catalog_of(chosen: Settings) -> Catalog:

@@ -91,7 +91,7 @@ def page_of(logs: list[str], output: Path, lang: str, given: Given, quiet: bool)
 
 def picture_of(logs: list[str], kind: str, output: Path, given: Given, quiet: bool) -> tuple[bytes, str]:
     """A picture and what it shows in words."""
-    from perflog.plot import FORMATS as PICTURES
+    from perflog.drawing import FORMATS as PICTURES
     from perflog.plot import KINDS, described, picture
 
     one_of("kind", kind, KINDS)

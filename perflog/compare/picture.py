@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from perflog.compare.output import caption, names_of, units_of
 from perflog.compare.rows import METRICS, Comparison
+from perflog.drawing import COLOURS, rendered
 from perflog.errors import UsageError
 from perflog.options import Options
-from perflog.plot import COLOURS, drawn
 from perflog.stats.verdict import Better, Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def picture(comparisons: Sequence[Comparison], options: Options, form: str) -> b
     """
     if not any(row.ratio.value is not None for one in comparisons for row in one.rows):
         raise UsageError("no case has a ratio to draw: see `perflog compare` for the reasons")
-    return drawn(lambda: _figure(comparisons, options), form)
+    return rendered(lambda: _figure(comparisons, options), form)
 
 
 def _figure(comparisons: Sequence[Comparison], options: Options) -> Figure:
@@ -54,14 +54,14 @@ def _figure(comparisons: Sequence[Comparison], options: Options) -> Figure:
             bars = [[100 * (value - low)], [100 * (high - value)]]
             axes.errorbar([100 * (value - 1)], [at], xerr=bars, color=colour, marker=marker, markersize=6, capsize=3, linewidth=1.4, label=label)
         names = [f"{name} (n = {row.ratio.n_old}{f'/{row.ratio.n_new}' if row.ratio.n_new != row.ratio.n_old else ''})" for row, name in rows]
-        axes.set_yticks(range(len(rows)), [name.replace("$", r"\$") for name in names])
+        axes.set_yticks(range(len(rows)), [name for name in names])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
         better = "right" if METRICS[one.metric] is Better.HIGHER else "left"
         title = f"{one.metric}: {one.new} against {one.old}"
-        axes.set(xlabel=f"change of {one.metric} (%), better to the {better}", title=title.replace("$", r"\$"))
+        axes.set(xlabel=f"change of {one.metric} (%), better to the {better}", title=title)
         axes.legend(frameon=False, fontsize=8, loc="best")
-    words = caption(comparisons[0], options, units_of(comparisons)).replace("; ", ";\n", 1).replace("$", r"\$")
+    words = caption(comparisons[0], options, units_of(comparisons)).replace("; ", ";\n", 1)
     figure.supxlabel(f"{words} Grey: within the margin.", fontsize=7, color="#555555")
     return figure
 

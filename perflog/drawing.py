@@ -1,0 +1,34 @@
+"""What all pictures have in common: the background is white whatever the page's theme; the colours are those of Okabe & Ito
+(*Color Universal Design*, 2008), which the colour-blind tell apart; the same data always give the same bytes, so that a
+README's picture can be checked.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("svg", "png")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+
+
+def rendered(make: Callable[[], Figure], form: str) -> bytes:
+    """The figure that ``make`` gives, as SVG or PNG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(settings):
+        figure = make()
+        out = io.BytesIO()
+        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
+    return out.getvalue()
+
+
+def plain(text: str) -> str:
+    """Text from logs and paths that matplotlib shows as it is: a dollar begins no formula, and nothing breaks SVG."""
+    return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")

@@ -1,0 +1,86 @@
+"""Which campaigns there are; taking one away."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+
+from perflog.errors import UsageError
+from perflog.history import schema
+from perflog.history.database import reading, writing
+from perflog.history.place import Database, shown, url_of
+from perflog.history.plain import options_from
+from perflog.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A campaign as the list shows it."""
+
+    label: str
+    date: datetime
+    saved_at: datetime
+    cases: int
+    runs: int
+    frameworks: tuple[str, ...]
+    options: Options
+
+
+def campaigns(database: Database) -> list[Entry]:
+    """All campaigns by date, then in the order they were saved in; none where there is no history yet."""
+    with reading(database) as connection:
+        if connection is None:
+            return []
+        frameworks: dict[int, list[str]] = {}
+        columns = (schema.case.c.campaign, schema.case.c.framework, schema.case.c.framework_version)
+        for key, *parts in connection.execute(select(*columns).distinct().order_by(*columns)):
+            frameworks.setdefault(key, []).append(" ".join(part for part in parts if part))
+        table = schema.campaign
+        rows = connection.execute(select(table).order_by(table.c.date, table.c.id)).mappings()
+        return [
+            Entry(
+                row["label"], row["date"], row["saved_at"], row["cases"], row["runs"],
+                tuple(f for f in frameworks.get(row["id"], ()) if f), options_from(row["options"]),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+
+def labels(database: Database) -> list[str]:
+    """The campaigns' labels by date; none where there is no history yet."""
+    with reading(database) as connection:
+        return labels_of(connection) if connection is not None else []
+
+
+def delete_campaign(database: Database, label: str) -> None:
+    """Take a campaign out of the history.
+
+    Raises:
+        UsageError: when there is none of that label, naming those near it.
+    """
+    name = shown(url_of(database))
+    with reading(database) as connection:
+        if connection is None:
+            raise unknown(label, [], name)
+    with writing(database) as connection:
+        gone = connection.execute(delete(schema.campaign).where(schema.campaign.c.label == label))
+        if not gone.rowcount:
+            raise unknown(label, labels_of(connection), name)
+
+
+def labels_of(connection: Connection) -> list[str]:
+    """The same within a transaction."""
+    return list(connection.scalars(select(schema.campaign.c.label).order_by(schema.campaign.c.date, schema.campaign.c.id)))
+
+
+def unknown(label: str, there: Sequence[str], name: str) -> UsageError:
+    """What to say of a label that no campaign has."""
+    if not there:
+        return UsageError(f"no campaign {label!r}: no history in {name} yet; `perflog save LOGS --label {label}` begins one")
+    near = difflib.get_close_matches(label, there, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(there[-10:])}"
+    return UsageError(f"no campaign {label!r} in {name}; {hint}")

@@ -1,0 +1,143 @@
+"""Transactions on the history: one that reads sees one state of it, one that writes is seen whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from perflog.errors import PerflogError
+from perflog.history.migrate import current, upgrade
+from perflog.history.place import Database, shown, url_of
+
+#: Seconds to wait for another writer (SQLite), for a server (PostgreSQL).
+PATIENCE, CONNECTING = 60, 10
+#: Two that begin a history at once: one makes the tables, the other finds them made at its next try.
+TRIES = 5
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[Connection | None]:
+    """A transaction that sees one state of the history; None where there is no history yet.
+
+    Raises:
+        PerflogError: when the database cannot be read, in plain words.
+    """
+    url = url_of(database)
+    if url.drivername == "sqlite" and not os.path.lexists(str(url.database)):
+        yield None
+        return
+    with _plainly(url):
+        engine = _engine(url, writes=False)
+        try:
+            there = _prepared(engine, url, begin=False)
+            with engine.connect() if there else _nothing() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def writing(database: Database) -> Iterator[Connection]:
+    """A transaction that changes the history, which is made where there is none. Committed at the end, if nothing was raised.
+
+    Raises:
+        IntegrityError: when another writer was first.
+        PerflogError: when the database cannot be written, in plain words.
+    """
+    url = url_of(database)
+    with _plainly(url):
+        if url.drivername == "sqlite":
+            Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+        engine = _engine(url, writes=True)
+        try:
+            _prepared(engine, url, begin=True)
+            with engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield None
+
+
+def _engine(url: URL, writes: bool) -> Engine:
+    if url.drivername == "sqlite":
+        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
+        # Python's sqlite3 begins transactions at the first INSERT only and never for tables: SQLAlchemy begins them instead,
+        # and a writer at once as a writer, so that it waits for another one here and not in the middle
+        event.listen(engine, "connect", _sqlite_connected)
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN"))
+        return engine
+    arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECTING}
+    return create_engine(url, poolclass=NullPool, connect_args=arguments, isolation_level="READ COMMITTED" if writes else "REPEATABLE READ")
+
+
+def _sqlite_connected(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _prepared(engine: Engine, url: URL, begin: bool) -> bool:
+    """Bring the schema up to date, making it where ``begin`` says so; whether there is one."""
+    for attempt in range(TRIES):
+        with engine.connect() as connection:
+            up_to_date = current(connection, shown(url))
+        if up_to_date or (up_to_date is None and not begin):
+            break
+        try:
+            with _engine(url, writes=True).begin() as connection:
+                if not current(connection, shown(url)):
+                    upgrade(connection)
+        except DBAPIError:
+            if attempt + 1 == TRIES:
+                raise
+    return bool(up_to_date) or begin
+
+
+@contextmanager
+def _plainly(url: URL) -> Iterator[None]:
+    """Errors of the driver in plain words."""
+    name = shown(url)
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        raise PerflogError(f"the history in {name}: {_words(error, url)}") from None
+    except SQLAlchemyError as error:
+        raise PerflogError(f"the history in {name}: {error}") from None
+    except OSError as error:
+        raise PerflogError(f"the history in {name}: {error.strerror or error}") from None
+    except ImportError as error:
+        if "psycopg" not in str(error) and "pq" not in str(error):
+            raise
+        raise PerflogError("PostgreSQL needs its driver: pip install 'perflog[postgresql]'") from None
+
+
+_SQLITE = {
+    "file is not a database": "the file is no SQLite database; name another with --database",
+    "file is encrypted or is not a database": "the file is no SQLite database; name another with --database",
+    "unable to open database file": "the file cannot be opened",
+    "database is locked": f"another program has kept it locked for {PATIENCE} s",
+    "attempt to write a readonly database": "the file may not be written",
+}
+
+
+def _words(error: DBAPIError, url: URL) -> str:
+    said = str(error.orig).strip()
+    if url.drivername == "sqlite":
+        if Path(str(url.database)).is_dir():
+            return "it is a folder; name a file with --database"
+        return _SQLITE.get(said, said)
+    if url.password:
+        said = said.replace(str(url.password), "***")
+    return " ".join(said.split())

@@ -1,0 +1,1 @@
+"""Alembic's folder: ``env.py``, and one step of the schema in each of ``versions``."""

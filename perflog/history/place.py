@@ -1,0 +1,54 @@
+"""Which database: a file's name (SQLite) or a URL (``postgresql://…``)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perflog.errors import UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+#: As users and callers name a database.
+Database = str | os.PathLike[str]
+_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "postgresql+psycopg": "postgresql+psycopg"}
+
+
+def default_database() -> str:
+    """Where the history is unless told otherwise (XDG Base Directory Specification)."""
+    data = os.environ.get("XDG_DATA_HOME", "")
+    base = Path(data) if os.path.isabs(data) else Path.home() / ".local/share"  # noqa: PTH117 - the text, not the path, may be empty
+    return str(base / "perflog/history.sqlite")
+
+
+def url_of(database: Database) -> URL:
+    """The URL of a database.
+
+    Raises:
+        UsageError: for a text that is neither a file's name nor such a URL.
+    """
+    from sqlalchemy import URL, make_url
+    from sqlalchemy.exc import ArgumentError
+
+    text = os.fspath(database)
+    if "://" not in text:
+        if not text.strip():
+            raise UsageError("--database is empty: expected a file, or postgresql://user@host/name")
+        return URL.create("sqlite", database=str(Path(text).expanduser()))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise UsageError("--database: the URL cannot be read: expected postgresql://user:password@host:port/name") from None
+    driver = _DRIVERS.get(url.drivername)
+    if driver is None:
+        raise UsageError(f"--database {url.drivername}://…: expected a file, or postgresql://user@host/name")
+    if driver == "sqlite" and not url.database:
+        raise UsageError(f"--database {text}: expected a file's name, such as sqlite:///history.sqlite")
+    return url.set(drivername=driver)
+
+
+def shown(url: URL) -> str:
+    """How messages name it: the file, or the URL without its password."""
+    return str(url.database) if url.drivername == "sqlite" else url.set(drivername="postgresql").render_as_string(hide_password=True)

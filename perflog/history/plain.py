@@ -1,0 +1,143 @@
+"""Runs and options as rows of plain data, and back: what comes back equals what was there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import PurePath
+from typing import Any
+
+from perflog.amount import Amount, Window
+from perflog.case import short_labels
+from perflog.extraction import Extraction
+from perflog.find import LogFile
+from perflog.machine import Facts, machine_of
+from perflog.metadata import CASE_KEYS, INTEGERS, Metadata
+from perflog.options import Options
+from perflog.run import Metric, Run, Skipped
+
+Row = dict[str, Any]
+#: The integers that every database holds; a larger batch size is found by its text alone.
+_LARGEST = 2**63 - 1
+_RUN = frozenset({"log", "parser", "framework", "metadata", "label", "metrics", "notes", "window", "first_line", "last_line", "lines"})
+_METRIC = (
+    "name", "value", "unit", "estimator", "used", "excluded", "first_line", "last_line", "first_step", "last_step", "reason", "parser", "time_per_step",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Rows:
+    """A campaign as rows, without its key in the database; ``content``: the hash of what it says."""
+
+    options: dict[str, Any]
+    skipped: list[Any]
+    machines: list[Row] = field(default_factory=list)
+    cases: list[Row] = field(default_factory=list)
+    runs: list[Row] = field(default_factory=list)
+    metrics: list[Row] = field(default_factory=list)
+    content: str = ""
+
+
+def rows_of(extraction: Extraction) -> Rows:
+    """Everything of an extraction as rows, with the machine facts that lie beside its logs."""
+    rows = Rows(options_to(extraction.options), [[s.log.path, s.log.size, s.log.member, s.reason] for s in extraction.skipped])
+    machines: dict[str, int] = {}
+    for number, (case, label) in enumerate(zip(extraction.cases, short_labels(extraction.cases), strict=True)):
+        rows.cases.append(_case_row(number, case.key, label, case.runs[0].parser))
+        for at, run in enumerate(case.runs):
+            rows.runs.append(_run_row(run, number, at, _machine(rows, machines, machine_of(run.log))))
+            for nth, metric in enumerate(run.metrics.values()):
+                rows.metrics.append({"case_number": number, "run_number": at, "number": nth, **_metric_row(metric)})
+    rows.content = _content(rows)
+    return rows
+
+
+def _machine(rows: Rows, known: dict[str, int], facts: Facts | None) -> int | None:
+    if facts is None:
+        return None
+    text = json.dumps(facts, sort_keys=True)
+    if text not in known:
+        known[text] = len(known)
+        rows.machines.append({"number": known[text], "facts": facts})
+    return known[text]
+
+
+def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> Row:
+    row: Row = {"number": number, "key": dict(key), "log": label, "parser": parser}
+    for name in CASE_KEYS:
+        value = key.get(name)
+        if name in INTEGERS:
+            row[name] = value if isinstance(value, int) and value <= _LARGEST else None
+        else:
+            row[name] = None if value is None else str(value)
+    return row
+
+
+def _run_row(run: Run, case: int, number: int, machine: int | None) -> Row:
+    return {
+        "case_number": case, "number": number, "path": run.log.path, "member": run.log.member, "size": run.log.size,
+        "parser": run.parser, "framework": run.framework, "label": run.label, "window_taken": run.window,
+        "first_line": run.first_line, "last_line": run.last_line, "lines": run.lines,
+        "facts": dict(run.metadata.values), "sources": dict(run.metadata.sources), "doubts": list(run.metadata.doubts),
+        "notes": list(run.notes), "more": _more(run, _RUN), "machine": machine,
+    }  # fmt: skip
+
+
+def _metric_row(metric: Metric) -> Row:
+    row = {name: getattr(metric, name) for name in _METRIC}
+    for name in ("value", "first_step", "last_step", "time_per_step"):
+        if row[name] is not None and math.isnan(row[name]):  # SQLite takes it for NULL; so do we everywhere
+            row[name] = None
+            if name == "value":
+                row["reason"] = row["reason"] or "not a number"
+    return row | {"more": _more(metric, frozenset(_METRIC))}
+
+
+def _more(thing: Run | Metric, known: Iterable[str]) -> Row:
+    """Fields that have no column, as a later perflog may have them."""
+    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in known}
+
+
+def _content(rows: Rows) -> str:
+    """The hash of what a campaign says: the same for the same logs in another folder, and whatever files lie beside them."""
+    labels = {case["number"]: case["log"] for case in rows.cases}
+    runs = [row | {"path": PurePath(row["path"]).name, "label": labels[row["case_number"]]} for row in rows.runs]
+    text = json.dumps([rows.options, rows.machines, rows.cases, runs, rows.metrics], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ---------------------------------------------------------------- and back
+
+
+def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> Run:
+    """A run from its row and those of its metrics, in order."""
+    metadata = Metadata(dict(row["facts"]), dict(row["sources"]), list(row["doubts"]))
+    made = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_known(Metric, m["more"])) for m in metrics}
+    return Run(
+        LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], made, list(row["notes"]),
+        row["window_taken"], row["first_line"], row["last_line"], row["lines"], **_known(Run, row["more"]),
+    )  # fmt: skip
+
+
+def _known(kind: type[Run] | type[Metric] | type[Options] | type[Window], more: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that this perflog has; one that an older campaign lacks keeps its default."""
+    names = {f.name for f in fields(kind)}
+    return {name: value for name, value in more.items() if name in names}
+
+
+def skipped_from(rows: Iterable[Sequence[Any]]) -> list[Skipped]:
+    return [Skipped(LogFile(path, size, member), reason) for path, size, member, reason in rows]
+
+
+def options_to(options: Options) -> dict[str, Any]:
+    plain = asdict(options)
+    return plain | {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
+
+
+def options_from(plain: Mapping[str, Any]) -> Options:
+    amounts: dict[str, Any] = {name: Amount(**value) if value else None for name, value in _known(Window, plain["window"]).items()}
+    window = Window(**amounts)
+    return Options(**{**_known(Options, plain), "window": window})

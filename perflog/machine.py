@@ -55,7 +55,7 @@ def _read(file: Path) -> Facts:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{file}: {error}") from None
     if not isinstance(facts, dict):
-        raise UsageError(f"{file}: expected a JSON object such as {{\"driver\": \"550.54\"}}, found {type(facts).__name__}")
+        raise UsageError(f'{file}: expected a JSON object such as {{"driver": "550.54"}}, found {type(facts).__name__}')
     return facts
 
 

@@ -38,6 +38,12 @@ def test_the_last_three_points_can_be_a_change_and_the_last_two_cannot() -> None
         assert [c.index for c in change_points((level + noise).tolist()).points] == wanted
 
 
+def test_a_change_is_where_the_values_say_and_not_where_ranks_happen_to_fall() -> None:
+    """Ranks alone put the border two points late: the second level's highest values come first."""
+    series = [2771.9, 2781.0, 2772.7, 2767.7, 2677.5, 2676.6, 2661.0, 2655.4, 2669.8, 2666.5, 2663.5, 2670.6, 2674.7]
+    assert [c.index for c in change_points(series).points] == [4]
+
+
 def test_a_spike_is_no_change() -> None:
     noise = np.random.default_rng(10).standard_normal(20)
     noise[[7, 15]] += 50

@@ -54,14 +54,14 @@ def _figure(comparisons: Sequence[Comparison], options: Options) -> Figure:
             bars = [[100 * (value - low)], [100 * (high - value)]]
             axes.errorbar([100 * (value - 1)], [at], xerr=bars, color=colour, marker=marker, markersize=6, capsize=3, linewidth=1.4, label=label)
         names = [f"{name} (n = {row.ratio.n_old}{f'/{row.ratio.n_new}' if row.ratio.n_new != row.ratio.n_old else ''})" for row, name in rows]
-        axes.set_yticks(range(len(rows)), [name for name in names])
+        axes.set_yticks(range(len(rows)), list(map(plain, names)))
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
         better = "right" if METRICS[one.metric] is Better.HIGHER else "left"
         title = f"{one.metric}: {one.new} against {one.old}"
-        axes.set(xlabel=f"change of {one.metric} (%), better to the {better}", title=title)
+        axes.set(xlabel=f"change of {one.metric} (%), better to the {better}", title=plain(title))
         axes.legend(frameon=False, fontsize=8, loc="best")
-    words = caption(comparisons[0], options, units_of(comparisons)).replace("; ", ";\n", 1)
+    words = plain(caption(comparisons[0], options, units_of(comparisons))).replace("; ", ";\n", 1)
     figure.supxlabel(f"{words} Grey: within the margin.", fontsize=7, color="#555555")
     return figure
 

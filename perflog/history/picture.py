@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Series in one picture, and campaigns named below one.
 MOST, NAMED = 12, 30
+#: A part's colour; vermilion is for changes of level.
+_PARTS = tuple(colour for colour in COLOURS if colour != COLOURS[1])
 
 
 def picture(found: Sequence[Series], margin: float, form: str) -> bytes:
@@ -46,7 +48,7 @@ def _figure(found: Sequence[Series], margin: float) -> Figure:
 def _panel(axes: Any, one: Series, made: Sequence[Part]) -> None:
     at = {id(point): x for x, point in enumerate(one.points)}
     for nth, part in enumerate(made):
-        colour = COLOURS[nth % 8]
+        colour = _PARTS[nth % len(_PARTS)]
         valued = [p for p in part.points if p.summary.value is not None]
         if not valued:
             continue
@@ -54,11 +56,10 @@ def _panel(axes: Any, one: Series, made: Sequence[Part]) -> None:
         _levels(axes, part, valued, at, colour)
         if part is not made[0]:
             axes.axvline(at[id(part.points[0])] - 0.5, color="#777777", linewidth=1, linestyle="--")
-            place = (at[id(part.points[0])] - 0.45, 1)
-            axes.annotate(plain(_short(part.broken)), place, xycoords=("data", "axes fraction"), va="top", fontsize=7, color="#555555")
+            _beside(axes, at[id(part.points[0])] - 0.5, 1, plain(_short(part.broken)), len(one.points), "#555555")
     names = [plain(p.campaign if p.version in ("", p.campaign) else f"{p.campaign}\n{p.version}") for p in one.points]
     step = -(-len(names) // NAMED)
-    crowded = max(map(len, names)) * len(names[::step]) > 110
+    crowded = max(map(len, names)) * len(names[::step]) > 80
     axes.set_xticks(range(0, len(names), step), names[::step], rotation=45 if crowded else 0, ha="right" if crowded else "center", fontsize=8)
     axes.set_xlim(-0.6, len(names) - 0.4)
     axes.set_title(plain(one.name), fontsize=10)
@@ -81,12 +82,18 @@ def _levels(axes: Any, part: Part, valued: Sequence[Point], at: dict[int, int], 
         x = at[id(shift.point)]
         axes.axvline(x - 0.5, color=COLOURS[1], linewidth=1)
         if shift.change.ratio is not None:
-            text = f"{100 * (shift.change.ratio - 1):+.1f} %"
-            axes.annotate(text, (x - 0.45, 0), xycoords=("data", "axes fraction"), xytext=(0, 4), textcoords="offset points", fontsize=8, color=COLOURS[1])
+            _beside(axes, x - 0.5, 0, f"{100 * (shift.change.ratio - 1):+.1f} %", len(at), COLOURS[1])
     outlook = part.outlook
     if outlook is not None and outlook.prediction.low is not None and outlook.prediction.high is not None:
         x = at[id(outlook.point)]
         axes.fill_between([x - 0.35, x + 0.35], outlook.prediction.low, outlook.prediction.high, color="#999999", alpha=0.35, linewidth=0)
+
+
+def _beside(axes: Any, x: float, y: int, text: str, points: int, colour: str) -> None:
+    """Words beside a vertical line, at its top (1) or foot (0), on the side with more room."""
+    left = x > points / 2
+    look = {"ha": "right" if left else "left", "va": "top" if y else "bottom", "fontsize": 7.5, "color": colour}
+    axes.annotate(text, (x, y), xycoords=("data", "axes fraction"), xytext=(-4 if left else 4, -2 if y else 3), textcoords="offset points", **look)
 
 
 def _bars(points: Sequence[Point]) -> list[list[float]]:

@@ -103,10 +103,20 @@ def _more(thing: Run | Metric, known: Iterable[str]) -> Row:
 
 def _content(rows: Rows) -> str:
     """The hash of what a campaign says: the same for the same logs in another folder, and whatever files lie beside them."""
-    labels = {case["number"]: case["log"] for case in rows.cases}
-    runs = [row | {"path": PurePath(row["path"]).name, "label": labels[row["case_number"]]} for row in rows.runs]
-    text = json.dumps([rows.options, rows.machines, rows.cases, runs, rows.metrics], sort_keys=True)
+    labels = _without_shared([row["label"] for row in rows.runs])
+    cases = [row | {"log": ""} for row in rows.cases]
+    runs = [row | {"path": PurePath(row["path"]).name, "label": label} for row, label in zip(rows.runs, labels, strict=True)]
+    text = json.dumps([rows.options, rows.machines, cases, runs, rows.metrics], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _without_shared(labels: Sequence[str]) -> list[str]:
+    """The labels without the folders that all of them begin with: those that the campaign lies in."""
+    parts = [label.split("/") for label in labels]
+    shared = 0
+    while all(len(p) > shared for p in parts) and len({p[shared] for p in parts}) == 1:
+        shared += 1
+    return ["/".join(p[shared:]) for p in parts]
 
 
 # ---------------------------------------------------------------- and back

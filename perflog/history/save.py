@@ -66,14 +66,14 @@ def _saved(connection: Connection, rows: Rows, label: str, date: datetime | None
     counts = (len(rows.cases), len(rows.runs))
     if old is not None and old["content"] == rows.content and (date is None or date == old["date"]):
         return Saved(label, old["date"], *counts, "already saved")
+    if old is not None and not replace:
+        what = "with other results" if old["content"] != rows.content else f"with the date {_day(old['date'])}"
+        raise UsageError(f"{label!r} was saved on {_day(old['saved_at'])} {what}: --replace puts these in their place, or choose another label")
     for other in there.values():
         raise UsageError(
             f"these results are already saved as {other['label']!r}, on {_day(other['saved_at'])}: one campaign has one label "
             f"(`perflog history delete {other['label']}` takes that one away)"
         )
-    if old is not None and not replace:
-        what = "with other results" if old["content"] != rows.content else f"with the date {_day(old['date'])}"
-        raise UsageError(f"{label!r} was saved on {_day(old['saved_at'])} {what}: --replace puts these in their place, or choose another label")
     now = datetime.now(UTC)
     when = date or (old["date"] if old is not None else now)
     if old is not None:

@@ -37,7 +37,7 @@ def predict(values: Sequence[float], level: float = 0.95) -> Prediction:
         raise ValueError(f"a level lies between 0 and 1, not {level!r}")
     n = len(values)
     if n < LEAST:
-        return Prediction(None, None, n, level, f"{n} points, a prediction needs {LEAST}")
+        return Prediction(None, None, n, level, f"{n} point{'s' * (n != 1)}, a prediction needs {LEAST}")
     if not all(math.isfinite(v) for v in values):
         return Prediction(None, None, n, level, "a point is not a finite number")
     if min(values) == max(values):

@@ -1,0 +1,110 @@
+"""Several processes on one history: two writers lose nothing, and one that is killed leaves nothing half saved."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from perflog.history.campaigns import labels
+from perflog.history.load import load
+from perflog.history.save import save
+from tests.extractions import campaign
+from tests.support import ROOT
+from tests.test_history import rows
+
+KILLS = 20
+#: So many cases that saving takes long enough to be killed in.
+CASES = 60
+
+
+class Writer:
+    """A process that has its campaigns ready and waits for the word."""
+
+    def __init__(self, database: str, cases: int, *wanted: str) -> None:
+        command = [sys.executable, "-m", "tests.history_writer", database, str(cases), *wanted]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "ready\n"
+
+    def go(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+
+    def said(self) -> list[str]:
+        out, _ = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0
+        return out.splitlines()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def together(*writers: Writer) -> list[list[str]]:
+    for writer in writers:
+        writer.go()
+    return [writer.said() for writer in writers]
+
+
+def test_two_writers_lose_nothing(database: str) -> None:
+    """They begin the history together, too."""
+    names = [[f"{who}{n}" for n in range(5)] for who in "ab"]
+    said = together(*(Writer(database, 10, *(f"{name}:{name}" for name in mine)) for mine in names))
+    assert said == [["saved"] * 5] * 2
+    assert sorted(labels(database)) == sorted(names[0] + names[1])
+    for name in names[0] + names[1]:
+        assert load(database, name) == campaign(10, seed=name)
+
+
+def test_two_writers_of_one_campaign_save_it_once(database: str) -> None:
+    said = together(*(Writer(database, 10, *(f"v{n}:{n}" for n in range(5))) for _ in range(2)))
+    assert [Counter(pair) for pair in zip(*said, strict=True)] == [Counter(["saved", "already saved"])] * 5
+    assert rows(database)["perflog_run"] == 5 * 10 * 5
+
+
+def test_of_two_campaigns_with_one_label_one_is_told_of_the_other(database: str) -> None:
+    said = together(*(Writer(database, 10, *(f"v{n}:{who}{n}" for n in range(5))) for who in "ab"))
+    for n, pair in enumerate(zip(*said, strict=True)):
+        won = pair.index("saved")
+        assert pair[1 - won].startswith(f"error: 'v{n}' was saved on ")
+        assert load(database, f"v{n}") == campaign(10, seed=f"{'ab'[won]}{n}")
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "new"])
+def test_a_writer_that_is_killed_leaves_all_or_nothing(database: str, begun: bool) -> None:
+    """Killed at random times within its save, with the history there or being made in the same moment."""
+    rng = random.Random(f"kill {begun}")
+    count = KILLS if begun else KILLS // 4
+    if begun:
+        save(database, campaign(1, seed="first"), "first")
+    limit = _time_to_save(database) if begun else 1.0
+    left = 0
+    for number in range(count):
+        writer = Writer(database, CASES, f"k{number}:{number}")
+        writer.go()
+        time.sleep(rng.uniform(0, limit))
+        writer.kill()
+        if f"k{number}" in labels(database):
+            left += 1
+            assert load(database, f"k{number}") == campaign(CASES, seed=str(number))
+    assert left < count or not begun
+    first = begun * 5
+    whole = len([label for label in labels(database) if label.startswith("k")]) + begun  # "timed" is a whole one
+    if rows(database):
+        assert rows(database)["perflog_run"] == whole * CASES * 5 + first
+        assert rows(database)["perflog_metric"] == 3 * rows(database)["perflog_run"]
+    assert save(database, campaign(2, seed="after"), "after").done == "saved"
+
+
+def _time_to_save(database: str) -> float:
+    writer = Writer(database, CASES, "timed:timed")
+    began = time.perf_counter()
+    writer.go()
+    assert writer.said() == ["saved"]
+    return time.perf_counter() - began

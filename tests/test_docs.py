@@ -18,31 +18,44 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
-def sessions() -> list[tuple[str, str, str]]:
+#: Pages whose commands follow on each other.
+IN_ORDER = {"history.md"}
+
+
+def commands() -> list[tuple[str, str, str]]:
     """(page, command, expected output) of every shown command."""
     found = []
     for page in PAGES:
         for block in BLOCK.findall(page.read_text(encoding="utf-8")):
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
-                if command.startswith("perflog "):
+                if command.startswith(("perflog ", "for ")):
                     found.append((page.name, command, output.rstrip("\n")))
     return found
 
 
-@pytest.mark.parametrize(("page", "command", "expected"), sessions(), ids=[f"{p}: {c[:60]}" for p, c, _ in sessions()])
-def test_shown_command_prints_what_is_shown(page: str, command: str, expected: str, tmp_path: Path) -> None:
-    assert page
-    if "../shared" in command and not SHARED.is_dir():
-        pytest.skip("../shared is not here")
-    shell = f'perflog() {{ {sys.executable} -m perflog "$@"; }}; cd {ROOT} && {command}'
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env={**os.environ, "TMPDIR": str(tmp_path)})
-    printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
-    assert printed == expected
+def sessions() -> dict[str, list[tuple[str, str]]]:
+    """What is run one after the other, by a name: a command and its expected output, or all of a page."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for page, command, output in commands():
+        found.setdefault(page if page in IN_ORDER else f"{page}: {command}", []).append((command, output))
+    return found
+
+
+@pytest.mark.parametrize("session", sessions().values(), ids=[name[:80] for name in sessions()])
+def test_shown_command_prints_what_is_shown(session: list[tuple[str, str]], tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    for command, expected in session:
+        if "../shared" in command and not SHARED.is_dir():
+            pytest.skip("../shared is not here")
+        shell = f'perflog() {{ {sys.executable} -m perflog "$@"; }}; cd {ROOT} && {command}'
+        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=environment)
+        printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
+        assert printed == expected
 
 
 def test_there_are_sessions() -> None:
-    assert len(sessions()) >= 6
+    assert len(commands()) >= 6
 
 
 def test_every_command_is_in_the_readme() -> None:
@@ -61,6 +74,8 @@ def test_every_command_is_in_the_readme() -> None:
         "perflog compare",
         "perflog plan",
         "perflog noise",
+        "perflog save",
+        "perflog history",
     ):
         assert command in readme
 

@@ -24,7 +24,7 @@ from perflog.history.series import Series, series
 from perflog.machine import differences, identity
 from perflog.options import Options
 from tests.extractions import campaign
-from tests.support import FIXTURES, extracted
+from tests.support import FIXTURES, ROOT, extracted
 from tests.test_cli import run
 
 BEGIN = datetime(2025, 1, 1, tzinfo=UTC)
@@ -244,8 +244,8 @@ def test_the_commands(tmp_path: Path) -> None:
     first, second = (str(FIXTURES / "history" / month) for month in ("2025-01", "2025-02"))
     assert perflog("history", place=tmp_path).stderr == f"no campaign yet in {tmp_path}/perflog/history.sqlite\n"
     done = perflog("save", first, "--label", "v1", "--date", "2025-01-03", place=tmp_path)
-    assert (done.stdout, done.stderr) == ("saved: v1 (2025-01-03), 1 cases, 3 runs\n", f"in {tmp_path}/perflog/history.sqlite\n")
-    assert perflog("save", first, "--label", "v1", "-q", place=tmp_path).stdout == "already saved: v1 (2025-01-03), 1 cases, 3 runs\n"
+    assert (done.stdout, done.stderr) == ("saved: v1 (2025-01-03), 1 case, 3 runs\n", f"in {tmp_path}/perflog/history.sqlite\n")
+    assert perflog("save", first, "--label", "v1", "-q", place=tmp_path).stdout == "already saved: v1 (2025-01-03), 1 case, 3 runs\n"
     perflog("save", second, "--label", "v2", "--date", "2025-02-03T08:00+01:00", "-q", place=tmp_path)
     assert "saved on 20" in perflog("save", second, "--label", "v1", place=tmp_path, status=2).stderr
     assert "v2         2025-02-03       1      3   MindSpore" in perflog("history", "-q", place=tmp_path).stdout
@@ -262,6 +262,14 @@ def test_the_commands(tmp_path: Path) -> None:
     ElementTree.parse(tmp_path / "s.svg")
     assert "nothing deleted" not in perflog("history", "delete", "v1", "--yes", place=tmp_path).stdout
     assert "there are v2" in perflog("history", "delete", "other", "--yes", place=tmp_path, status=2).stderr
+
+
+def test_the_documentations_picture_is_true(tmp_path: Path) -> None:
+    database = str(tmp_path / "h.sqlite")
+    for month in sorted((FIXTURES / "history").iterdir()):
+        save(database, extracted(month), month.name, datetime.fromisoformat(f"{month.name}-03").replace(tzinfo=UTC))
+    drawn = picture(series(database, {"model": "rn50", "devices": "8"}), 0.02, "svg")
+    assert (ROOT / "docs/history.svg").read_bytes() == drawn, "perflog history --case model=rn50,devices=8 -o docs/history.svg"
 
 
 @pytest.mark.parametrize(
@@ -313,5 +321,5 @@ def test_where_the_database_is_said(tmp_path: Path) -> None:
 
 def test_a_value_that_is_missing_is_status_3(tmp_path: Path) -> None:
     done = perflog("save", "fixtures/history/2025-01", "-w", "100", "--label", "v1", "-q", place=tmp_path, status=3)
-    assert done.stdout.endswith("1 cases, 3 runs, 3 without a value\n")
+    assert done.stdout.endswith("1 case, 3 runs, 3 without a value\n")
     assert "30 steps, warm-up 100" in perflog("history", "--case", "devices=8", place=tmp_path).stdout

@@ -33,6 +33,8 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
         "perflog/data/templates/reports/page.js",
         "perflog/data/templates/reports/words.toml",
         "perflog/data/runners/README.md",
+        "perflog/history/migrations/env.py",
+        "perflog/history/migrations/versions/v0001_campaigns.py",
     ):
         assert wanted in names
     assert not [name for name in names if name.startswith(("fixtures", "tests"))]
@@ -51,4 +53,6 @@ def test_main_command_from_a_clean_environment(wheel: Path, tmp_path: Path) -> N
     assert "10731.78" in done.stdout
     assert "29.02" in done.stdout
     subprocess.run([str(place / "bin" / "perflog"), "report", str(BZ128), "-w", "100", "-o", "r.html"], cwd=tmp_path, check=True, env={"PATH": "/usr/bin:/bin"})
+    save = [str(place / "bin" / "perflog"), "save", str(BZ128), "-w", "100", "--label", "v1", "--database", "h.sqlite"]
+    assert subprocess.run(save, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.endswith("6 cases, 30 runs\n")
     assert "perflog report" in (tmp_path / "r.html").read_text(encoding="utf-8")

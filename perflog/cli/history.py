@@ -55,7 +55,7 @@ def save(
     saved = saving.save(place, extraction, label, when, replace)
     missing = sum(run.throughput.value is None for run in extraction.runs)
     without = f", {missing} without a value" if missing else ""
-    print(f"{saved.done}: {saved.label} ({saved.date:%Y-%m-%d}), {saved.cases} cases, {saved.runs} runs{without}")
+    print(f"{saved.done}: {saved.label} ({saved.date:%Y-%m-%d}), {_many(saved.cases, 'case')}, {_many(saved.runs, 'run')}{without}")
     if not quiet:
         print(f"in {shown(url_of(place))}", file=sys.stderr)
     if not extraction.complete:
@@ -126,11 +126,15 @@ def history_delete(
     place = _place(settings({"database": database}).values["database"]) if database else context.obj
     if not yes:
         entry = next((one for one in campaigns(place) if one.label == label), None)
-        if entry is not None and not typer.confirm(f"delete {label} ({entry.date:%Y-%m-%d}), {entry.cases} cases, {entry.runs} runs?"):
+        if entry is not None and not typer.confirm(f"delete {label} ({entry.date:%Y-%m-%d}), {_many(entry.cases, 'case')}, {_many(entry.runs, 'run')}?"):
             print("nothing deleted")
             raise typer.Exit(1)
     delete_campaign(place, label)
     print(f"deleted: {label}")
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _place(given: str | None) -> str:
@@ -170,7 +174,7 @@ def _campaigns(place: str, form: str, terminal: bool, quiet: bool) -> str:
     if form == "csv":
         return tell.to_csv(tell.campaign_rows(entries))
     if not quiet:
-        many = f"{len(entries)} campaign{'s' * (len(entries) != 1)}" if entries else "no campaign yet"
+        many = _many(len(entries), "campaign") if entries else "no campaign yet"
         print(f"{many} in {shown(url_of(place))}", file=sys.stderr)
     return _grids([tell.campaign_grid(entries)], form, terminal) if entries else ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,11 +10,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from perflog import machine
 from perflog.amount import Amount, Window
 from perflog.case import build_cases
-from perflog.errors import UsageError
+from perflog.cli import app
+from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import doubts
 from perflog.history.picture import MOST, picture
@@ -234,9 +235,13 @@ def test_pictures_show_the_change_and_have_the_same_bytes(tmp_path: Path) -> Non
         picture([empty], 0.02, "svg")
 
 
-def perflog(*arguments: str, place: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = run(*arguments, env={"PERFLOG_DATABASE": "", "XDG_DATA_HOME": str(place), "COLUMNS": "300"})
-    assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stdout + done.stderr
+def perflog(*arguments: str, place: Path, status: int = 0, answer: str = "") -> Result:
+    """A command as ``main`` runs it, in this process."""
+    environment = {"PERFLOG_DATABASE": "", "XDG_DATA_HOME": str(place), "COLUMNS": "300"}
+    done = CliRunner().invoke(app, list(arguments), env=environment, input=answer)
+    if isinstance(done.exception, PerflogError):
+        done.exit_code, done.stderr_bytes = 2, f"perflog: {done.exception}\n".encode()
+    assert done.exit_code == status, (done.output, done.exception)
     return done
 
 
@@ -291,14 +296,9 @@ def test_wrong_commands(tmp_path: Path, arguments: list[str], message: str) -> N
 
 
 def test_deleting_asks(tmp_path: Path) -> None:
-    from typer.testing import CliRunner
-
-    from perflog.cli import app
-
     database = saved(tmp_path / "h.sqlite", [1.0])
     for answer, status, said in (("n\n", 1, "nothing deleted"), ("y\n", 0, "deleted: v2.0")):
-        done = CliRunner().invoke(app, ["history", "delete", "v2.0", "--database", database], input=answer)
-        assert (done.exit_code, said in done.output) == (status, True)
+        assert said in perflog("history", "delete", "v2.0", "--database", database, place=tmp_path, status=status, answer=answer).stdout
 
 
 def test_where_the_database_is_said(tmp_path: Path) -> None:
@@ -320,6 +320,9 @@ def test_where_the_database_is_said(tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_missing_is_status_3(tmp_path: Path) -> None:
-    done = perflog("save", "fixtures/history/2025-01", "-w", "100", "--label", "v1", "-q", place=tmp_path, status=3)
-    assert done.stdout.endswith("1 case, 3 runs, 3 without a value\n")
-    assert "30 steps, warm-up 100" in perflog("history", "--case", "devices=8", place=tmp_path).stdout
+    """As a process of its own, as users have it."""
+    place = {"PERFLOG_DATABASE": str(tmp_path / "h.sqlite"), "COLUMNS": "300"}
+    done = run("save", "fixtures/history/2025-01", "-w", "100", "--label", "v1", "-q", env=place)
+    assert (done.returncode, done.stdout.endswith("1 case, 3 runs, 3 without a value\n")) == (3, True)
+    assert "30 steps, warm-up 100" in run("history", "--case", "devices=8", env=place).stdout
+    assert run("history", "delete", "v2", env=place).stderr.endswith("did you mean v1?\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-import time
 from collections import Counter
 
 import pytest
@@ -28,27 +27,28 @@ class Writer:
     def __init__(self, database: str, cases: int, *wanted: str) -> None:
         command = [sys.executable, "-m", "tests.history_writer", database, str(cases), *wanted]
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "ready\n"
+        if wanted:
+            assert self.line() == "ready"
 
-    def go(self) -> None:
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().rstrip("\n")
+
+    def tell(self, text: str) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
+        self.process.stdin.write(f"{text}\n")
         self.process.stdin.flush()
 
     def said(self) -> list[str]:
+        """All it says until its end."""
         out, _ = self.process.communicate(timeout=120)
         assert self.process.returncode == 0
         return out.splitlines()
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
 
 def together(*writers: Writer) -> list[list[str]]:
     for writer in writers:
-        writer.go()
+        writer.tell("go")
     return [writer.said() for writer in writers]
 
 
@@ -81,30 +81,25 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(database: str, begun: boo
     """Killed at random times within its save, with the history there or being made in the same moment."""
     rng = random.Random(f"kill {begun}")
     count = KILLS if begun else KILLS // 4
-    if begun:
-        save(database, campaign(1, seed="first"), "first")
-    limit = _time_to_save(database) if begun else 1.0
-    left = 0
+    writer = Writer(database, CASES)
+    limit = saving(writer, "timed", 60) * 1.2 if begun else 0.5
+    whole = []
     for number in range(count):
-        writer = Writer(database, CASES, f"k{number}:{number}")
-        writer.go()
-        time.sleep(rng.uniform(0, limit))
-        writer.kill()
+        saving(writer, f"k{number}", rng.uniform(0, limit))
         if f"k{number}" in labels(database):
-            left += 1
-            assert load(database, f"k{number}") == campaign(CASES, seed=str(number))
-    assert left < count or not begun
-    first = begun * 5
-    whole = len([label for label in labels(database) if label.startswith("k")]) + begun  # "timed" is a whole one
+            whole.append(f"k{number}")
+            assert load(database, f"k{number}") == campaign(CASES, seed=f"k{number}")
+    assert writer.said() == []
+    whole += ["timed"] * begun
+    assert len(whole) < count or not begun
+    assert sorted(labels(database)) == sorted(whole)
     if rows(database):
-        assert rows(database)["perflog_run"] == whole * CASES * 5 + first
+        assert rows(database)["perflog_run"] == len(whole) * CASES * 5
         assert rows(database)["perflog_metric"] == 3 * rows(database)["perflog_run"]
     assert save(database, campaign(2, seed="after"), "after").done == "saved"
 
 
-def _time_to_save(database: str) -> float:
-    writer = Writer(database, CASES, "timed:timed")
-    began = time.perf_counter()
-    writer.go()
-    assert writer.said() == ["saved"]
-    return time.perf_counter() - began
+def saving(writer: Writer, label: str, seconds: float) -> float:
+    """Let a copy of the writer save a campaign, and kill it after so many seconds; how long it lived."""
+    writer.tell(f"{label}:{seconds}")
+    return float(writer.line())

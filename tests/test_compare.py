@@ -161,7 +161,7 @@ def test_notes(tmp_path: Path) -> None:
     (old / "machine.json").write_text('{"gpu": {"driver": "535.54", "name": "V100"}, "clocks_before": [1380], "time": 1}', encoding="utf-8")
     (new / "machine.json").write_text('{"gpu": {"driver": "550.90", "name": "V100"}, "clocks_before": [1290], "time": 2}', encoding="utf-8")
     (one,) = compared(old, new)
-    assert one["notes"] == ["old and new: gpu.driver is 535.54 and 550.90"]
+    assert one["notes"] == ["the machine changed: gpu.driver 535.54 → 550.90, clocks_before.0 1380 → 1290"]
     notes = "\n".join(one["rows"][0]["notes"])
     assert re.search(r"new: step times drift within the window, by \+\d\.\d % in 5 of 5 runs", notes)
     assert "old: step times drift" not in notes
@@ -214,6 +214,30 @@ def test_auto_says_why_where_it_cannot(tmp_path: Path) -> None:
     assert done.exit_code == 3 and case["metrics"]["throughput"]["reason"] == "warm-up auto: 12 measurements, MSER-5 needs 20"
 
 
+# ---------------------------------------------------------------- the history
+
+
+def test_saved_labels_are_compared_as_their_folders_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERFLOG_DATABASE", str(tmp_path / "history.sqlite"))
+    cases = {f"1n{n}g/rn50_b128_fp32": 100.0 * n for n in (1, 2, 4, 8)}
+    old = write_campaign(tmp_path / "old", cases, seed=1)
+    new = write_campaign(tmp_path / "new", {name: rate * 1.05 for name, rate in cases.items()}, seed=2)
+    (new / "machine.json").write_text('{"driver": "550"}', encoding="utf-8")
+    (old / "machine.json").write_text('{"driver": "535"}', encoding="utf-8")
+    for folder, label in ((old, "v1"), (new, "v2")):
+        assert CliRunner().invoke(app, ["save", str(folder), "--label", label, "--warmup", "10"]).exit_code == 0
+    (folders,), (labels,), (mixed,) = compared(old, new, "-w", "10"), compared("v1", "v2"), compared("v1", new)
+    for found in (labels, mixed):
+        assert found["notes"] == folders["notes"] == ["the machine changed: driver 535 → 550"]
+        assert found["geometric_mean"] == folders["geometric_mean"]
+        for ours, theirs in zip(found["rows"], folders["rows"], strict=True):
+            assert {k: v for k, v in ours.items() if k != "notes"} == {k: v for k, v in theirs.items() if k != "notes"}
+    wrong = run("v1", new, "-w", "30")
+    assert "v1 was saved with estimator total, warm-up 10 steps, which is not estimator total, warm-up 30 steps" in str(wrong.exception)
+    assert json.loads(CliRunner().invoke(app, ["noise", "v1", "-f", "json"]).output)["cases"][0]["n"] == 5
+    assert "there are v1, v2" in str(run("v1", "v3").exception) or "v2" in str(run("v1", "v3").exception)
+
+
 # ---------------------------------------------------------------- outputs
 
 
@@ -245,8 +269,9 @@ def test_the_picture(tmp_path: Path, form: str) -> None:
     ("arguments", "words"),
     [
         (["{d}"], "name at least two sides"),
-        (["{d}", "{d}/nowhere"], "no training log found"),
+        (["{d}", "{d}"], "no training log found"),
         (["{d}/nowhere", "{d}"], "no such file or folder"),
+        (["nowhere", "{d}"], "and no saved campaign"),
         (["{d}", "{d}", "--margin", "lots"], "expected a share such as 2% or 0.02"),
         (["{d}", "{d}", "--metric", "loss"], "expected one of throughput"),
         (["{d}", "{d}", "--level", "5"], "between 50 and 100"),

@@ -282,7 +282,7 @@ def test_the_documentations_picture_is_true(tmp_path: Path) -> None:
     [
         (["history", "-o", "x.svg"], "a picture needs cases"),
         (["history", "--case", "rn50"], "--case 'rn50': expected key=value"),
-        (["history", "--case", "model=rn50", "--margin", "a lot"], "expected per cent"),
+        (["history", "--case", "model=rn50", "--margin", "a lot"], "expected a share such as 2%"),
         (["history", "-f", "xls"], "expected one of table, markdown, csv, json"),
         (["save", "fixtures/history/2025-01", "--label", "v1", "--date", "yesterday"], "expected a day such as 2025-01-31"),
         (["save", "fixtures/history/2025-01", "--label", "v1", "--database", "mysql://x"], "expected a file, or postgresql://"),

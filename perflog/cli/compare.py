@@ -11,25 +11,28 @@ import typer
 
 from perflog.cli.base import app
 from perflog.cli.extracting import Progress, catalog_of, extracted
-from perflog.cli.options import Given, Logs, Output, Quiet, Where, extraction_options
+from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options, share
 from perflog.config import Settings, one_of, pairs, settings
 from perflog.errors import UsageError
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.compare.sides import Side
+    from perflog.history.load import Campaign
+    from perflog.options import Options
     from perflog.output.columns import Grid
 
 Metric = Annotated[str, typer.Option("--metric", "-m", help="throughput, step_time, time_to_train, speedup, reported or memory.")]
 
 
 @app.command(
-    epilog="Examples:  perflog compare logs-2.4/ logs-2.5/ --warmup 100  ·  perflog compare old/ new/ --gate  ·  perflog compare a/ b/ c/ -o ratios.svg. "
+    epilog="Examples:  perflog compare logs-2.4/ logs-2.5/ --warmup 100  ·  perflog compare v2.4 v2.5  ·  "
+    "perflog compare old/ new/ --gate  ·  perflog compare a/ b/ c/ -o ratios.svg. "
     "Exit status: 0; with --gate 1 some case is slower, 3 some case has not enough data (or no partner); 2 wrong usage."
 )
 @extraction_options("aggregate")
 def compare(
-    sides: Annotated[list[str], typer.Argument(help="Two or more: folders of logs, or labels saved in the history.", show_default=False)],
+    sides: Annotated[list[str], typer.Argument(help="Two or more: folders of logs, or labels saved in the history (perflog save).", show_default=False)],
     given: Given,
     metric: Metric = "throughput",
     margin: Annotated[str, typer.Option("--margin", help="Changes within this do not matter.")] = "2%",
@@ -39,6 +42,7 @@ def compare(
     gate: Annotated[bool, typer.Option("--gate", help="For CI: the exit status says whether a case is slower.")] = False,
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")] = "table",
     output: Output = None,
+    database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
@@ -53,12 +57,12 @@ def compare(
         raise typer.BadParameter("name at least two sides: perflog compare OLD NEW", param_hint="SIDES")
     if not 50 <= level < 100:
         raise typer.BadParameter(f"a level lies between 50 and 100 per cent, not {level:g}", param_hint="--level")
-    chosen = settings(given, [side for side in sides if Path(side).exists()])
-    options = chosen.options()
+    chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
     keys = tuple(key.strip() for key in across.split(",") if key.strip())
     rule = (metric, share(margin, "--margin"), level / 100)
     taken = pairs(where or [], "where")
-    made = _compared([_side(name, chosen, quiet) for name in sides], chosen, rule, keys, taken)
+    opened, options = _opened(sides, chosen, quiet)
+    made = _compared(opened, chosen, rule, keys, taken)
     if output is not None and output.suffix.removeprefix(".") in PICTURES:
         from perflog.compare.picture import described, picture
 
@@ -80,10 +84,11 @@ def plan(
     metric: Metric = "throughput",
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: Output = None,
+    database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """How many runs a side does each case need to see a change of this size?"""
-    _noise(logs, given, metric, share(detect, "--detect"), form, output, quiet)
+    _noise(logs, given, metric, share(detect, "--detect"), form, output, quiet, database)
 
 
 @app.command(epilog="Example:  perflog noise logs/ --warmup 100")
@@ -94,20 +99,27 @@ def noise(
     metric: Metric = "throughput",
     form: Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")] = "table",
     output: Output = None,
+    database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """The spread between the runs of each case, and the smallest change that as many runs could show."""
-    _noise(logs, given, metric, None, form, output, quiet)
+    _noise(logs, given, metric, None, form, output, quiet, database)
 
 
-def _noise(logs: list[str], given: Given, metric: str, detect: float | None, form: str, output: Path | None, quiet: bool) -> None:
+def _noise(
+    logs: list[str], given: Given, metric: str, detect: float | None, form: str, output: Path | None, quiet: bool, database: str | None
+) -> None:  # fmt: skip
     from perflog.compare import planning
     from perflog.compare.rows import METRICS
 
     one_of("metric", metric, list(METRICS))
     one_of("format", form, ("table", "markdown", "json"))
-    chosen = settings(given, logs)
-    cases = extracted(logs, chosen, quiet).cases
+    chosen = settings(given | {"database": database}, [log for log in logs if Path(log).exists()])
+    if all(Path(log).exists() for log in logs):
+        cases, options = extracted(logs, chosen, quiet).cases, chosen.options()
+    else:
+        sides, options = _opened(logs, chosen, quiet)
+        cases = [case for side in sides for case in side.extraction.cases]
     if not cases:
         raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
     found = planning.noise(cases, metric, detect)
@@ -116,41 +128,67 @@ def _noise(logs: list[str], given: Given, metric: str, detect: float | None, for
 
         _emit(json.dumps(planning.document(found, metric, detect), ensure_ascii=False, indent=1) + "\n", output, quiet)
     else:
-        _emit(_drawn(planning.grid(found, metric, chosen.options(), detect), form, output), output, quiet)
+        _emit(_drawn(planning.grid(found, metric, options, detect), form, output), output, quiet)
 
 
-def share(text: str, option: str) -> float:
-    """``2%`` or ``0.02`` as a share. Raises UsageError for others."""
-    number, per_cent, rest = text.partition("%")
-    try:
-        value = float(number) / (100 if per_cent else 1)
-    except ValueError:
-        value = -1.0
-    if rest.strip() or not 0 < value < 1:
-        raise UsageError(f"{option} {text!r}: expected a share such as 2% or 0.02")
-    return value
+def _opened(names: Sequence[str], chosen: Settings, quiet: bool) -> tuple[list[Side], Options]:
+    """The sides, from logs or from the history, and the options that all their numbers are made by.
 
+    Saved numbers cannot be made anew: where the command line asks for no other rule, theirs is taken for the logs too.
+    """
+    from dataclasses import replace
 
-def _side(name: str, chosen: Settings, quiet: bool) -> Side:
-    from perflog.compare.sides import side_of_logs
+    from perflog.compare.sides import side_of_campaign, side_of_logs
     from perflog.find import find_logs
 
-    found = find_logs([name])
-    with Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
-        side = side_of_logs(name.rstrip("/"), found, chosen.options(), catalog_of(chosen), progress)
-    if not side.extraction.cases:
-        raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
-    return side
+    saved = {name: _campaign(name, chosen) for name in names if not Path(name).exists() and "/" not in name}
+    options = chosen.options()
+    asked = [key for key in ("warmup", "steps", "last", "estimator", "convention") if chosen.sources[key] == "command line"]
+    if saved and not asked:
+        first = next(iter(saved.values())).extraction.options
+        options = replace(
+            options, window=first.window, estimator=first.estimator, as_printed=first.as_printed, convention=first.convention, digits=first.digits
+        )
+    for name, campaign in saved.items():
+        own = campaign.extraction.options
+        if _rule(own) != _rule(options):
+            raise UsageError(f"{name} was saved with {_rule(own)}, which is not {_rule(options)}: one rule must hold for all sides; save its logs anew")
+    sides = []
+    for name in names:
+        if name in saved:
+            sides.append(side_of_campaign(name, saved[name]))
+            continue
+        found = find_logs([name])
+        with Progress(sum(max(log.size, 0) for log in found), quiet) as progress:
+            side = side_of_logs(name.rstrip("/"), found, options, catalog_of(chosen), progress)
+        if not side.extraction.cases:
+            raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
+        sides.append(side)
+    return sides, options
+
+
+def _campaign(name: str, chosen: Settings) -> Campaign:
+    from perflog.history.load import load_campaign
+    from perflog.history.place import default_database
+
+    try:
+        return load_campaign(chosen.values["database"] or default_database(), name)
+    except UsageError as error:
+        raise UsageError(f"no such file or folder: {name!r}, and no saved campaign: {error}") from None
+
+
+def _rule(options: Options) -> str:
+    printed = " (values as printed)" if options.as_printed else ""
+    return f"estimator {options.estimator}, {options.window}" + (f", convention {options.convention}" if options.convention else "") + printed
 
 
 def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, float], across: tuple[str, ...], where: dict[str, str]) -> list[Comparison]:
     """Each side against the first."""
     from perflog.compare.doubts import doubts
-    from perflog.compare.machine import differences, facts_of
     from perflog.compare.pairs import paired
     from perflog.compare.rows import Comparison, compared, mean_of
     from perflog.compare.sides import chosen as taken
-    from perflog.compare.sides import label_of
+    from perflog.compare.sides import label_of, machine_notes
 
     metric, margin, level = rule
     catalog = catalog_of(chosen)
@@ -163,7 +201,7 @@ def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, f
         rows = compared(found, metric, level, margin)
         for row in rows:
             row.notes += doubts(row, old, new)
-        notes = [f"{names[0]} and {name}: {note}" for note in differences(*(facts_of(s.extraction.cases) for s in (old, new)))]
+        notes = machine_notes(old, new, [(pair.old, pair.new) for pair in found])
         out.append(Comparison(names[0], name, metric, margin, level, rows, alone, mean_of(rows, alone), notes))
     return out
 

@@ -12,7 +12,7 @@ import typer
 
 from perflog.cli.base import app
 from perflog.cli.extracting import extracted
-from perflog.cli.options import Given, Logs, Quiet, extraction_options
+from perflog.cli.options import DatabaseName, Given, Logs, Quiet, extraction_options, share
 from perflog.config import one_of, pairs, settings
 from perflog.errors import UsageError
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from perflog.history.series import Series
     from perflog.output.columns import Grid
 
-DatabaseName = Annotated[
-    str | None,
-    typer.Option("--database", help="A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]", show_default=False),
-]
 Format = Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")]
 CASE_HELP = "Follow the cases that are so over all campaigns: model=rn50,devices=8 (may be repeated)."
 
@@ -87,7 +83,7 @@ def history(
     context.obj = place
     if context.invoked_subcommand is not None:
         return
-    share = _share(margin)
+    within = share(margin, "--margin")
     drawn = output.suffix.removeprefix(".").lower() if output is not None else ""
     if drawn in PICTURES and not case:
         raise UsageError("a picture needs cases: --case model=rn50,devices=8")
@@ -101,9 +97,9 @@ def history(
         if drawn in PICTURES:
             from perflog.history.picture import picture
 
-            data = picture(found, share, drawn)
+            data = picture(found, within, drawn)
         else:
-            data = _series(found, share, form, output is None and sys.stdout.isatty())
+            data = _series(found, within, form, output is None and sys.stdout.isatty())
     if output is None:
         assert isinstance(data, str)
         sys.stdout.write(data)
@@ -151,16 +147,6 @@ def _date(text: str | None) -> datetime | None:
     except ValueError:
         raise UsageError(f"--date {text!r}: expected a day such as 2025-01-31, or 2025-01-31T18:00") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        share = -1
-    if not 0 <= share < 1:
-        raise UsageError(f"--margin {text!r}: expected per cent, such as 2%")
-    return share
 
 
 def _campaigns(place: str, form: str, terminal: bool, quiet: bool) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from perflog.config import FORMATS, pairs
+from perflog.errors import UsageError
 
 Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
 Warmup = Annotated[
@@ -38,6 +39,11 @@ ConventionName = Annotated[str | None, typer.Option("--convention", "-c", help="
 Format = Annotated[str | None, typer.Option("--format", "-f", help=f"{', '.join(FORMATS)}. [default: table]", show_default=False)]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", show_default=False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no remarks.")]
+
+DatabaseName = Annotated[
+    str | None,
+    typer.Option("--database", help="A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]", show_default=False),
+]
 
 Rows = Annotated[str, typer.Option("--rows", "-r", help="Fields of the rows: devices, or nodes,devices, or devices=1:8:32.", show_default=False)]
 Columns = Annotated[str, typer.Option("--columns", help="Fields of the columns: precision,batch_size.", show_default=False)]
@@ -89,3 +95,15 @@ def extraction_options(*without: str) -> Callable[[Callable[..., None]], Callabl
         return call
 
     return wrap
+
+
+def share(text: str, option: str) -> float:
+    """``2%`` or ``0.02`` as a share. Raises UsageError for others."""
+    number, per_cent, rest = text.partition("%")
+    try:
+        value = float(number) / (100 if per_cent else 1)
+    except ValueError:
+        value = -1.0
+    if rest.strip() or not 0 <= value < 1:
+        raise UsageError(f"{option} {text!r}: expected a share such as 2% or 0.02")
+    return value

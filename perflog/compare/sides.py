@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,15 @@ from perflog.case import Case
 from perflog.catalog import Catalog
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.find import LogFile
+from perflog.machine import Facts, differences, identity, machine_of
 from perflog.metadata import Scalar, facts_of_path, normal
 from perflog.options import Options
 from perflog.reading import Reading
 from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
 from perflog.steady import rows_of
+
+if TYPE_CHECKING:
+    from perflog.history.load import Campaign
 
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
@@ -36,12 +41,13 @@ class Observed:
 
 @dataclass(slots=True)
 class Side:
-    """A campaign: its ``name`` as given, its cases, and the folder that its labels are relative to."""
+    """A campaign: its ``name`` as given, its cases, the folder that its labels are relative to, and its machines."""
 
     name: str
     extraction: Extraction
     root: str = ""
     observed: dict[RunKey, Observed] = field(default_factory=dict)
+    machine: Callable[[Run], Facts | None] = field(default=lambda run: machine_of(run.log))
 
     def series(self, case: Case) -> list[Observed]:
         return [found for run in case.runs if (found := self.observed.get(run_key(run))) is not None]
@@ -71,6 +77,31 @@ def side_of_logs(name: str, logs: Sequence[LogFile], options: Options, catalog: 
 
     extraction = extract_logs(list(logs), options, catalog, progress, look)
     return Side(name, extraction, root_of([log.path for log in logs]), observed)
+
+
+def side_of_campaign(name: str, campaign: Campaign) -> Side:
+    """A side out of the history: its numbers as they were made then; the series of its runs are not kept there."""
+    return Side(name, campaign.extraction, root_of([run.log.path for run in campaign.extraction.runs]), machine=campaign.machine)
+
+
+def machines(side: Side, cases: Iterable[Case]) -> list[dict[str, str]]:
+    """The different machines that the runs of cases were made on, as far as a ``machine.json`` tells."""
+    found: list[dict[str, str]] = []
+    for case in cases:
+        for run in case.runs:
+            facts = side.machine(run)
+            if facts is not None and (one := identity(facts)) not in found:
+                found.append(one)
+    return found
+
+
+def machine_notes(old: Side, new: Side, pairs: Sequence[tuple[Case, Case]]) -> list[str]:
+    """What differs between the machines of two sides, or that a side ran on several."""
+    found = [machines(side, cases) for side, cases in ((old, [a for a, _ in pairs]), (new, [b for _, b in pairs]))]
+    notes = [f"the runs of the {word} side are of {len(some)} machines" for word, some in zip(("old", "new"), found, strict=True) if len(some) > 1]
+    if len(found[0]) == len(found[1]) == 1 and (told := differences(found[0][0], found[1][0], most=6)):
+        notes.append(f"the machine changed: {told}")
+    return notes
 
 
 def root_of(paths: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ Loading is timed in new processes too, as a user meets it: starting Python and i
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import statistics
@@ -76,11 +77,17 @@ def _times(database: str, chosen: argparse.Namespace) -> dict[str, str]:
         done = subprocess.run([sys.executable, "-c", LOAD, database, *two], capture_output=True, text=True, check=True)
         assert int(done.stdout) == 2 * chosen.cases * chosen.runs
 
+    def compare() -> None:
+        command = [sys.executable, "-m", "perflog", "compare", *two, "--database", database, "-f", "json", "-q"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert len(json.loads(done.stdout)["comparisons"][0]["rows"]) == chosen.cases
+
     return {
         "save one campaign, the first hundred": f"{statistics.median(took[:100]):.2f} s",
         "save one campaign, the last hundred": f"{statistics.median(took[-100:]):.2f} s",
         "load two labels": repeated(lambda: [load(database, label) for label in two]),
         "load two labels, as a process": repeated(process),
+        "`perflog compare` of two labels": repeated(compare),
         "list all campaigns": repeated(lambda: campaigns(database)),
         "one case's series over all": repeated(lambda: series(database, {"model": "rn50", "devices": "8", "precision": "fp32", "batch_size": "32"})),
     }

@@ -97,17 +97,28 @@ def load_catalog(folders: Iterable[str | os.PathLike[str]] = ()) -> Catalog:
     for make in _entry_points():
         parser = make()
         found[parser.name] = parser
+    for folder in _extra(folders):
+        found |= {parser.name: parser for parser in _load_folder(folder)}
+    ordered = sorted(found.values(), key=lambda p: (-p.priority, p.name))
+    return Catalog(tuple(ordered), path_patterns(folders))
+
+
+def path_patterns(folders: Iterable[str | os.PathLike[str]] = ()) -> tuple[PathPattern, ...]:
+    """What paths say, without the parsers; raises what :func:`load_catalog` does."""
+    paths = load_path_patterns(resources.folder("parsers") / "paths.toml")
+    for folder in _extra(folders):
+        if (folder / "paths.toml").is_file():
+            paths = load_path_patterns(folder / "paths.toml") + paths
+    return paths
+
+
+def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
     user = user_folder()
     extra = ([user] if user.is_dir() else []) + [Path(f) for f in folders]
-    paths = load_path_patterns(own / "paths.toml")
     for folder in extra:
         if not folder.is_dir():
             raise UsageError(f"--parsers {str(folder)!r}: no such folder")
-        found |= {parser.name: parser for parser in _load_folder(folder)}
-        if (folder / "paths.toml").is_file():
-            paths = load_path_patterns(folder / "paths.toml") + paths
-    ordered = sorted(found.values(), key=lambda p: (-p.priority, p.name))
-    return Catalog(tuple(ordered), paths)
+    return extra
 
 
 def _load_folder(folder: Path) -> list[Parser]:

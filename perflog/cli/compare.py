@@ -184,6 +184,7 @@ def _rule(options: Options) -> str:
 
 def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, float], across: tuple[str, ...], where: dict[str, str]) -> list[Comparison]:
     """Each side against the first."""
+    from perflog.catalog import path_patterns
     from perflog.compare.doubts import doubts
     from perflog.compare.pairs import paired
     from perflog.compare.rows import Comparison, compared, mean_of
@@ -191,10 +192,10 @@ def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, f
     from perflog.compare.sides import label_of, machine_notes
 
     metric, margin, level = rule
-    catalog = catalog_of(chosen)
+    patterns = path_patterns(chosen.values["parsers"])
     names = _short([side.name for side in sides])
     old = sides[0]
-    cases = {id(side): [(case, label_of(case, side.root, catalog)) for case in taken(side.extraction.cases, where)] for side in sides}
+    cases = {id(side): [(case, label_of(case, side.root, patterns)) for case in taken(side.extraction.cases, where)] for side in sides}
     out = []
     for new, name in zip(sides[1:], names[1:], strict=True):
         found, alone = paired(cases[id(old)], cases[id(new)], across)

@@ -15,7 +15,7 @@ from perflog.catalog import Catalog
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.find import LogFile
 from perflog.machine import Facts, differences, identity, machine_of
-from perflog.metadata import Scalar, facts_of_path, normal
+from perflog.metadata import PathPattern, Scalar, facts_of_path, normal
 from perflog.options import Options
 from perflog.reading import Reading
 from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
@@ -110,12 +110,12 @@ def root_of(paths: Sequence[str]) -> str:
     return os.path.commonpath(folders) if folders else ""
 
 
-def label_of(case: Case, root: str, catalog: Catalog) -> str:
+def label_of(case: Case, root: str, patterns: tuple[PathPattern, ...]) -> str:
     """What no pattern explains of the paths below the side's folder: two campaigns lie in folders of different names."""
     place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
     if not root or not place.startswith(root.rstrip("/") + "/"):
         return case.label
-    return facts_of_path(os.path.relpath(place, root), catalog.path_patterns)[1]
+    return facts_of_path(os.path.relpath(place, root), patterns)[1]
 
 
 def chosen(cases: Sequence[Case], where: dict[str, str]) -> list[Case]:

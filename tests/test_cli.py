@@ -52,7 +52,7 @@ def test_statuses(tmp_path: Path) -> None:
         (["extract", BZ128, "--estimator", "best"], "--estimator 'best': expected one of total, mean"),
         (["extract", BZ128, "--format", "xls"], "--format 'xls': expected one of table, markdown"),
         (["extract", BZ128, "--set", "devices"], "--set 'devices': expected key=value"),
-        (["extract", BZ128, "--parser", "mindspor"], "did you mean mindspore?"),
+        (["extract", BZ128, "--parser", "mindspor"], "did you mean mindspore or"),
         (["extract", BZ128, "--convention", "dlperf-mindsport"], "did you mean dlperf-mindspore"),
         (["extract", BZ128, "--last", "5", "--warmup", "5"], "--last and --warmup/--steps exclude each other"),
         (["extract", BZ128, "--convention", "mlperf", "--warmup", "5"], "--convention and --warmup exclude each other"),

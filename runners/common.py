@@ -1,0 +1,116 @@
+"""What the four runners share: options, data, and a clock of their own. Needs numpy alone, and Python 3.8."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+#: Stages of the small CNN: channels and stride of each 3x3 convolution.
+CNN = ((32, 1), (64, 2), (128, 2))
+#: Stages of ResNet-50: blocks, channels, stride. v1.5: the stride is in a block's 3x3 convolution.
+RESNET50 = ((3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2))
+IMAGE_SIZE, CLASSES = {"cnn": 32, "resnet50": 224}, {"cnn": 100, "resnet50": 1000}
+
+
+def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None = None) -> argparse.Namespace:
+    """The options that every runner has; ``more``: choices of its own, the first of them the default."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=tuple(IMAGE_SIZE), default="cnn")
+    parser.add_argument("--precision", choices=precisions, default="fp32")
+    parser.add_argument("--batch-size", type=int, default=32, help="samples per device and step")
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--log-interval", type=int, default=10)
+    parser.add_argument("--warmup", type=int, default=20, help="steps that the side file's throughput leaves out")
+    parser.add_argument("--image-size", type=int)
+    parser.add_argument("--data", type=Path, help="folder with images.npy (n, 3, size, size; uint8) and labels.npy (n); synthetic without")
+    parser.add_argument("--side", type=Path, help="write the runner's own wall-clock throughput to this JSON file")
+    for name, choices in (more or {}).items():
+        parser.add_argument(f"--{name}", choices=choices, default=choices[0])
+    chosen = parser.parse_args()
+    if chosen.steps <= chosen.warmup:
+        parser.error(f"--steps {chosen.steps} must be more than --warmup {chosen.warmup}")
+    chosen.image_size = chosen.image_size or IMAGE_SIZE[chosen.model]
+    chosen.classes = CLASSES[chosen.model]
+    return chosen
+
+
+class Batches:
+    """Batches of images (n, 3, size, size; float32) and labels (n; int32), as many as there are steps."""
+
+    def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int, steps: int | None = None) -> None:
+        self.steps, self.batch, self.rank, self.ranks = steps or chosen.steps, chosen.batch_size, rank, ranks
+        if chosen.data:  # mapped, so that a rank reads its own share only
+            self.images, self.labels = np.load(chosen.data / "images.npy", mmap_mode="r"), np.load(chosen.data / "labels.npy")
+            return
+        random = np.random.default_rng(rank)  # one batch again and again: what is measured is training, not drawing numbers
+        self.images = random.standard_normal((self.batch, 3, chosen.image_size, chosen.image_size), dtype=np.float32)
+        self.labels = random.integers(0, chosen.classes, self.batch).astype(np.int32)
+
+    def __len__(self) -> int:
+        return self.steps
+
+    def __iter__(self):
+        for step in range(self.steps):
+            if self.images.dtype != np.uint8:
+                yield self.images, self.labels
+                continue
+            at = (np.arange(self.batch) + (step * self.ranks + self.rank) * self.batch) % len(self.labels)
+            yield self.images[at].astype(np.float32) / 127.5 - 1, self.labels[at].astype(np.int32)
+
+
+class Clock:
+    """The runner's own measurement, apart from its framework's logger: when each step had ended.
+
+    Every rank writes ``FILE.rank<n>``; the first puts them together as ``FILE``.
+    """
+
+    def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int) -> None:
+        self.chosen, self.rank, self.ranks = chosen, rank, ranks
+        self.ends: list[float] = []
+        self.began = 0.0
+
+    def start(self) -> None:
+        self.began = time.perf_counter()
+
+    def step(self) -> None:
+        self.ends.append(time.perf_counter() - self.began)
+
+    def write(self, wait: float = 20.0) -> None:
+        side, warmup = self.chosen.side, self.chosen.warmup
+        if side is None:
+            return
+        counted = len(self.ends) - warmup
+        mine = {"rank": self.rank, "steps": counted, "samples": counted * self.chosen.batch_size, "seconds": self.ends[-1] - self.ends[warmup - 1]}
+        mine["samples_per_second"] = mine["samples"] / mine["seconds"]
+        mine["step_ends"] = [round(end, 6) for end in self.ends]
+        _write(Path(f"{side}.rank{self.rank}"), mine)
+        if self.rank:
+            return
+        files = [Path(f"{side}.rank{rank}") for rank in range(self.ranks)]
+        until = time.monotonic() + wait
+        while not all(file.exists() for file in files) and time.monotonic() < until:
+            time.sleep(0.02)
+        ranks = [json.loads(file.read_text()) for file in files if file.exists()]  # other hosts' may be on their disks
+        seconds = max(rank["seconds"] for rank in ranks)
+        samples = counted * self.chosen.batch_size * self.ranks
+        job = {"warmup": warmup, "steps": counted, "batch_size": self.chosen.batch_size, "processes": self.ranks, "samples": samples}
+        _write(side, {**job, "seconds": seconds, "samples_per_second": samples / seconds, "ranks": ranks})
+        for file in files:
+            file.unlink(missing_ok=True)
+
+
+def _write(file: Path, data: dict) -> None:
+    """Write a file that is never seen half written."""
+    part = Path(f"{file}.part")
+    part.write_text(json.dumps(data) + "\n")
+    part.replace(file)
+
+
+def line(text: str) -> None:
+    """Print a line in one write, so that no other process's line gets into it."""
+    os.write(1, (text + "\n").encode())

@@ -1,0 +1,108 @@
+"""Train a CNN on MindSpore; its own LossMonitor and TimeMonitor write the log.
+
+python train.py --model resnet50 --precision amp --batch-size 128
+msrun --worker_num 8 --local_worker_num 8 --join True train.py --model resnet50 --precision amp --batch-size 128
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import mindspore as ms
+import mindspore.dataset as ds
+from mindspore import nn, ops
+from mindspore.communication import get_group_size, get_rank, init
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import common
+
+
+def convolution(inputs: int, outputs: int, size: int, stride: int = 1, relu: bool = True) -> nn.SequentialCell:
+    layers = [nn.Conv2d(inputs, outputs, size, stride, "pad", size // 2), nn.BatchNorm2d(outputs)]
+    return nn.SequentialCell(layers + [nn.ReLU()] * relu)
+
+
+class Bottleneck(nn.Cell):
+    def __init__(self, inputs: int, channels: int, stride: int) -> None:
+        super().__init__()
+        outputs = 4 * channels
+        self.body = nn.SequentialCell(
+            [convolution(inputs, channels, 1), convolution(channels, channels, 3, stride), convolution(channels, outputs, 1, relu=False)]
+        )
+        self.shortcut = nn.Identity() if inputs == outputs else convolution(inputs, outputs, 1, stride, relu=False)
+
+    def construct(self, x):
+        return ops.relu(self.body(x) + self.shortcut(x))
+
+
+class Mean(nn.Cell):
+    """Global average pooling; nn.AdaptiveAvgPool2d has no kernel for CPUs."""
+
+    def construct(self, x):
+        return x.mean((2, 3))
+
+
+def network(model: str, classes: int) -> nn.SequentialCell:
+    layers: list[nn.Cell] = []
+    channels = 3
+    if model == "cnn":
+        for outputs, stride in common.CNN:
+            layers.append(convolution(channels, outputs, 3, stride))
+            channels = outputs
+    else:
+        layers, channels = [convolution(3, 64, 7, 2), nn.MaxPool2d(3, 2, "same")], 64
+        for blocks, width, stride in common.RESNET50:
+            for block in range(blocks):
+                layers.append(Bottleneck(channels, width, stride if block == 0 else 1))
+                channels = 4 * width
+    return nn.SequentialCell([*layers, Mean(), nn.Dense(channels, classes)])
+
+
+class Ticks(ms.Callback):
+    """The runner's own clock. The loss is read, which waits for the step."""
+
+    def __init__(self, clock: common.Clock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def on_train_begin(self, run_context) -> None:  # noqa: ARG002 - the callback's form
+        self.clock.start()
+
+    def on_train_step_end(self, run_context) -> None:
+        run_context.original_args().net_outputs.asnumpy()
+        self.clock.step()
+
+
+def main() -> None:
+    chosen = common.options(("fp32", "amp"))
+    target = ms.get_context("device_target")
+    if chosen.precision == "amp" and target == "CPU":
+        sys.exit("--precision amp is float16 with a loss scale and needs a GPU or an Ascend device; MindSpore 2.10's CPU kernels train in float32")
+    if chosen.steps % chosen.log_interval:
+        sys.exit(f"--steps {chosen.steps}: MindSpore prints a time once an epoch, and epochs of --log-interval {chosen.log_interval} steps do not fill them")
+    ms.set_context(mode=ms.GRAPH_MODE)
+    ms.set_seed(0)
+    rank, ranks = 0, 1
+    if "MS_WORKER_NUM" in os.environ:  # started by msrun
+        init()
+        rank, ranks = get_rank(), get_group_size()
+        # one all-reduce of all gradients: on CPUs each costs about 150 ms, however small
+        fused = {"allreduce": {"mode": "size", "config": 32}}
+        ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=ranks, comm_fusion=fused)
+    # TimeMonitor prints once an epoch: an epoch is as many steps as lie between two lines of a log.
+    # Sink mode would count wrongly on a CPU: each of its epochs goes through the whole data set
+    data = ds.GeneratorDataset(common.Batches(chosen, rank, ranks, chosen.log_interval), ["image", "label"], shuffle=False)
+    net = network(chosen.model, chosen.classes)
+    optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9, weight_decay=5e-5)
+    scale = {"loss_scale_manager": ms.DynamicLossScaleManager(), "amp_level": "O2"} if chosen.precision == "amp" else {}
+    model = ms.Model(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"), optimizer, **scale)
+    clock = common.Clock(chosen, rank, ranks)
+    monitors = [ms.LossMonitor(chosen.log_interval), ms.TimeMonitor()]
+    model.train(chosen.steps // chosen.log_interval, data, callbacks=[Ticks(clock), *monitors], dataset_sink_mode=False)
+    clock.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from perflog.find import natural
 from perflog.metadata import CASE_KEYS, Scalar, normal
 from perflog.options import Options
-from perflog.run import Metric, Run
+from perflog.run import FAILURES, Metric, Run
 from perflog.stats.centre import CENTRES, order_interval, spread
 from perflog.units import kind
 
@@ -82,6 +82,7 @@ def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
     groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         groups.setdefault(_identity(run), []).append(run)
+    _join_failures(groups)
     cases = [_case(members, options) for members in groups.values()]
     cases.sort(key=_order)
     _speedups(cases, options)
@@ -91,6 +92,20 @@ def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
 def _identity(run: Run) -> tuple[object, ...]:
     values = {k: v for k, v in run.values.items() if k not in _NOT_IN_CASE}
     return (*sorted((k, str(v)) for k, v in values.items()), run.label, run.parser)
+
+
+def _join_failures(groups: dict[tuple[object, ...], list[Run]]) -> None:
+    """Put runs that failed before they printed a format's line with the one case that is all their paths say."""
+    for identity, members in [(i, m) for i, m in groups.items() if m[0].parser == FAILURES]:
+        homes = [runs for runs in groups.values() if runs[0].parser != FAILURES and _may_be(members[0], runs[0])]
+        if len(homes) == 1:
+            homes[0].extend(groups.pop(identity))
+
+
+def _may_be(failure: Run, run: Run) -> bool:
+    """Whether a run is of the configuration that a failure's path tells; formats of no framework do not say theirs."""
+    told = {k: v for k, v in failure.values.items() if k not in _NOT_IN_CASE and not (k == "framework" and k not in run.values)}
+    return failure.label == run.label and all(str(run.values.get(k)) == str(v) for k, v in told.items())
 
 
 def _order(case: Case) -> tuple[object, ...]:
@@ -104,7 +119,7 @@ def _order(case: Case) -> tuple[object, ...]:
 
 def _case(runs: list[Run], options: Options) -> Case:
     runs.sort(key=lambda run: (_repeat(run), natural(run.log.name), run.first_line))
-    first = runs[0]
+    first = next((run for run in runs if run.parser != FAILURES), runs[0])
     key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
     key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in _NOT_IN_CASE}
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perflog.case import Case, build_cases
 from perflog.catalog import Catalog, load_catalog
-from perflog.find import LogFile, find_logs
+from perflog.find import RUNNING, LogFile, find_logs
 from perflog.options import Options
 from perflog.read import read_logs
 from perflog.reading import Reading
@@ -43,7 +43,8 @@ def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progre
     """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
 
     def finish(reading: Reading) -> Outcome:
-        outcome = build_runs(reading, catalog, options)
+        growing = reading.log.path.endswith(RUNNING)
+        outcome = Skipped(reading.log, "its training has not ended (`perflog watch` shows it)") if growing else build_runs(reading, catalog, options)
         if look is not None:
             look(reading, outcome)
         return outcome

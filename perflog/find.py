@@ -12,7 +12,14 @@ from pathlib import Path
 from perflog.errors import UsageError
 
 #: Folders that hold no logs of trainings (version control, caches).
-_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache"})
+_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache", ".perflog"})
+#: What `perflog run` writes beside its logs: the machine's facts, and each training's own measurement.
+MACHINE, SIDE = "machine.json", ".side.json"
+
+
+#: How `perflog run` names the log of a training that goes on, or has failed.
+RUNNING, FAILED = ".running", ".failed"
+UNFINISHED = (RUNNING, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class LogFile:
         """The path that metadata is read from (an archive's own name is a folder of its members)."""
         if self.member:
             return f"{self.path.removesuffix('.zip')}/{self.member}"
-        for ending in (".gz", ".zst"):
+        for ending in (".gz", ".zst", *UNFINISHED):
             if self.path.endswith(ending):
                 return self.path.removesuffix(ending)
         return self.path
@@ -97,6 +104,8 @@ def _walk(folder: str) -> Iterator[LogFile]:
                 if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
                     pending.append(entry.path)
             elif entry.is_file():
+                if entry.name == MACHINE or entry.name.endswith(SIDE):
+                    continue
                 yield from _members(entry.path, entry.stat().st_size)
             else:
                 yield LogFile(entry.path, -1)

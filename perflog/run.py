@@ -82,6 +82,8 @@ class Skipped:
 
 
 Outcome = list[Run] | Skipped
+#: The parser of the line that `perflog run` ends a failed training's log with.
+FAILURES = "perflog_run"
 #: Where a format's step counter may stand still (a loss scaler backing off), for at most this share of records.
 MOST_REPEATS = 0.45
 
@@ -90,10 +92,17 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     """The runs of one log, or why it has none."""
     if reading.problem:
         return Skipped(reading.log, reading.problem)
+    failure = next((f for f in reading.facts if f.pattern.parser == FAILURES), None)
+    if failure is not None:
+        return [_failed(run, failure) for run in _measured(reading, catalog, options)] or [_run_of_failure(reading, catalog, options, failure)]
+    return _measured(reading, catalog, options) or Skipped(reading.log, _why_not(reading))
+
+
+def _measured(reading: Reading, catalog: Catalog, options: Options) -> list[Run]:
     primary = primary_pattern(reading, catalog)
     summaries = [f for f in reading.facts if f.pattern.role in ("summary", "event")]
     if primary is None and not summaries:
-        return Skipped(reading.log, _why_not(reading))
+        return []
     for parser in {p.parser for p in reading.patterns.values() if reading.accounts[p.key].matches}:
         catalog.checked(parser)
     if primary is None:
@@ -202,6 +211,22 @@ def _translated(fact: LogFact) -> dict[str, str]:
 
 
 # ---------------------------------------------------------------- runs
+
+
+def _failed(run: Run, failure: LogFact) -> Run:
+    """A training that failed has no number, whatever it printed before."""
+    unit = run.throughput.unit
+    run.metrics = {"throughput": Metric("throughput", None, unit, run.throughput.estimator, reason=failure.fields["failure"], parser=run.parser)}
+    run.last_line = failure.line
+    return run
+
+
+def _run_of_failure(reading: Reading, catalog: Catalog, options: Options, failure: LogFact) -> Run:
+    """A training that failed before its first measurement: its path and the last line say what it was."""
+    facts, label = _facts(reading, catalog, options, FAILURES, (1, reading.lines))
+    metadata = merge([*facts, Fact("framework", failure.fields["framework"], "log", f"line {failure.line}")])
+    metrics = {"throughput": Metric("throughput", None, "", options.estimator, reason=failure.fields["failure"], parser=FAILURES)}
+    return _run(reading, FAILURES, metadata, label, metrics, list(reading.notes), options, failure.line, failure.line)
 
 
 def _run_of_summaries(reading: Reading, catalog: Catalog, options: Options, summaries: list[LogFact]) -> Run:

@@ -1,6 +1,6 @@
 """The command line: reads options, calls the stages, prints. Everything else is in other modules."""
 
-from perflog.cli import audit, compare, history, logs, parsers, reports
+from perflog.cli import audit, compare, history, logs, parsers, reports, run
 from perflog.cli.base import app
 
-__all__ = ["app", "audit", "compare", "history", "logs", "parsers", "reports"]
+__all__ = ["app", "audit", "compare", "history", "logs", "parsers", "reports", "run"]

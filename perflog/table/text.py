@@ -20,6 +20,8 @@ from perflog.table.style import Style, formatted
 from perflog.units import kind
 
 LANGUAGES = ("en", "zh")
+#: What a cell prints for runs that all ran out of memory, as published tables do.
+OOM = "OOM"
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class TableWords:
             return self.shown(item.fields[value])
         number = item.numbers.get(value) if item is not None else None
         if item is None or number is None or number.value is None:
-            return self.style.missing
+            return OOM if number is not None and number.reason.startswith(OOM) else self.style.missing
         text = formatted(number, self.style.digits.get(value, ""), self.style.units.get(value, ""), self.style.missing)
         if not self.style.cell:
             return text

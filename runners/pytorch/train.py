@@ -136,7 +136,10 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
 
 def main() -> None:
     chosen = common.options(("fp32", "amp", "bf16"), {"logger": ("auto", "examples", "dllogger")})
-    rank, ranks, local = (int(os.environ.get(name, default)) for name, default in (("RANK", 0), ("WORLD_SIZE", 1), ("LOCAL_RANK", 0)))
+    launched = "RANK" in os.environ  # by torchrun; else perhaps by mpirun
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK") if launched else [f"OMPI_COMM_WORLD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK")]
+    rank, ranks, local = (int(os.environ.get(name, default)) for name, default in zip(names, (0, 1, 0), strict=True))
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(local))
     gpu = torch.cuda.is_available()
     if chosen.precision == "amp" and not gpu:
         sys.exit("--precision amp is float16 with a loss scale and needs a GPU; on a CPU: --precision bf16")

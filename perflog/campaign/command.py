@@ -1,0 +1,139 @@
+"""From a job to what starts it: one process, a launcher on this node, or a launcher on every node."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perflog.campaign.environment import python_of
+from perflog.campaign.plan import Campaign, Job
+from perflog.campaign.runner import Runner
+from perflog.errors import UsageError
+
+GUARD = Path(__file__).with_name("guard.py")
+#: Never handed on: the first splits every print into two writes, the others belong to perflog's own Python.
+_LEFT_OUT = ("PYTHONUNBUFFERED", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One command on one node: the first node's output is the log, the others' are kept apart."""
+
+    host: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    path: str = ""
+
+    @property
+    def text(self) -> str:
+        """The command as a person would type it."""
+        assignments = [f"{key}={shlex.quote(value)}" for key, value in self.environment.items()]
+        words = " ".join([*assignments, shlex.join(self.argv)])
+        return f"[{self.host}] {words}" if self.host else words
+
+
+def hosts_of(campaign: Campaign) -> list[str]:
+    """The campaign's hosts: a list, or a file with one a line (what follows the name, as ``slots=8``, is not read)."""
+    if not campaign.hostfile:
+        return campaign.hosts
+    file = campaign.file.parent / campaign.hostfile
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror} (hostfile of {campaign.file})") from None
+    return [line.split()[0] for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Path, port: int = 0) -> list[Start]:
+    """The commands of a job, one for each node that needs one.
+
+    Raises:
+        UsageError: when the runner has no command for it, or there are fewer hosts than nodes.
+    """
+    python = campaign.pythons.get(runner.name) or str(python_of(runner))
+    hosts = hosts_of(campaign)[: job.nodes] if job.nodes > 1 else []
+    if job.nodes > 1 and len(hosts) < job.nodes:
+        raise UsageError(f'{job.name} needs {job.nodes} hosts, and {campaign.file} names {len(hosts)}: hosts = ["node1", "node2"] or hostfile')
+    environment = {**runner.environment, **campaign.environment}
+    words = {
+        "python": python, "here": str(runner.here), "scratch": str(scratch), "port": str(port or "PORT"), "master": hosts[0] if hosts else "127.0.0.1",
+        "nodes": str(job.nodes), "per_node": str(job.per_node), "processes": str(job.processes), "hostfile": str(scratch / "hosts"),
+        "model": job.model, "precision": job.precision, "batch_size": str(job.batch_size), "steps": str(campaign.steps),
+        "log_interval": str(campaign.log_interval), "warmup": str(campaign.warmup), "side": str(side),
+    }  # fmt: skip
+    arguments = (*runner.arguments, *map(str, campaign.arguments))
+    kind = _kind(job, runner, campaign)
+    command = (*runner.commands[kind], *arguments)
+    if kind == "mpirun":
+        slots = ",".join(f"{host}:{job.per_node}" for host in hosts or ["localhost"])
+        handed = [word for key in environment for word in ("-x", key)]
+        master = ["-x", f"MASTER_ADDR={words['master']}", "-x", f"MASTER_PORT={words['port']}"]
+        command = ("mpirun", "-np", words["processes"], "-H", slots, "--bind-to", "none", *handed, *master, *command)
+    path = str(Path(python).parent) if "/" in python else ""
+    if kind != "each_node":
+        return [Start(hosts[0] if hosts and kind == "first_node" else "", _filled(command, words), environment, path)]
+    return [Start(host, _filled(command, {**words, "node": str(node)}), environment, path) for node, host in enumerate(hosts)]
+
+
+def _kind(job: Job, runner: Runner, campaign: Campaign) -> str:
+    if job.processes == 1:
+        return "one"
+    wanted = (campaign.launcher,) if campaign.launcher else ("several",) if job.nodes == 1 else ("each_node", "first_node")
+    for kind in wanted:
+        if kind in runner.commands:
+            return kind
+    raise UsageError(f"{job.name}: {runner.here / 'runner.toml'} has no command for {' or '.join(wanted)}")
+
+
+def _filled(command: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ...]:
+    out = []
+    for word in command:
+        for key, value in words.items():
+            word = word.replace(f"{{{key}}}", value)
+        out.append(word)
+    return tuple(out)
+
+
+def guarded(every: list[Start], campaign: Campaign, outputs: list[Path]) -> list[str]:
+    """The guard's command line for a job's commands; remote ones stand under a guard of their own there."""
+    given = []
+    for start, output in zip(every, outputs, strict=True):
+        command: dict[str, Any] = {"argv": list(start.argv), "environment": _environment(start), "output": str(output)}
+        if start.host and not _here(start.host):
+            there = json.dumps([{"argv": start.argv, "environment": dict(start.environment)}])
+            remote = shlex.join(["python3", str(GUARD), there])
+            where = [word.replace("{host}", start.host) for word in campaign.remote]
+            command = {"argv": [*where, f"cd {shlex.quote(os.getcwd())} && {_path(start)}{remote}"], "output": str(output), "remote": True}  # noqa: PTH109
+        given.append(command)
+    return [sys.executable, "-I", "-S", str(GUARD), json.dumps(given)]
+
+
+def _environment(start: Start) -> dict[str, str]:
+    return {**start.environment, "PATH": f"{start.path}:{os.environ.get('PATH', os.defpath)}"} if start.path else dict(start.environment)
+
+
+def _path(start: Start) -> str:
+    return f"PATH={shlex.quote(start.path)}:$PATH " if start.path else ""
+
+
+def _here(host: str) -> bool:
+    return host in _LOCAL or host.split(".")[0] == socket.gethostname().split(".")[0]
+
+
+def inherited() -> dict[str, str]:
+    """What a training inherits of perflog's own environment variables."""
+    return {key: value for key, value in os.environ.items() if key not in _LEFT_OUT}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

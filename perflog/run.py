@@ -224,7 +224,7 @@ def _failed(run: Run, failure: LogFact) -> Run:
 def _run_of_failure(reading: Reading, catalog: Catalog, options: Options, failure: LogFact) -> Run:
     """A training that failed before its first measurement: its path and the last line say what it was."""
     facts, label = _facts(reading, catalog, options, FAILURES, (1, reading.lines))
-    metadata = merge([*facts, Fact("framework", failure.fields["framework"], "log", f"line {failure.line}")])
+    metadata = merge(fact for fact in facts if fact.key != "failure")
     metrics = {"throughput": Metric("throughput", None, "", options.estimator, reason=failure.fields["failure"], parser=FAILURES)}
     return _run(reading, FAILURES, metadata, label, metrics, list(reading.notes), options, failure.line, failure.line)
 

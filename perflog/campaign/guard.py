@@ -58,32 +58,37 @@ def _watch() -> None:
 
 
 def _end(status: int) -> None:
-    """Kill what is left, and end."""
-    for _ in range(200):
+    """Kill what is left, and end. One look is not enough: while a process dies, its children change their parent."""
+    quiet = 0
+    for _ in range(400):
         below = _descendants()
-        if not below:
+        quiet = 0 if below else quiet + 1
+        if quiet == 2:
             break
         for pid in below:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
+        time.sleep(0.005)
     os._exit(status)
 
 
 def _descendants() -> list[int]:
+    """Every process below this one that has not ended; those that have may still be called the parents of others."""
     parents: dict[int, list[int]] = {}
+    ended = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError):
                 state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
-                if state != "Z":
-                    parents.setdefault(int(parent), []).append(int(entry.name))
+                parents.setdefault(int(parent), []).append(int(entry.name))
+                if state in ("Z", "X"):
+                    ended.add(int(entry.name))
     found, pending = [], [os.getpid()]
     while pending:
         below = parents.get(pending.pop(), [])
         found += below
         pending += below
-    return found
+    return [pid for pid in found if pid not in ended]
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 # Two commands do everything on a machine with Python 3.11+, make and git:
 #   make demo   make .venv, install perflog, run the main job on fixtures/
 #   make test   install what testing needs; lint, types, all tests
+# And, with the four frameworks installed from PyPI into runners/.environments (5 GB):
+#   make campaign         train a small CNN with each, 80 runs, and report (campaign-short: 24 runs)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest bench fixtures clean
+.PHONY: demo test lint types pytest bench fixtures campaign campaign-short clean
 
 $(BIN)/perflog: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "perflog needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -39,6 +41,14 @@ bench: $(VENV)/.dev
 fixtures: $(BIN)/perflog
 	$(BIN)/python -m fixtures.generate
 	$(BIN)/python -m fixtures.generate_parsers
+
+campaign campaign-short: $(VENV)/.dev
+	$(BIN)/perflog run --quiet $(addprefix --make-environment ,pytorch paddle mxnet mindspore)
+	$(BIN)/perflog run runners/$@.toml
+	rm -f build/$@/README.md
+	$(BIN)/perflog report build/$@/logs -o build/$@/README.md
+	$(BIN)/perflog report build/$@/logs -o build/$@/report.html
+	$(BIN)/python -m tests.agreement build/$@/logs
 
 clean:
 	rm -rf $(VENV) build dist result .mypy_cache .ruff_cache .pytest_cache

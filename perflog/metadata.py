@@ -1,7 +1,7 @@
 """What a run was: facts about its configuration, where each comes from, and which one counts.
 
-Precedence: command line, then config file, then the log's content, then the path, then what the parser
-declares for its format. When two sources disagree the first one counts and a note says so.
+Precedence: command line, then config file, then the log's content, then the path, then the machine's facts
+beside the logs, then what the parser declares for its format. When two sources disagree the first one counts and a note says so.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perflog.errors import ParserError
 #: The keys that tell configurations apart, in the order of tables; any other key is a label and does so too.
 CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
 INTEGERS = frozenset({"batch_size", "global_batch_size", "devices", "devices_per_node", "nodes", "threads", "repeat"})
-SOURCES = ("command line", "config", "log", "path", "parser")
+SOURCES = ("command line", "config", "log", "path", "machine", "parser")
 _PRECISION = {"float32": "fp32", "single": "fp32", "fp32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "mixed": "amp"}
 
 Scalar = str | int

@@ -19,6 +19,7 @@ from perflog.amount import Amount, Window
 from perflog.case import Case
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
+from perflog.machine_facts import described
 from perflog.output.columns import escaped
 from perflog.plot import MOST_CASES, scaling_series
 from perflog.resources import folder
@@ -89,6 +90,7 @@ def environment(extraction: Extraction, language: str) -> list[tuple[str, str]]:
     for key in _ENVIRONMENT:
         values = list(dict.fromkeys(str(c.key[k]) for c in sorted(cases, key=lambda c: _number(c, key)) for k in (key,) if k in c.key))
         lines.append((named[key], ", ".join(values) or named["unknown"]))
+    lines += [(named["machine"], machine) for machine in described(os.path.abspath(run.log.path) for c in cases for run in c.runs)]  # noqa: PTH100
     counts = sorted({len(c.runs) for c in cases})
     return [*lines, (named["runs"], ", ".join(map(str, counts)))]
 

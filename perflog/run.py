@@ -14,6 +14,7 @@ from perflog.amount import Window
 from perflog.catalog import Catalog
 from perflog.estimate import Estimate, estimate
 from perflog.find import LogFile
+from perflog.machine_facts import facts_of_machine
 from perflog.measure import Plan
 from perflog.metadata import INTEGERS, SOURCES, Fact, Metadata, Scalar, facts_of_path, merge, normal
 from perflog.options import Options
@@ -180,7 +181,7 @@ def _facts(reading: Reading, catalog: Catalog, options: Options, parser: str, sp
                 same.append(made)
     facts += list(here.values()) + [f for k, f in earlier.items() if k not in here] + same[:3]
     from_path, label = facts_of_path(_absolute(reading.log.place), catalog.path_patterns)
-    facts += from_path
+    facts += from_path + facts_of_machine(_absolute(reading.log.path))
     owner = catalog.by_name[parser]
     facts += [Fact(k, v, "parser", owner.name) for k, v in owner.default.items()]
     if owner.framework:

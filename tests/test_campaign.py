@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from perflog import report
+from perflog.campaign import environment
 from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
+from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
-from tests.support import ROOT, extracted
+from tests.support import FIXTURES, ROOT, extracted
 from tests.test_cli import run
 
 RUNNER = ROOT / "tests" / "numpy_runner"
@@ -260,3 +264,42 @@ def test_environments_are_listed(tmp_path: Path) -> None:
     assert "pytorch    missing    perflog run --make-environment pytorch" in done.stdout
     done = run("run", str(campaign(tmp_path, frameworks=["pytorch"], models=["cnn"])), env={"PERFLOG_ENVIRONMENTS": str(tmp_path)})
     assert (done.returncode, done.stderr) == (2, "perflog: the environment of pytorch is missing: perflog run --make-environment pytorch\n")
+
+
+def test_an_environment_is_made_from_its_requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "environments"))
+    here = Path(shutil.copytree(RUNNER, tmp_path / "mine"))
+    (here / "requirements.txt").write_text("# nothing\n")
+    assert environment.state(load_runner(here)) == "missing"
+    made = environment.make(load_runner(here), quiet=True)
+    assert (made / "bin" / "python").is_file()
+    assert environment.state(load_runner(here)) == "ready"
+    assert environment.python_of(load_runner(here)) == made / "bin" / "python"
+    (here / "requirements.txt").write_text("# changed\n")
+    assert environment.state(load_runner(here)) == "outdated"
+    (made / environment.READY).unlink()
+    assert environment.state(load_runner(here)) == "unfinished"
+
+
+def test_the_machine_gives_version_and_accelerator(tmp_path: Path) -> None:
+    log = tmp_path / "logs/pytorch/cnn/bz16/1n1g/cnn_b16_fp32_1.log"
+    log.parent.mkdir(parents=True)
+    shutil.copy(FIXTURES / "parsers/averagemeter/imagenet.log", log)
+    facts = {
+        "cpus": 2,
+        "cpu": "A",
+        "memory_gib": 4,
+        "system": "S",
+        "kernel": "6",
+        "gpus": ["NVIDIA H200, 141 GiB, 0", "NVIDIA H200, 141 GiB, 1"],
+        "driver": "580",
+    }
+    (tmp_path / "logs/machine.json").write_text(json.dumps(facts | {"frameworks": {"pytorch": {"packages": {"torch": "2.13.0", "numpy": "2"}}}}))
+    (found,) = extracted(tmp_path / "logs").runs
+    assert (found.values["framework_version"], found.values["accelerator"]) == ("2.13.0", "NVIDIA H200")
+    assert found.metadata.sources["framework_version"] == "machine"
+    assert report.environment(extracted(tmp_path / "logs"), "en")[-2] == ("Machine", "NVIDIA H200, driver 580, A × 2, 4 GiB, S, Linux 6")
+    (given,) = extracted(tmp_path / "logs", set={"framework_version": "2.0"}).runs
+    assert given.values["framework_version"] == "2.0"
+    (tmp_path / "logs/machine.json").write_text("{")
+    assert "framework_version" not in extracted(tmp_path / "logs").runs[0].values

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.campaign.runner import load_runners
 from tests.support import FIXTURES, ROOT
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
@@ -35,8 +36,12 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
         "perflog/data/runners/README.md",
         "perflog/history/migrations/env.py",
         "perflog/history/migrations/versions/v0001_campaigns.py",
+        "perflog/data/runners/common.py",
+        *(f"perflog/data/runners/{runner.name}/runner.toml" for runner in load_runners().values()),
+        *(f"perflog/data/runners/{runner.name}/train.py" for runner in load_runners().values()),
     ):
         assert wanted in names
+    assert not [name for name in names if ".environments" in name]
     assert not [name for name in names if name.startswith(("fixtures", "tests"))]
 
 
@@ -55,4 +60,6 @@ def test_main_command_from_a_clean_environment(wheel: Path, tmp_path: Path) -> N
     subprocess.run([str(place / "bin" / "perflog"), "report", str(BZ128), "-w", "100", "-o", "r.html"], cwd=tmp_path, check=True, env={"PATH": "/usr/bin:/bin"})
     save = [str(place / "bin" / "perflog"), "save", str(BZ128), "-w", "100", "--label", "v1", "--database", "h.sqlite"]
     assert subprocess.run(save, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.endswith("6 cases, 30 runs\n")
+    listed = subprocess.run([str(place / "bin" / "perflog"), "run", "--list"], capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}).stdout
+    assert listed.startswith(f"environments in {tmp_path}/.cache/perflog/environments\nmindspore  missing")
     assert "perflog report" in (tmp_path / "r.html").read_text(encoding="utf-8")

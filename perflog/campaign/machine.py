@@ -45,7 +45,7 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
         "gpus": _gpus("name,memory.total,pci.bus_id"),
         "driver": next(iter(_gpus("driver_version")), ""),
         "topology": _said("nvidia-smi", "topo", "-m"),
-        "git": _said("git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"),
+        "git": _said("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"),
         "frameworks": {runner.name: framework(runner, pythons.get(runner.name)) for runner in runners},
         "environment": allowed({**os.environ, **environment}),
     }

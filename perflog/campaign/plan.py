@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -97,7 +98,7 @@ def load_campaign(file: Path) -> Campaign:
     for key, kind in _TYPES.items():
         if key in data and (not isinstance(data[key], kind) or isinstance(data[key], bool)):
             raise UsageError(f"{file}: {key} = {data[key]!r}: expected {' or '.join(t.__name__ for t in kind)}")
-    data["logs"] = file.parent / data.get("logs", "logs")
+    data["logs"] = Path(os.path.normpath(file.parent / data.get("logs", "logs")))
     data["environment"] = {key: str(value) for key, value in data.get("environment", {}).items()}
     campaign = Campaign(file=file, **data)
     _check(campaign)

@@ -18,6 +18,8 @@ from perflog.files import write_atomically
 from perflog.find import FAILED, RUNNING, natural
 
 PLAN = "plan.json"
+#: Steps left out where no plan says how many.
+DEFAULT_WARMUP = 20
 _KNOWN = (".log", f".log{RUNNING}", f".log{FAILED}")
 
 
@@ -86,7 +88,7 @@ class Watch:
         with suppress(OSError, ValueError):
             data = json.loads((self.root / ".perflog" / PLAN).read_text(encoding="utf-8"))
             return int(data["steps"]), int(data["warmup"]), list(data["logs"])
-        return 0, 0, []
+        return 0, DEFAULT_WARMUP, []
 
     def _look(self, path: Path) -> tuple[float | None, str, float, str]:
         """A log's throughput, its unit, the steps it has reached, and why it has no throughput."""

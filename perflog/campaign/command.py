@@ -64,6 +64,7 @@ def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Pa
         raise UsageError(f'{job.name} needs {job.nodes} hosts, and {campaign.file} names {len(hosts)}: hosts = ["node1", "node2"] or hostfile')
     environment = {**runner.environment, **campaign.environment}
     words = {
+        "master_ip": _address(hosts[0]) if hosts else "127.0.0.1",
         "python": python, "here": str(runner.here), "scratch": str(scratch), "port": str(port or "PORT"), "master": hosts[0] if hosts else "127.0.0.1",
         "nodes": str(job.nodes), "per_node": str(job.per_node), "processes": str(job.processes), "hostfile": str(scratch / "hosts"),
         "model": job.model, "precision": job.precision, "batch_size": str(job.batch_size), "steps": str(campaign.steps),
@@ -80,7 +81,7 @@ def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Pa
     path = str(Path(python).parent) if "/" in python else ""
     if kind != "each_node":
         return [Start(hosts[0] if hosts and kind == "first_node" else "", _filled(command, words), environment, path)]
-    return [Start(host, _filled(command, {**words, "node": str(node)}), environment, path) for node, host in enumerate(hosts)]
+    return [Start(host, _filled(command, {**words, "node": str(node), "host_ip": _address(host)}), environment, path) for node, host in enumerate(hosts)]
 
 
 def _kind(job: Job, runner: Runner, campaign: Campaign) -> str:
@@ -126,6 +127,14 @@ def _path(start: Start) -> str:
 
 def _here(host: str) -> bool:
     return host in _LOCAL or host.split(".")[0] == socket.gethostname().split(".")[0]
+
+
+def _address(host: str) -> str:
+    """A host's address in numbers, as some launchers want it; the name itself where it cannot be looked up here."""
+    try:
+        return socket.gethostbyname(host)
+    except OSError:
+        return host
 
 
 def inherited() -> dict[str, str]:

@@ -66,10 +66,9 @@ def main() -> None:
         amp.init()
     ranks = int(os.environ.get("DMLC_NUM_WORKER", "1"))
     store = mx.kv.create("device" if ranks == 1 else "dist_device_sync" if gpu else "dist_sync")
-    rank = store.rank
-    if gpu and ranks > mx.context.num_gpus():
-        sys.exit("MXNet's launcher tells no worker which GPU of its node is its own: run on GPUs of one node only")
-    context = mx.gpu(rank) if gpu else mx.cpu()
+    rank = int(os.environ.get("RANK", store.rank))  # the store counts workers as they come, and the log is the first node's
+    local = int(os.environ.get("LOCAL_RANK", rank))
+    context = mx.gpu(local) if gpu else mx.cpu()
     logging.basicConfig(level=logging.INFO if rank == 0 else logging.WARNING, format="%(message)s")
     mx.random.seed(0)
     net = network(chosen.model, chosen.classes)

@@ -127,6 +127,11 @@ def test_failures_are_kept_with_their_reason_and_the_campaign_goes_on(tmp_path: 
     assert "9 runs, 0 files skipped" in extraction.stdout
 
 
+def test_a_training_that_fails_after_its_last_line_has_failed(tmp_path: Path) -> None:
+    done = run("run", str(campaign(tmp_path, models=["late"], repeats=1, steps=22)))
+    assert (done.returncode, "failed: crash: exit status 1; 20 of 22 steps logged; ValueError" in done.stderr) == (3, True), done.stderr
+
+
 def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     assert run("run", str(campaign(tmp_path, repeats=1)), "--quiet").returncode == 0
@@ -172,7 +177,7 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_killed_twenty_times_a_campaign_has_exactly_the_runs_it_should_have(tmp_path: Path) -> None:
     helper = f"{random.randrange(10**5, 10**6)}.25"
-    file = campaign(tmp_path, batch_sizes=[8, 16], repeats=7, steps=40, environment={"HELPER": helper})
+    file = campaign(tmp_path, batch_sizes=[8, 16], repeats=5, steps=40, environment={"HELPER": helper})
     logs, command = tmp_path / "logs", [sys.executable, "-m", "perflog", "run", str(file), "--quiet"]
     wanted = sorted(str(job.log) for job in jobs(load_campaign(file)))
     seen: dict[str, bytes] = {}
@@ -180,7 +185,7 @@ def test_killed_twenty_times_a_campaign_has_exactly_the_runs_it_should_have(tmp_
     dice = random.Random(5)
     for _ in range(20):
         process = subprocess.Popen(command, cwd=ROOT)
-        time.sleep(dice.uniform(0.3, 1.3))
+        time.sleep(dice.uniform(0.2, 1.1))
         process.kill()
         cut += process.wait() == -signal.SIGKILL
         for path in logs.rglob("*.log"):

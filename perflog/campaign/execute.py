@@ -36,12 +36,14 @@ def execute(job: Job, runner: Runner, campaign: Campaign, folder: Folder, lock: 
     every = starts(job, runner, campaign, folder.side(job).absolute(), scratch.absolute(), free_port())
     (scratch / "hosts").write_text("".join(f"{host}\n" for host in hosts_of(campaign)[: job.nodes]), encoding="utf-8")
     outputs = [running, *(scratch / f"node{node}.out" for node in range(1, len(every)))]
+    folder.side(job).unlink(missing_ok=True)
     running.touch()
     before, began = clocks(), time.monotonic()
     status = _wait(guarded(every, campaign, outputs), lock, campaign.time_limit, tick)
     seconds = time.monotonic() - began
     others = [*outputs[1:], *(sorted(scratch.glob(runner.rank_logs)) if runner.rank_logs else ())]
-    verdict = judge(running, others, status, campaign, catalog)
+    at_end = folder.side(job).exists() or not any("{side}" in word for word in runner.arguments)
+    verdict = judge(running, others, status, at_end, campaign, catalog)
     entry = {"job": job.name, "configuration": configuration(job), "ended": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(seconds, 3)}
     folder.note({**entry, "status": status, "reason": verdict.reason, "remark": verdict.remark, "before": before, "after": clocks()})
     if verdict.reason:

@@ -38,17 +38,18 @@ class Verdict:
     remark: str = ""
 
 
-def judge(log: Path, others: Sequence[Path], status: int | None, campaign: Campaign, catalog: Catalog) -> Verdict:
+def judge(log: Path, others: Sequence[Path], status: int | None, at_end: bool, campaign: Campaign, catalog: Catalog) -> Verdict:
     """Judge an ended training.
 
     Args:
         others: what the other ranks and nodes printed.
         status: exit status as a shell gives it; None when it was killed at its time limit.
+        at_end: whether the training did what it does last (its side file is there): a log need not show its last steps.
     """
     outcome, metric = glance(log, catalog, 0)
     reached = metric.last_step if metric is not None and metric.last_step else 0.0
     steps, time_limit = campaign.steps, campaign.time_limit
-    complete = reached >= steps - campaign.log_interval
+    complete = reached > steps - campaign.log_interval and (status == 0 or at_end)
     data = log.read_bytes()
     texts = [data, *(other.read_bytes() for other in others if other.is_file())]
     if found := _NAN.search(data):

@@ -43,7 +43,7 @@ def main() -> None:
             speed = batch * interval / (clock.ends[-1] - printed)
             printed = clock.ends[-1]
             common.line(f"Training: -Speed {speed:.4f} samples/sec   Loss {loss:.4f}   Epoch: 0   Global Step: {step}   Required: 0 hours")
-        if step == steps // 2:
+        if step == (steps - 1 if model == "late" else steps // 2):
             misfortune(model)
     if os.environ.get("NODE", "0") == "0":
         clock.write()
@@ -54,7 +54,7 @@ def main() -> None:
 def misfortune(model: str) -> None:
     if model == "huge" or (model == "logistic" and os.environ.get("MEMORY") == "none"):
         np.zeros(1 << 58)
-    elif model == "raising":
+    elif model in ("raising", "late"):
         raise ValueError("the labels are out of range")
     elif model == "aborting":
         os.abort()

@@ -97,7 +97,7 @@ def scaling_series(extraction: Extraction) -> dict[str, list[Case]]:
 
 def _scaling(extraction: Extraction) -> Figure:
     from matplotlib.figure import Figure
-    from matplotlib.ticker import NullLocator, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     series = scaling_series(extraction)
     figure = Figure(figsize=(9, 4.2), layout="constrained")
@@ -114,9 +114,12 @@ def _scaling(extraction: Extraction) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel="devices", title=title)
         axes.set_xticks(counts, [str(c) for c in counts])
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1e5 else f"{value:,.0f}"))
         axes.grid(visible=True, color="#dddddd", linewidth=0.6)
-        axes.legend(frameon=False, fontsize=9)
+    handles, labels = right.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(5, len(labels)), frameon=False, fontsize=9)
     right.set_yticks(counts, [str(c) for c in counts])
     right.yaxis.set_minor_locator(NullLocator())
     shown = [c for cases in series.values() for c in cases]

@@ -119,7 +119,7 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
         meters[0].update(now - end)
         end = now
         clock.step()
-        if rank or (step % chosen.log_interval and step + 1 != chosen.steps):
+        if (rank and chosen.log_ranks == "first") or (step % chosen.log_interval and step + 1 != chosen.steps):
             continue
         if logger is None:
             width = len(str(chosen.steps))
@@ -135,7 +135,7 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
 
 
 def main() -> None:
-    chosen = common.options(("fp32", "amp", "bf16"), {"logger": ("auto", "examples", "dllogger")})
+    chosen = common.options(("fp32", "amp", "bf16"), {"logger": ("auto", "examples", "dllogger"), "log-ranks": ("first", "every")})
     launched = "RANK" in os.environ  # by torchrun; else perhaps by mpirun
     names = ("RANK", "WORLD_SIZE", "LOCAL_RANK") if launched else [f"OMPI_COMM_WORLD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK")]
     rank, ranks, local = (int(os.environ.get(name, default)) for name, default in zip(names, (0, 1, 0), strict=True))

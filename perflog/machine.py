@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from perflog.errors import UsageError
-from perflog.find import LogFile
+from perflog.find import MACHINE, LogFile
 
-FILE = "machine.json"
 #: Facts with such a word as a part of their name say nothing about which machine it was.
 NOT_THE_MACHINE = frozenset({
     "date", "time", "timestamp", "recorded", "uptime", "load", "free", "used", "temperature", "power", "before", "after", "pid", "pids", "processes",
@@ -35,7 +34,7 @@ def machine_of(log: LogFile) -> Facts | None:
 
 @lru_cache(maxsize=4096)
 def _above(folder: Path) -> Facts | None:
-    file = folder / FILE
+    file = folder / MACHINE
     if file.is_file():
         return _read(file)
     return _above(folder.parent) if folder.parent != folder else None

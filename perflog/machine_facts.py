@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -14,25 +15,21 @@ from perflog.metadata import PATH_DEPTH, Fact
 
 def facts_of_machine(log: str) -> list[Fact]:
     """The facts about a log's run that the nearest ``machine.json`` above it tells."""
-    folders = Path(log).parents[: PATH_DEPTH - 1]
-    for at, folder in enumerate(folders):
-        machine = read_machine(folder)
-        if machine is None:
-            continue
-        inside = [part.name for part in folders[:at]]
-        found = next((one for name, one in machine.get("frameworks", {}).items() if name in inside), None)
-        version = next(iter(found.get("packages", {}).values()), None) if found else None
-        gpus = sorted({gpu.split(",")[0].strip() for gpu in machine.get("gpus", ())})
-        facts = {"framework_version": version, "accelerator": gpus[0] if len(gpus) == 1 else None}
-        return [Fact(key, value, "machine", MACHINE) for key, value in facts.items() if value]
-    return []
+    machine, inside = _nearest(log)
+    if machine is None:
+        return []
+    found = next((one for name, one in machine.get("frameworks", {}).items() if name in inside), None)
+    version = next(iter(found.get("packages", {}).values()), None) if found else None
+    gpus = sorted({gpu.split(",")[0].strip() for gpu in machine.get("gpus", ())})
+    facts = {"framework_version": version, "accelerator": gpus[0] if len(gpus) == 1 else None}
+    return [Fact(key, value, "machine", MACHINE) for key, value in facts.items() if value]
 
 
 def described(logs: Iterable[str]) -> list[str]:
     """The machines that logs are of, each in one line."""
     lines = []
     for log in logs:
-        machine = next((found for folder in Path(log).parents[: PATH_DEPTH - 1] if (found := read_machine(folder)) is not None), None)
+        machine, _ = _nearest(log)
         if machine is not None:
             known = {key: machine.get(key) for key in ("cpu", "cpus", "memory_gib", "system", "kernel")}
             gpus = [", ".join(sorted({g.split(",")[0] for g in machine.get("gpus", ())}))] if machine.get("gpus") else []
@@ -41,16 +38,27 @@ def described(logs: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def read_machine(folder: Path) -> dict[str, Any] | None:
-    """The machine facts in a folder; None where there are none that can be read."""
-    file = folder / MACHINE
-    try:
-        return _read(file, file.stat().st_mtime_ns)
-    except (OSError, ValueError):
-        return None
+def _nearest(log: str) -> tuple[dict[str, Any] | None, list[str]]:
+    """The nearest machine facts above a log that can be read, and the names of the folders between, from the log up."""
+    # plain texts and one call a folder: every log of 20,000 asks
+    folder = os.path.dirname(log)  # noqa: PTH120
+    inside: list[str] = []
+    for _ in range(PATH_DEPTH - 1):
+        file = os.path.join(folder, MACHINE)  # noqa: PTH118
+        try:
+            machine = _read(file, os.stat(file).st_mtime_ns)  # noqa: PTH116
+        except (OSError, ValueError):
+            machine = None
+        if machine is not None:
+            return machine, inside
+        inside.append(os.path.basename(folder))  # noqa: PTH119
+        folder, below = os.path.dirname(folder), folder  # noqa: PTH120
+        if folder == below:
+            break
+    return None, []
 
 
 @lru_cache(maxsize=64)
-def _read(file: Path, changed: int) -> dict[str, Any] | None:  # noqa: ARG001 - a file that changed is read anew
-    data = json.loads(file.read_text(encoding="utf-8"))
+def _read(file: str, changed: int) -> dict[str, Any] | None:  # noqa: ARG001 - a file that changed is read anew
+    data = json.loads(Path(file).read_text(encoding="utf-8"))
     return data if isinstance(data, dict) and "cpus" in data else None

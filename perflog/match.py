@@ -47,11 +47,6 @@ class Matches:
     columns: dict[str, NDArray[Any]]
     candidates: int
 
-    def of_text(self, index: int) -> Matches:
-        """The matches in one text (a view)."""
-        low, high = np.searchsorted(self.text, (index, index + 1))
-        return self.rows(slice(int(low), int(high)))
-
     def rows(self, rows: slice | NDArray[Any]) -> Matches:
         return Matches(self.pattern, self.text[rows], self.offset[rows], {k: v[rows] for k, v in self.columns.items()}, self.candidates)
 

@@ -18,7 +18,7 @@ from perflog.errors import PerflogError
 _BEGIN = re.compile(r"^([ \t]*)<!--[ \t]*perflog:[ \t]*(.*?)[ \t]*-->[ \t]*$")
 _END = re.compile(r"^[ \t]*<!--[ \t]*/perflog[ \t]*-->[ \t]*$")
 _LIKE = re.compile(r"<!--[ \t]*/?perflog")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
+FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _CELL = re.compile(r"(?<!\\)\|")
 
 #: Makes the text of a recipe: (text, how many first cells name a row). It may raise PerflogError.
@@ -71,7 +71,7 @@ def regions(lines: Sequence[str], name: str) -> list[Region]:
     opened: tuple[int, str, str] | None = None
     fence = ""
     for at, line in enumerate(lines):
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
             continue

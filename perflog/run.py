@@ -7,7 +7,7 @@ trusted, becomes a run without a value and with the reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from perflog.amount import Window
@@ -141,6 +141,15 @@ def primary_pattern(reading: Reading, catalog: Catalog) -> Pattern | None:
 
 def main_rank(ranks: Mapping[int, RankSeries]) -> int:
     return min(ranks)
+
+
+def segments_of(reading: Reading, outcome: Outcome, catalog: Catalog) -> Iterator[tuple[Run, Segment]]:
+    """Each run with the measurements of the rank that speaks for it; nothing for what has no measured steps."""
+    pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
+    if isinstance(outcome, Skipped) or pattern is None:
+        return
+    ranks = reading.series[pattern.key]
+    yield from zip(outcome, ranks[main_rank(ranks)].segments, strict=False)
 
 
 def _why_not(reading: Reading) -> str:

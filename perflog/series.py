@@ -7,7 +7,6 @@ different numbers or steps that go back cannot be one run, and missing lines lea
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +36,6 @@ class Segment:
     refused: str = ""
     last: dict[str, tuple[float, int]] = field(default_factory=dict)  # of LAST_GROUPS: value, line
     plan: Plan | None = None
-    unit_seen: Counter[str] = field(default_factory=Counter)
     store: Store = field(default_factory=Store)
     # carried from block to block
     key: tuple[float, float] = (np.nan, np.nan)

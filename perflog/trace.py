@@ -13,7 +13,7 @@ from perflog.extraction import Extraction, extract_logs
 from perflog.find import LogFile
 from perflog.options import Options
 from perflog.reading import Reading
-from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
+from perflog.run import Outcome, Run, segments_of
 from perflog.series import Segment
 
 #: A run's measurements are averaged to at most so many points.
@@ -36,11 +36,7 @@ def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple
     found: list[Trace] = []
 
     def look(reading: Reading, outcome: Outcome) -> None:
-        pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
-        if isinstance(outcome, Skipped) or pattern is None:
-            return
-        ranks = reading.series[pattern.key]
-        for run, segment in zip(outcome, ranks[main_rank(ranks)].segments, strict=False):
+        for run, segment in segments_of(reading, outcome, catalog):
             made = _trace(run, segment)
             if made is not None:
                 found.append(made)

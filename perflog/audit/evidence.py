@@ -46,7 +46,7 @@ class Value:
 class Evidence:
     """A case of the logs, or a log that a report links to and that is not there (``paths`` then names it, no values).
 
-    ``facts``: what log and path say; ``also``: what links' texts say of it.
+    ``facts``: what log and path say; ``also``: what links' texts say of it; ``places``: its paths without links.
     """
 
     facts: dict[str, Scalar]
@@ -56,6 +56,10 @@ class Evidence:
     also: list[Facts] = field(default_factory=list)
     linked_from: set[Path] = field(default_factory=set)
     links: list[tuple[Path, Link]] = field(default_factory=list)
+    places: list[Path] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = [Path(path).resolve() for path in self.paths]
 
     @property
     def there(self) -> bool:
@@ -134,8 +138,8 @@ def link_up(evidence: list[Evidence], documents: Iterable[Document], catalog: Ca
     """Tell each case what links say of it; the logs that are linked and not there, as evidence without values."""
     by_path: dict[str, list[Evidence]] = {}
     for one in evidence:
-        for path in one.paths:
-            by_path.setdefault(str(Path(path).resolve()), []).append(one)
+        for own in one.places:
+            by_path.setdefault(str(own), []).append(one)
     absent: list[Evidence] = []
     for document in documents:
         for link in document.links:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from perflog.audit.claims import Claim
 from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, Value, target_of
@@ -80,11 +81,13 @@ def _candidates(claim: Claim, evidence: Sequence[Evidence]) -> list[Evidence]:
 def _nearest(claim: Claim, fitting: list[Evidence]) -> list[Evidence]:
     folder = target_of(claim.path, claim.link)
     if folder is not None and folder.exists():
-        fitting = [one for one in fitting if any(_below(path, folder) for path in one.paths)]
+        fitting = [one for one in fitting if any(_below(place, folder) for place in one.places)]
     if not fitting:
         return []
-    best = max(_nearness(claim, one) for one in fitting)
-    return [one for one in fitting if _nearness(claim, one) == best]
+    own = claim.path.resolve().parent
+    nearness = [_nearness(claim, own, one) for one in fitting]
+    best = max(nearness)
+    return [one for one, near in zip(fitting, nearness, strict=True) if near == best]
 
 
 def _fits(claim: Claim, one: Evidence, but: str = "") -> bool:
@@ -109,9 +112,10 @@ def _same(key: str, said: Scalar, one: Evidence) -> bool:
     return any(str(value).lower() == str(said).lower() for value in values)
 
 
-def _nearness(claim: Claim, one: Evidence) -> tuple[object, ...]:
+def _nearness(claim: Claim, own: Path, one: Evidence) -> tuple[Any, ...]:
+    """How near a log is to a claim; ``own``: the claim's folder."""
     linked = claim.path in one.linked_from
-    below = any(_below(path, claim.path.resolve().parent) for path in one.paths)
+    below = any(_below(place, own) for place in one.places)
     exact = one.facts.get("precision") == claim.facts.get("precision") or any(also.get("precision") == claim.facts.get("precision") for also in one.also)
     said = sum(key in one.facts for key in ("reader", "mode") if key in claim.facts)
     return (_topic(claim, one), linked, below, exact, said)
@@ -132,8 +136,8 @@ def _letters(text: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum())
 
 
-def _below(path: str, folder: Path) -> bool:
-    return folder in Path(path).resolve().parents or Path(path).resolve() == folder
+def _below(place: Path, folder: Path) -> bool:
+    return folder in place.parents or place == folder
 
 
 # ---------------------------------------------------------------- agreement

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perflog.cli.base import app
-from perflog.cli.extracting import Progress, catalog_of, extracted
+from perflog.cli.extracting import Progress, catalog_of, database_of, extracted
 from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options, share
 from perflog.config import Settings, one_of, pairs, settings
 from perflog.errors import UsageError
@@ -169,10 +169,9 @@ def _opened(names: Sequence[str], chosen: Settings, quiet: bool) -> tuple[list[S
 
 def _campaign(name: str, chosen: Settings) -> Campaign:
     from perflog.history.load import load_campaign
-    from perflog.history.place import default_database
 
     try:
-        return load_campaign(chosen.values["database"] or default_database(), name)
+        return load_campaign(database_of(chosen), name)
     except UsageError as error:
         raise UsageError(f"no such file or folder: {name!r}, and no saved campaign: {error}") from None
 

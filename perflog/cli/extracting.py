@@ -37,6 +37,13 @@ def forget() -> None:
     machine.forget()
 
 
+def database_of(chosen: Settings) -> str:
+    """The history's database: the option's, the environment's, the config file's, or the default."""
+    from perflog.history.place import default_database
+
+    return str(chosen.values["database"] or default_database())
+
+
 def catalog_of(chosen: Settings) -> Catalog:
     from perflog.catalog import load_catalog
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import app
-from perflog.cli.extracting import extracted
+from perflog.cli.extracting import database_of, extracted
 from perflog.cli.options import DatabaseName, Given, Logs, Quiet, extraction_options, share
 from perflog.config import one_of, pairs, settings
 from perflog.errors import UsageError
@@ -45,7 +45,7 @@ def save(
 
     when = _date(date)
     chosen = settings(given | {"database": database}, logs)
-    place = _place(chosen.values["database"])
+    place = database_of(chosen)
     url_of(place)  # a wrong URL is told before the logs are read
     extraction = extracted(logs, chosen, quiet)
     saved = saving.save(place, extraction, label, when, replace)
@@ -79,7 +79,7 @@ def history(
     from perflog.history.tell import FORMATS
 
     one_of("format", form, FORMATS)
-    place = _place(settings({"database": database}).values["database"])
+    place = database_of(settings({"database": database}))
     context.obj = place
     if context.invoked_subcommand is not None:
         return
@@ -119,7 +119,7 @@ def history_delete(
     """Take a campaign out of the history."""
     from perflog.history.campaigns import campaigns, delete_campaign
 
-    place = _place(settings({"database": database}).values["database"]) if database else context.obj
+    place = database_of(settings({"database": database})) if database else context.obj
     if not yes:
         entry = next((one for one in campaigns(place) if one.label == label), None)
         if entry is not None and not typer.confirm(f"delete {label} ({entry.date:%Y-%m-%d}), {_many(entry.cases, 'case')}, {_many(entry.runs, 'run')}?"):
@@ -131,12 +131,6 @@ def history_delete(
 
 def _many(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _place(given: str | None) -> str:
-    from perflog.history.place import default_database
-
-    return given or default_database()
 
 
 def _date(text: str | None) -> datetime | None:

@@ -18,7 +18,7 @@ from perflog.machine import Facts, differences, identity, machine_of
 from perflog.metadata import PathPattern, Scalar, facts_of_path, normal
 from perflog.options import Options
 from perflog.reading import Reading
-from perflog.run import Outcome, Run, Skipped, main_rank, primary_pattern
+from perflog.run import Outcome, Run, segments_of
 from perflog.steady import rows_of
 
 if TYPE_CHECKING:
@@ -62,11 +62,7 @@ def side_of_logs(name: str, logs: Sequence[LogFile], options: Options, catalog: 
     observed: dict[RunKey, Observed] = {}
 
     def look(reading: Reading, outcome: Outcome) -> None:
-        pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
-        if isinstance(outcome, Skipped) or pattern is None:
-            return
-        ranks = reading.series[pattern.key]
-        for run, segment in zip(outcome, ranks[main_rank(ranks)].segments, strict=False):
+        for run, segment in segments_of(reading, outcome, catalog):
             first, last = run.throughput.first_step, run.throughput.last_step
             if first is None or last is None or not segment.store.count or segment.plan is None:
                 continue

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perflog.catalog import load_catalog
-from perflog.config import settings
 from perflog.extraction import Extraction, extract_paths
+from perflog.formats.catalog import load_catalog
+from perflog.settings.config import settings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +35,7 @@ class Extracted:
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.output.data import document
+        from perflog.export.data import document
 
         return document(self.extraction)
 
@@ -55,7 +55,7 @@ def extract(
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right.
     """
-    from perflog.output.data import case_frame, run_frame, skipped_frame
+    from perflog.export.data import case_frame, run_frame, skipped_frame
 
     where = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     names = [parser] if isinstance(parser, str) else parser

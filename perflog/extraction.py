@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from perflog.case import Case, build_cases
-from perflog.catalog import Catalog, load_catalog
-from perflog.find import RUNNING, LogFile, find_logs
-from perflog.options import Options
-from perflog.read import read_logs
-from perflog.reading import Reading
-from perflog.run import Outcome, Run, Skipped, build_runs
+from perflog.cases.build import build_cases
+from perflog.cases.case import Case
+from perflog.formats.catalog import Catalog, load_catalog
+from perflog.logs.find import RUNNING, LogFile, find_logs
+from perflog.reading.reading import Reading
+from perflog.reading.schedule import read_logs
+from perflog.runs.build import build_runs
+from perflog.runs.run import Outcome, Run, Skipped
+from perflog.settings.options import Options
 
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]

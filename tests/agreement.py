@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from perflog.run import Run
+from perflog.runs.run import Run
 from tests.support import extracted
 
 #: The two may differ by so much: what a logger leaves out between two lines, and its rounding.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 
-from perflog.case import build_cases
+from perflog.cases.build import build_cases
 from perflog.extraction import Extraction
-from perflog.find import LogFile
-from perflog.metadata import Metadata, Scalar
-from perflog.options import Options
-from perflog.run import Metric, Run, Skipped
+from perflog.formats.vocabulary import Scalar
+from perflog.logs.find import LogFile
+from perflog.runs.metadata import Metadata
+from perflog.runs.run import Metric, Run, Skipped
+from perflog.settings.options import Options
 
 MODELS = ("rn50", "bert-base", "gpt2", "vit-b16", "unet")
 DEVICES = (1, 2, 4, 8, 16)

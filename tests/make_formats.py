@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perflog.catalog import load_catalog
-from perflog.convention import load_conventions
+from perflog.formats.catalog import load_catalog
+from perflog.settings.convention import load_conventions
 
 
 def main() -> None:

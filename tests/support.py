@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from perflog.catalog import Catalog, load_catalog
-from perflog.config import pairs, settings
 from perflog.extraction import Extraction, extract_paths
-from perflog.options import Options
+from perflog.formats.catalog import Catalog, load_catalog
+from perflog.settings.config import pairs, settings
+from perflog.settings.options import Options
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"

@@ -23,7 +23,7 @@ from perflog.audit.judge import Judgement, consistent, rounds_to
 from perflog.audit.report import markdown, pairs
 from perflog.audit.words import column, facts_of, missing, printed, unit_of
 from perflog.cli import app
-from perflog.find import find_logs
+from perflog.logs.find import find_logs
 from tests.support import CORPUS, FIXTURES, ROOT, SHARED, catalog, needs_corpus, options
 
 LOGS = FIXTURES / "seed004"

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from perflog.run import Run
+from perflog.runs.run import Run
 from tests.support import FIXTURES, arguments, extracted, parser_fixtures
 
 #: 8 properties × 1,250 = 10,000 logs.

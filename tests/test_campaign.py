@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from perflog import report
 from perflog.campaign import environment
 from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
+from perflog.report import markdown as report
 from tests.support import FIXTURES, ROOT, extracted
 from tests.test_cli import run
 

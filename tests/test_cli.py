@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import perflog
 from perflog.cli import app
-from perflog.config import DEFAULTS
 from perflog.extraction import extract_paths
-from perflog.options import Options
+from perflog.settings.config import DEFAULTS
+from perflog.settings.options import Options
 from tests.support import FIXTURES, ROOT
 
 BZ128 = str(FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128")
@@ -219,7 +219,7 @@ def test_python_interface() -> None:
 
 
 def test_json_of_very_many_runs_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.output import data
+    from perflog.export import data
 
     extraction = extract_paths([BZ128], Options())
     indented = data.to_json(extraction)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from perflog.export.dlperf import plain_mean, rounded
 from perflog.extraction import extract_paths
-from perflog.options import Options
-from perflog.output.dlperf import plain_mean, rounded
+from perflog.settings.options import Options
 from perflog.stats.centre import median, olympic
 from tests.support import CORPUS, catalog, extracted, needs_corpus, options
 

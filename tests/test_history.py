@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures.generate_history import everything
-from perflog.amount import Amount, Window
-from perflog.case import build_cases
+from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import plain, schema
@@ -23,8 +22,9 @@ from perflog.history.database import reading, writing
 from perflog.history.load import load, load_campaign
 from perflog.history.place import url_of
 from perflog.history.save import save
-from perflog.options import Options
-from perflog.run import Metric, Run
+from perflog.runs.run import Metric, Run
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
 from tests.extractions import campaign
 from tests.support import FIXTURES, extracted
 
@@ -299,8 +299,8 @@ def test_servers_that_are_not_there(postgresql_server: str) -> None:
 
 
 def test_machine_files_that_are_none(tmp_path: Path) -> None:
-    from perflog import machine
-    from perflog.find import LogFile
+    from perflog.logs.find import LogFile
+    from perflog.runs import machine
 
     for text in ("[1]", "{", '{"x": NaN}'):
         (tmp_path / "machine.json").write_text(text)

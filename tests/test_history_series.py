@@ -12,9 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner, Result
 
-from perflog import machine
-from perflog.amount import Amount, Window
-from perflog.case import build_cases
+from perflog.cases.build import build_cases
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
@@ -22,8 +20,10 @@ from perflog.history import doubts
 from perflog.history.picture import MOST, picture
 from perflog.history.save import save
 from perflog.history.series import Series, series
-from perflog.machine import differences, identity
-from perflog.options import Options
+from perflog.runs import machine
+from perflog.runs.machine import differences, identity
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
 from tests.extractions import campaign
 from tests.support import FIXTURES, ROOT, extracted
 from tests.test_cli import run
@@ -303,7 +303,7 @@ def test_deleting_asks(tmp_path: Path) -> None:
 
 def test_where_the_database_is_said(tmp_path: Path) -> None:
     """The option counts before the environment, that before perflog.toml, that before the default."""
-    from perflog.config import settings
+    from perflog.settings.config import settings
 
     (tmp_path / "perflog.toml").write_text('database = "team.sqlite"\n')
     logs = [str(tmp_path)]

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.html import BEGINNING, Picture, page
-from perflog.output.svg import inline
-from perflog.plot import described, picture
+from perflog.plot.picture import described, picture
+from perflog.report.html import BEGINNING, Picture, page
+from perflog.report.svg import inline
 from tests.support import FIXTURES, extracted
 
 SEED = FIXTURES / "seed004"

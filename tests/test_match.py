@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from perflog.errors import ParserError
-from perflog.match import LAST_LINES, Texts
-from perflog.parser import Pattern, parser_from
+from perflog.formats.load import parser_from
+from perflog.formats.parser import Pattern
+from perflog.matching.polars_engine import LAST_LINES, Texts
 
 
 def pattern(regex: str, **more: Any) -> Pattern:

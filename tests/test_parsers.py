@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
-from perflog.catalog import load_catalog
 from perflog.errors import ParserError
 from perflog.extraction import extract_paths
-from perflog.find import find_logs
-from perflog.metadata import check_path_patterns
-from perflog.parser import Parser, load_parser, tail_after
-from perflog.parsercheck import check_parser
-from perflog.read import read_logs
-from perflog.units import kind
+from perflog.formats.catalog import load_catalog
+from perflog.formats.load import load_parser
+from perflog.formats.parser import Parser
+from perflog.formats.paths import check_path_patterns
+from perflog.formats.regexes import tail_after
+from perflog.formats.samples import check_parser
+from perflog.formats.units import kind
+from perflog.logs.find import find_logs
+from perflog.reading.schedule import read_logs
 from tests.support import FIXTURES, arguments, catalog, extracted, options, parser_fixtures
 
 CASES = list(parser_fixtures())

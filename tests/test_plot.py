@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from perflog.cases.versions import compared
 from perflog.errors import UsageError
-from perflog.find import find_logs
-from perflog.plot import described, picture
-from perflog.run import Metric
-from perflog.series import Segment
-from perflog.store import Store
-from perflog.trace import POINTS, _trace, traces
-from perflog.versions import compared
+from perflog.logs.find import find_logs
+from perflog.measurements.series import Segment
+from perflog.measurements.store import Store
+from perflog.plot.picture import described, picture
+from perflog.plot.trace import POINTS, trace_of, traces
+from perflog.runs.run import Metric
 from tests.support import FIXTURES, catalog, extracted, options
 
 ONE = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
@@ -110,7 +110,7 @@ def test_a_long_run_is_thinned_out_and_keeps_its_time() -> None:
     run = extracted(ONE, warmup=20).runs[0]
     run.throughput.first_step, run.throughput.last_step = 0.0, float(n)
     run.metrics["step_time"] = Metric("step_time", 0.5, "s", "total")
-    made = _trace(run, Segment(store=store))
+    made = trace_of(run, Segment(store=store))
     assert made is not None
     assert len(made.steps) <= POINTS
     assert np.allclose(made.seconds, 0.5)

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from perflog.cli import app
 from perflog.errors import PerflogError
 from perflog.files import write_atomically
-from perflog.readme import merged, regenerated, regions
+from perflog.report.regions import merged, regenerated, regions
 from tests.support import FIXTURES, ROOT
 
 RECIPE = f"table {FIXTURES}/seed004/logs_fp32 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --no-notes"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fixtures.generate import FP16, everything
+from perflog.export import dlperf
 from perflog.extraction import Extraction
-from perflog.output import dlperf
 from tests.support import FIXTURES, ROOT, SHARED, extracted
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"

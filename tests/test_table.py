@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.output.columns import escaped
-from perflog.table.grid import Number
-from perflog.table.style import formatted, load_style, styles
+from perflog.export.columns import escaped
+from perflog.report.grid import Number
+from perflog.report.style import formatted, load_style, styles
 from tests.support import FIXTURES, SHARED
 
 #: Seed, where its table begins, logs, and the options that make it.

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import perflog.read as read
-import perflog.source as source
-from perflog.text import clean_block, may_hold_ranks, rank_of
+from perflog.logs import containers as source
+from perflog.logs.clean import clean_block
+from perflog.logs.ranks import may_hold_ranks, rank_of
+from perflog.reading import schedule as read
 from tests.support import FIXTURES, arguments, extracted, parser_fixtures
 
 LOG = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"

@@ -1,4 +1,6 @@
-"""Published tables held against their logs: cells read (document, words, claims), logs read (evidence), judged (judge, slips), told (report)."""
+"""A published table and its logs in, a judgement of every cell out.
+
+Published tables held against their logs: cells read (document, words, claims), logs read (evidence), judged (judge, slips), told (report)."""
 
 from __future__ import annotations
 
@@ -11,10 +13,10 @@ from perflog.audit.document import read_document
 from perflog.audit.evidence import link_up, read_evidence
 from perflog.audit.judge import Judgement, judge
 from perflog.audit.slips import suspect
-from perflog.catalog import Catalog
 from perflog.errors import UsageError
-from perflog.find import LogFile
-from perflog.options import Options
+from perflog.formats.catalog import Catalog
+from perflog.logs.find import LogFile
+from perflog.settings.options import Options
 
 #: Suffixes of the documents that a folder is searched for.
 _DOCUMENTS = (".md", ".markdown")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perflog.audit.document import Document, Row, Table, plain
 from perflog.audit.words import Column, Facts, Printed, column, facts_of, key_facts, missing, nearest, printed, quantity_of, unit_of
-from perflog.metadata import Scalar
+from perflog.formats.vocabulary import Scalar
 
 #: What a claim must say for its log to be told: one of these.
 SIZES = ("devices", "nodes")

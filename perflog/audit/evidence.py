@@ -7,18 +7,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
-from perflog.amount import Amount, Window
 from perflog.audit.document import Document, Link
 from perflog.audit.words import Facts, facts_of, nearest
-from perflog.case import Case, build_cases
-from perflog.catalog import Catalog
-from perflog.convention import load_conventions
-from perflog.find import LogFile
-from perflog.metadata import Scalar, facts_of_path, merge
-from perflog.options import Options
-from perflog.read import read_logs
-from perflog.reading import Reading
-from perflog.run import Run, Skipped, build_runs
+from perflog.cases.build import build_cases
+from perflog.cases.case import Case
+from perflog.formats.catalog import Catalog
+from perflog.formats.paths import facts_of_path
+from perflog.formats.vocabulary import Scalar
+from perflog.logs.find import LogFile
+from perflog.reading.reading import Reading
+from perflog.reading.schedule import read_logs
+from perflog.runs.build import build_runs
+from perflog.runs.metadata import merge
+from perflog.runs.run import Run, Skipped
+from perflog.settings.amount import Amount, Window
+from perflog.settings.convention import load_conventions
+from perflog.settings.options import Options
 
 #: The rule of perflog itself, beside the conventions.
 OWN = "perflog"

@@ -16,8 +16,8 @@ from typing import Any
 from perflog.audit.claims import Claim
 from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, Value, target_of
 from perflog.audit.words import REDUCED, Printed
-from perflog.metadata import Scalar
-from perflog.units import kind
+from perflog.formats.units import kind
+from perflog.formats.vocabulary import Scalar
 
 #: The verdicts in the order of reports; the first three fail an audit.
 VERDICTS = ("differs", "contradicts", "slip", "within rounding", "reproduced", "no log", "not understood")

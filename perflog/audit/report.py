@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from perflog import __version__
+from perflog._version import __version__
 from perflog.audit.judge import FAILING, VERDICTS, Judgement
-from perflog.output.columns import escaped
+from perflog.export.columns import escaped
 
 SCHEMA = "perflog/audit/1"
 FORMATS = ("text", "markdown", "json")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from perflog.audit.evidence import LATER, WHOLE, Evidence
 from perflog.audit.judge import ARITHMETIC, ENOUGH_DIGITS, FAILING, Judgement, consistent, in_unit, rounds_to, rule_words
 from perflog.audit.words import REDUCED, Printed
-from perflog.metadata import Scalar
+from perflog.formats.vocabulary import Scalar
 
 #: A factor counts when it is met this closely.
 FACTOR_TOLERANCE = 0.002

@@ -10,8 +10,8 @@ from functools import cache
 
 from perflog import resources
 from perflog.audit.document import link_of, plain
-from perflog.metadata import INTEGERS, Scalar, normal
-from perflog.units import rate_unit
+from perflog.formats.units import rate_unit
+from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 
 #: Facts: the value of a key, or None where a text gives several.
 Facts = dict[str, Scalar | None]

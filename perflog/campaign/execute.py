@@ -16,7 +16,7 @@ from perflog.campaign.judge import Verdict, judge
 from perflog.campaign.machine import clocks
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.runner import Runner
-from perflog.catalog import Catalog
+from perflog.formats.catalog import Catalog
 
 #: Lines of other ranks' output that a failed training's log keeps, of each.
 TAIL = 40

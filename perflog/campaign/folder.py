@@ -18,7 +18,7 @@ from typing import Any
 
 from perflog.campaign.plan import Job
 from perflog.errors import UsageError
-from perflog.find import FAILED, RUNNING, SIDE
+from perflog.logs.find import FAILED, RUNNING, SIDE
 
 OWN = ".perflog"
 #: A killed campaign's guards hold its lock until they have killed its training.

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perflog.amount import Amount, Window
 from perflog.campaign.plan import Campaign
-from perflog.catalog import Catalog
-from perflog.find import LogFile
-from perflog.options import Options
-from perflog.read import read_logs
-from perflog.run import Metric, Outcome, Skipped, build_runs
+from perflog.formats.catalog import Catalog
+from perflog.logs.find import LogFile
+from perflog.reading.schedule import read_logs
+from perflog.runs.build import build_runs
+from perflog.runs.run import Metric, Outcome, Skipped
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
 
 _MEMORY = re.compile(
     rb"out of memory|OutOfMemory|OUT_OF_MEMORY|std::bad_alloc|MemoryError|Cannot allocate memory|can't allocate memory|ResourceExhausted|Unable to allocate",

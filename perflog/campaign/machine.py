@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perflog import __version__
+from perflog._version import __version__
 from perflog.campaign.environment import python_of
 from perflog.campaign.runner import Runner
 from perflog.errors import UsageError
 from perflog.files import write_atomically
-from perflog.find import MACHINE
+from perflog.logs.find import MACHINE
 
 #: Variables that decide on speed, by name or beginning; whatever looks like a secret is left out all the same.
 _ALLOWED = re.compile(

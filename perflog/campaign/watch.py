@@ -13,9 +13,9 @@ from statistics import median
 from perflog.campaign.folder import Folder
 from perflog.campaign.judge import glance
 from perflog.campaign.plan import Job
-from perflog.catalog import Catalog
 from perflog.files import write_atomically
-from perflog.find import FAILED, RUNNING, natural
+from perflog.formats.catalog import Catalog
+from perflog.logs.find import FAILED, RUNNING, natural
 
 PLAN = "plan.json"
 #: Steps left out where no plan says how many.

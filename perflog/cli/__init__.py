@@ -1,4 +1,6 @@
-"""The command line: reads options, calls the stages, prints. Everything else is in other modules."""
+"""Options in, functions called, text out.
+
+The command line: reads options, calls the stages, prints. Everything else is in other modules."""
 
 from perflog.cli import audit, compare, history, logs, parsers, reports, run
 from perflog.cli.base import app

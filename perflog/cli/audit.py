@@ -11,7 +11,7 @@ import typer
 from perflog.cli.base import app
 from perflog.cli.extracting import Progress, catalog_of
 from perflog.cli.options import Output, ParserNames, Parsers, Quiet, Set
-from perflog.config import one_of, pairs, settings
+from perflog.settings.config import one_of, pairs, settings
 
 
 @app.command(
@@ -34,7 +34,7 @@ def audit(
     from perflog.audit import documents
     from perflog.audit.report import FORMATS, failing, markdown, text, to_json
     from perflog.files import write_atomically
-    from perflog.find import find_logs
+    from perflog.logs.find import find_logs
 
     one_of("format", form, FORMATS)
     found = documents(files)

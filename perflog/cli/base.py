@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from perflog import __version__
+from perflog._version import __version__
 from perflog.cli import extracting
 
 EXIT_STATUS = "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."

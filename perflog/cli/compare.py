@@ -12,15 +12,15 @@ import typer
 from perflog.cli.base import app
 from perflog.cli.extracting import Progress, catalog_of, database_of, extracted
 from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options, share
-from perflog.config import Settings, one_of, pairs, settings
 from perflog.errors import UsageError
+from perflog.settings.config import Settings, one_of, pairs, settings
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.compare.sides import Side
+    from perflog.export.columns import Grid
     from perflog.history.load import Campaign
-    from perflog.options import Options
-    from perflog.output.columns import Grid
+    from perflog.settings.options import Options
 
 Metric = Annotated[str, typer.Option("--metric", "-m", help="throughput, step_time, time_to_train, speedup, reported or memory.")]
 
@@ -49,7 +49,7 @@ def compare(
     from perflog.compare.output import FORMATS, to_csv, to_json
     from perflog.compare.output import grid as rows_of
     from perflog.compare.rows import METRICS
-    from perflog.drawing import FORMATS as PICTURES
+    from perflog.plot.drawing import FORMATS as PICTURES
 
     one_of("metric", metric, list(METRICS))
     one_of("format", form, FORMATS)
@@ -139,7 +139,7 @@ def _opened(names: Sequence[str], chosen: Settings, quiet: bool) -> tuple[list[S
     from dataclasses import replace
 
     from perflog.compare.sides import side_of_campaign, side_of_logs
-    from perflog.find import find_logs
+    from perflog.logs.find import find_logs
 
     saved = {name: _campaign(name, chosen) for name in names if not Path(name).exists() and "/" not in name}
     options = chosen.options()
@@ -183,12 +183,12 @@ def _rule(options: Options) -> str:
 
 def _compared(sides: Sequence[Side], chosen: Settings, rule: tuple[str, float, float], across: tuple[str, ...], where: dict[str, str]) -> list[Comparison]:
     """Each side against the first."""
-    from perflog.catalog import path_patterns
     from perflog.compare.doubts import doubts
     from perflog.compare.pairs import paired
     from perflog.compare.rows import Comparison, compared, mean_of
     from perflog.compare.sides import chosen as taken
     from perflog.compare.sides import label_of, machine_notes
+    from perflog.formats.catalog import path_patterns
 
     metric, margin, level = rule
     patterns = path_patterns(chosen.values["parsers"])
@@ -219,7 +219,7 @@ def _short(names: Sequence[str]) -> list[str]:
 def _drawn(made: Grid, form: str, output: Path | None) -> str:
     import shutil
 
-    from perflog.output.text import drawn, marked
+    from perflog.export.text import drawn, marked
 
     if form == "markdown":
         return marked(made)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from perflog.config import Settings
+from perflog.settings.config import Settings
 
 if TYPE_CHECKING:
-    from perflog.catalog import Catalog
     from perflog.extraction import Extraction
+    from perflog.formats.catalog import Catalog
 
 #: What one command has extracted so far, by everything that decides on it.
 _EXTRACTIONS: dict[str, Extraction] = {}
@@ -17,7 +17,7 @@ _EXTRACTIONS: dict[str, Extraction] = {}
 
 def extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
     from perflog.extraction import extract_logs
-    from perflog.find import find_logs
+    from perflog.logs.find import find_logs
 
     options = chosen.options()
     key = repr((logs, chosen.values["parser"], chosen.values["parsers"], options))
@@ -31,7 +31,7 @@ def extracted(logs: list[str], chosen: Settings, quiet: bool) -> Extraction:
 
 def forget() -> None:
     """Begin anew: a process may run several commands (tests do)."""
-    from perflog import machine
+    from perflog.runs import machine
 
     _EXTRACTIONS.clear()
     machine.forget()
@@ -45,7 +45,7 @@ def database_of(chosen: Settings) -> str:
 
 
 def catalog_of(chosen: Settings) -> Catalog:
-    from perflog.catalog import load_catalog
+    from perflog.formats.catalog import load_catalog
 
     catalog = load_catalog(chosen.values["parsers"])
     return catalog.only(chosen.values["parser"]) if chosen.values["parser"] else catalog

@@ -13,12 +13,12 @@ import typer
 from perflog.cli.base import app
 from perflog.cli.extracting import database_of, extracted
 from perflog.cli.options import DatabaseName, Given, Logs, Quiet, extraction_options, share
-from perflog.config import one_of, pairs, settings
 from perflog.errors import UsageError
+from perflog.settings.config import one_of, pairs, settings
 
 if TYPE_CHECKING:
+    from perflog.export.columns import Grid
     from perflog.history.series import Series
-    from perflog.output.columns import Grid
 
 Format = Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")]
 CASE_HELP = "Follow the cases that are so over all campaigns: model=rn50,devices=8 (may be repeated)."
@@ -74,9 +74,9 @@ def history(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; with --case, follow cases over them."""
-    from perflog.drawing import FORMATS as PICTURES
     from perflog.files import write_atomically
     from perflog.history.tell import FORMATS
+    from perflog.plot.drawing import FORMATS as PICTURES
 
     one_of("format", form, FORMATS)
     place = database_of(settings({"database": database}))
@@ -172,7 +172,7 @@ def _series(found: Sequence[Series], margin: float, form: str, terminal: bool) -
 def _grids(grids: Sequence[Grid], form: str, colour: bool) -> str:
     import shutil
 
-    from perflog.output.text import drawn, marked
+    from perflog.export.text import drawn, marked
 
     width: Any = shutil.get_terminal_size().columns if colour else None
     return "\n".join(marked(one) if form == "markdown" else drawn(one, width, colour) for one in grids)

@@ -11,7 +11,7 @@ import typer
 from perflog.cli.base import EXIT_STATUS, app
 from perflog.cli.extracting import catalog_of, extracted
 from perflog.cli.options import Format, Given, Logs, Output, Quiet, extraction_options
-from perflog.config import DEFAULTS, FORMATS, find_config, one_of, settings
+from perflog.settings.config import DEFAULTS, FORMATS, find_config, one_of, settings
 
 if TYPE_CHECKING:
     from perflog.extraction import Extraction
@@ -40,8 +40,8 @@ def extract(logs: Logs, given: Given, format_: Format = None, output: Output = N
 @extraction_options("aggregate", "baseline")
 def explain(logs: Logs, given: Given) -> None:
     """Say what was read from each log, what was not understood, and why other parsers were rejected."""
-    from perflog.explain import explain_log
-    from perflog.find import find_logs
+    from perflog.logs.find import find_logs
+    from perflog.report.explain import explain_log
 
     chosen = settings(given, logs)
     options = chosen.options()
@@ -75,7 +75,7 @@ def config(
 @app.command(epilog="Example:  perflog extract logs/ --convention paddle-perf-paddleclas-2.5")
 def conventions() -> None:
     """List the conventions of published reports that --convention applies."""
-    from perflog.convention import load_conventions
+    from perflog.settings.convention import load_conventions
 
     for name, rule in load_conventions().items():
         print(f"{name}\n    {rule.title}")
@@ -93,7 +93,7 @@ def _write(extraction: Extraction, form: str, output: Path | None, logs: list[st
     from perflog.files import write_atomically
 
     if form == "dlperf":
-        from perflog.output import dlperf
+        from perflog.export import dlperf
 
         target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
         write_atomically(target, dlperf.to_json(extraction))
@@ -110,14 +110,14 @@ def _formatted(extraction: Extraction, form: str, to_terminal: bool) -> str | by
     if form == "table":
         import shutil
 
-        from perflog.output.text import terminal
+        from perflog.export.text import terminal
 
         return terminal(extraction, shutil.get_terminal_size().columns if to_terminal else None, to_terminal)
     if form == "markdown":
-        from perflog.output.text import markdown
+        from perflog.export.text import markdown
 
         return markdown(extraction)
-    from perflog.output import data
+    from perflog.export import data
 
     if form == "json":
         return data.to_json(extraction)

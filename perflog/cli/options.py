@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from perflog.config import FORMATS, pairs
 from perflog.errors import UsageError
+from perflog.settings.config import FORMATS, pairs
 
 Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
 Warmup = Annotated[

@@ -9,7 +9,7 @@ import typer
 from perflog.cli.base import app
 from perflog.cli.extracting import catalog_of
 from perflog.cli.options import Parsers
-from perflog.config import settings
+from perflog.settings.config import settings
 
 parsers_app = typer.Typer(help="The formats perflog understands: list, show, check.", no_args_is_help=True)
 app.add_typer(parsers_app, name="parsers")
@@ -26,7 +26,7 @@ def parsers_list(parsers: Parsers = None) -> None:
 @parsers_app.command("show")
 def parsers_show(name: Annotated[str, typer.Argument(help="A parser's name.", show_default=False)], parsers: Parsers = None) -> None:
     """Print one parser as a page: its lines, what their numbers mean, and its traps."""
-    from perflog.explain import describe_parser
+    from perflog.formats.describe import describe_parser
 
     print(describe_parser(catalog_of(settings({"parsers": parsers}))[name]))
 
@@ -34,8 +34,8 @@ def parsers_show(name: Annotated[str, typer.Argument(help="A parser's name.", sh
 @parsers_app.command("check")
 def parsers_check(names: Annotated[list[str] | None, typer.Argument(help="Parsers to check.", show_default=False)] = None, parsers: Parsers = None) -> None:
     """Check every parser against its sample lines (exit status 1 when one fails)."""
-    from perflog.metadata import check_path_patterns
-    from perflog.parsercheck import check_parser
+    from perflog.formats.paths import check_path_patterns
+    from perflog.formats.samples import check_parser
 
     catalog = catalog_of(settings({"parsers": parsers}))
     chosen = catalog.only(names) if names else catalog

@@ -11,7 +11,7 @@ import typer
 from perflog.cli.base import app
 from perflog.cli.extracting import catalog_of, extracted
 from perflog.cli.options import Given, given_options
-from perflog.config import one_of, pairs, settings
+from perflog.settings.config import one_of, pairs, settings
 
 #: Regions that hold a list, all made by ``perflog report`` alone.
 LISTS = ("environment", "method", "links")
@@ -21,10 +21,10 @@ def table_text(logs: list[str], parts: tuple[str, str, str], where: list[str] | 
     """The text of a table, and how many of its first cells name a row."""
     from dataclasses import replace
 
-    from perflog.table.grid import Projection, fields, grid
-    from perflog.table.style import digits_form, load_style
-    from perflog.table.text import LANGUAGES, markdown
-    from perflog.table.text import table as made_table
+    from perflog.report.grid import Projection, fields, grid
+    from perflog.report.style import digits_form, load_style
+    from perflog.report.table import LANGUAGES, markdown
+    from perflog.report.table import table as made_table
 
     one_of("lang", look["lang"], LANGUAGES)
     style = load_style(look["style"], look["templates"] or ())
@@ -70,8 +70,8 @@ def page_of(logs: list[str], output: Path, lang: str, given: Given, quiet: bool)
     import shlex
 
     from perflog.errors import UsageError
-    from perflog.html import Picture, page
-    from perflog.report import plan
+    from perflog.report.html import Picture, page
+    from perflog.report.markdown import plan
 
     extraction = extracted(logs, settings(given, logs), quiet)
     pictures = []
@@ -91,8 +91,8 @@ def page_of(logs: list[str], output: Path, lang: str, given: Given, quiet: bool)
 
 def picture_of(logs: list[str], kind: str, output: Path, given: Given, quiet: bool) -> tuple[bytes, str]:
     """A picture and what it shows in words."""
-    from perflog.drawing import FORMATS as PICTURES
-    from perflog.plot import KINDS, described, picture
+    from perflog.plot.drawing import FORMATS as PICTURES
+    from perflog.plot.picture import KINDS, described, picture
 
     one_of("kind", kind, KINDS)
     form = output.suffix.removeprefix(".")
@@ -101,8 +101,8 @@ def picture_of(logs: list[str], kind: str, output: Path, given: Given, quiet: bo
     if kind != "steps":
         extraction = extracted(logs, chosen, quiet)
         return picture(extraction, kind, form), described(extraction, kind)
-    from perflog.find import find_logs
-    from perflog.trace import traces
+    from perflog.logs.find import find_logs
+    from perflog.plot.trace import traces
 
     extraction, found = traces(find_logs(logs), chosen.options(), catalog_of(chosen))
     return picture(extraction, kind, form, found), described(extraction, kind)
@@ -134,7 +134,7 @@ def region_text(recipe: str, base: Path, pictures: dict[Path, bytes]) -> tuple[s
     if words[0] == "table":
         return table_text(logs, (given["rows"], given["columns"], given["value"]), given["where"], given, options, True)
     if words[0] in LISTS:
-        from perflog.report import environment, links, listed, method
+        from perflog.report.markdown import environment, links, listed, method
 
         extraction = extracted(logs, settings(options, logs), True)
         if words[0] == "links":

@@ -32,7 +32,7 @@ from perflog.cli.options import (
     extraction_options,
 )  # fmt: skip
 from perflog.cli.recipe import page_of, picture_of, recipe_words, region_text, table_text
-from perflog.config import one_of, settings
+from perflog.settings.config import one_of, settings
 
 
 @app.command(
@@ -82,7 +82,7 @@ def report(
 ) -> None:  # fmt: skip
     """Write a report: environment, results, pictures, logs, as Markdown that `perflog readme` keeps true, or as a page."""
     from perflog.files import write_atomically
-    from perflog.table.text import LANGUAGES
+    from perflog.report.table import LANGUAGES
 
     one_of("lang", lang, LANGUAGES)
     if output is None:
@@ -101,7 +101,7 @@ def report(
 
 
 def _is_page(file: Path) -> bool:
-    from perflog.html import BEGINNING
+    from perflog.report.html import BEGINNING
 
     with file.open("rb") as opened:
         return opened.read(len(BEGINNING)) == BEGINNING.encode()
@@ -109,8 +109,8 @@ def _is_page(file: Path) -> bool:
 
 def _markdown(logs: list[str], output: Path, lang: str, given: Given, quiet: bool) -> str:
     from perflog.files import write_atomically
-    from perflog.readme import filled
-    from perflog.report import skeleton
+    from perflog.report.markdown import skeleton
+    from perflog.report.regions import filled
 
     output.parent.mkdir(parents=True, exist_ok=True)  # the recipes' paths lead through it
     near, options = recipe_words(logs, given, output.parent)
@@ -134,7 +134,7 @@ def readme(
 ) -> None:
     """Regenerate the tables between perflog's markers, in place."""
     from perflog.files import write_atomically
-    from perflog.readme import regenerated
+    from perflog.report.regions import regenerated
 
     pictures: dict[Path, bytes] = {}
     made = [(file, *regenerated(file, partial(region_text, base=file.parent, pictures=pictures))) for file in files]

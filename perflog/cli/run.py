@@ -12,8 +12,8 @@ import typer
 
 from perflog.cli.base import app
 from perflog.cli.options import Quiet
-from perflog.config import pairs
 from perflog.errors import UsageError
+from perflog.settings.config import pairs
 
 if TYPE_CHECKING:
     from perflog.campaign.folder import Folder
@@ -114,7 +114,7 @@ def _run(chosen: Campaign, wanted: list[Job], known: Mapping[str, Runner], folde
     from perflog.campaign import machine
     from perflog.campaign.execute import execute
     from perflog.campaign.watch import write_plan
-    from perflog.catalog import load_catalog
+    from perflog.formats.catalog import load_catalog
 
     with folder.locked() as lock:
         cut = folder.clean()
@@ -207,7 +207,7 @@ def watch(
 ) -> None:
     """Show a campaign's runs as they grow: finished, failed, running."""
     from perflog.campaign.watch import Watch
-    from perflog.catalog import load_catalog
+    from perflog.formats.catalog import load_catalog
 
     if not logs.is_dir():
         raise UsageError(f"no such folder: {str(logs)!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from perflog.case import Case
+from perflog.cases.case import Case
 from perflog.compare.rows import Row
 from perflog.compare.sides import Observed, Side
 from perflog.stats.clusters import clusters

@@ -9,12 +9,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from perflog import __version__
-from perflog.case import Case
+from perflog._version import __version__
+from perflog.cases.case import Case
 from perflog.compare.rows import METRICS, Comparison, Row, centre
-from perflog.metadata import CASE_KEYS
-from perflog.options import Options
-from perflog.output.columns import Grid, number
+from perflog.export.columns import Grid, number
+from perflog.formats.vocabulary import CASE_KEYS
+from perflog.settings.options import Options
 
 SCHEMA = "perflog/comparison/1"
 #: How many cases without partner are named to people.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from perflog.case import Case
-from perflog.metadata import CASE_KEYS
+from perflog.cases.case import Case
+from perflog.formats.vocabulary import CASE_KEYS
 
 #: What may always differ: it is what is compared.
 VERSION = "framework_version"

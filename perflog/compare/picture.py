@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from perflog.compare.output import caption, names_of, units_of
 from perflog.compare.rows import METRICS, Comparison
-from perflog.drawing import COLOURS, plain, rendered
 from perflog.errors import UsageError
-from perflog.options import Options
+from perflog.plot.drawing import COLOURS, plain, rendered
+from perflog.settings.options import Options
 from perflog.stats.verdict import Better, Verdict
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from perflog.case import Case
+from perflog.cases.case import Case
 from perflog.compare.output import names_of
 from perflog.compare.rows import centre, values
-from perflog.options import Options
-from perflog.output.columns import Grid, number
+from perflog.export.columns import Grid, number
+from perflog.settings.options import Options
 from perflog.stats.power import detectable_change, log_spread, pooled_spread, runs_needed, spread_bounds
 
 #: The chance of seeing a change that a plan is made for, and the level of the test.

@@ -9,14 +9,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perflog.case import Case
+from perflog.cases.case import Case
 from perflog.compare.pairs import Pair, Unpaired
+from perflog.formats.units import kind
 from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.centre import median
 from perflog.stats.geomean import Geomean, geomean
 from perflog.stats.ratio import Ratio, ratio
 from perflog.stats.verdict import Better, Judgement, Verdict, judge
-from perflog.units import kind
 
 #: The metrics that can be compared, and which direction is better.
 METRICS: Mapping[str, Better] = {

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.case import Case
-from perflog.catalog import Catalog
+from perflog.cases.case import Case
 from perflog.extraction import Extraction, Progress, extract_logs
-from perflog.find import LogFile
-from perflog.machine import Facts, differences, identity, machine_of
-from perflog.metadata import PathPattern, Scalar, facts_of_path, normal
-from perflog.options import Options
-from perflog.reading import Reading
-from perflog.run import Outcome, Run, segments_of
-from perflog.steady import rows_of
+from perflog.formats.catalog import Catalog
+from perflog.formats.paths import PathPattern, facts_of_path
+from perflog.formats.vocabulary import Scalar, normal
+from perflog.logs.find import LogFile
+from perflog.measurements.warmup import rows_of
+from perflog.reading.reading import Reading
+from perflog.runs.machine import Facts, differences, identity, machine_of
+from perflog.runs.primary import segments_of
+from perflog.runs.run import Outcome, Run
+from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from perflog.history.load import Campaign

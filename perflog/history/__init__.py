@@ -1,4 +1,6 @@
-"""The history: every campaign's cases, runs and metrics in a database, for comparisons and series without the logs.
+"""An extraction in, a campaign in a database, and the same extraction out again; a case's series over campaigns.
+
+The history: every campaign's cases, runs and metrics in a database, for comparisons and series without the logs.
 
 SQLite by default, PostgreSQL for a team; one schema and one set of statements for both (SQLAlchemy Core).
 

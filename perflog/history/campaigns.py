@@ -14,7 +14,7 @@ from perflog.history import schema
 from perflog.history.database import reading, writing
 from perflog.history.place import Database, shown, url_of
 from perflog.history.plain import options_from
-from perflog.options import Options
+from perflog.settings.options import Options
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from perflog.history.series import Point, Series
-from perflog.machine import differences
+from perflog.runs.machine import differences
 from perflog.stats.changes import Change, change_points
 from perflog.stats.prediction import Prediction, predict
 from perflog.stats.verdict import MARGIN

@@ -10,15 +10,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, select
 
-from perflog.case import build_cases
+from perflog.cases.build import build_cases
 from perflog.extraction import Extraction
 from perflog.history import schema
 from perflog.history.campaigns import labels_of, unknown
 from perflog.history.database import reading
 from perflog.history.place import Database, shown, url_of
 from perflog.history.plain import options_from, run_from, skipped_from
-from perflog.machine import Facts
-from perflog.run import Run
+from perflog.runs.machine import Facts
+from perflog.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from perflog.drawing import COLOURS, plain, rendered
 from perflog.errors import UsageError
 from perflog.history.doubts import Part, parts
 from perflog.history.series import Point, Series
+from perflog.plot.drawing import COLOURS, plain, rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

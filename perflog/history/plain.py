@@ -10,14 +10,15 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import PurePath
 from typing import Any
 
-from perflog.amount import Amount, Window
-from perflog.case import short_labels
+from perflog.cases.case import short_labels
 from perflog.extraction import Extraction
-from perflog.find import LogFile
-from perflog.machine import Facts, machine_of
-from perflog.metadata import CASE_KEYS, INTEGERS, Metadata
-from perflog.options import Options
-from perflog.run import Metric, Run, Skipped
+from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.logs.find import LogFile
+from perflog.runs.machine import Facts, machine_of
+from perflog.runs.metadata import Metadata
+from perflog.runs.run import Metric, Run, Skipped
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
 
 Row = dict[str, Any]
 #: The integers that every database holds; a larger batch size is found by its text alone.

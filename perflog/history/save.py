@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, insert, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from perflog import __version__
+from perflog._version import __version__
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import schema

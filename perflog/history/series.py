@@ -14,15 +14,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select
 
-from perflog.case import Summary, name_of, summary_of
+from perflog.cases.build import summary_of
+from perflog.cases.case import Summary, name_of
 from perflog.errors import UsageError
+from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
 from perflog.history import schema
 from perflog.history.database import reading
 from perflog.history.place import Database, shown, url_of
 from perflog.history.plain import options_from
-from perflog.machine import identity
-from perflog.metadata import CASE_KEYS, INTEGERS, Scalar, normal
-from perflog.run import Metric
+from perflog.runs.machine import identity
+from perflog.runs.run import Metric
 
 #: Metrics that depend on the window; others are what the program printed.
 _WINDOWED = frozenset({"throughput", "step_time"})

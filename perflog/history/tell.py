@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from perflog import __version__
-from perflog.case import Summary
+from perflog._version import __version__
+from perflog.cases.case import Summary
+from perflog.export.columns import Grid, number
 from perflog.history.campaigns import Entry
 from perflog.history.doubts import Part, parts
 from perflog.history.series import Point, Series
-from perflog.options import Options
-from perflog.output.columns import Grid, number
+from perflog.settings.options import Options
 
 FORMATS = ("table", "markdown", "csv", "json")
 SCHEMA = "perflog/history/1"

@@ -1,4 +1,6 @@
-"""Statistics for benchmark runs: plain functions on numbers, each with its source.
+"""Plain functions on numbers.
+
+Statistics for benchmark runs: plain functions on numbers, each with its source.
 
 The opinion of this package: the run is the unit of statistics, not the step. Every run is first reduced to one
 value (total work over total time); two versions are compared by those values, with a test that is exact at five

@@ -12,9 +12,9 @@ from time import process_time
 
 import polars as pl
 
-from perflog.catalog import load_catalog
-from perflog.match import Texts
-from perflog.parser import Pattern
+from perflog.formats.catalog import load_catalog
+from perflog.formats.parser import Pattern
+from perflog.matching.polars_engine import Texts
 
 COPIES, REPEATS = 20_000, 5
 

@@ -60,7 +60,7 @@ def regex_of(form: Form) -> Regex:
 
 
 def _parsers_regex(form: Form) -> Regex:
-    from perflog.parser import load_parser
+    from perflog.formats.load import load_parser
 
     for pattern in load_parser(REPO / "parsers" / f"{form.parser}.toml").patterns:
         if pattern.role == "step" and pattern.literal in form.line and re.search(pattern.regex, form.line):

@@ -1,0 +1,1 @@
+"""Runs in, cases out: one configuration with its runs, centre, interval, speedup and efficiency."""

@@ -1,0 +1,97 @@
+"""Runs into cases: which runs are repeats of one configuration, and their summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perflog.cases.case import NOT_IN_CASE, Case, Summary
+from perflog.cases.speedup import set_speedups
+from perflog.formats.vocabulary import CASE_KEYS
+from perflog.logs.find import natural
+from perflog.runs.run import FAILURES, Metric, Run
+from perflog.settings.options import Options
+from perflog.stats.centre import CENTRES, order_interval, spread
+
+
+def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
+    """Group runs into cases, summarise them, and set each case's speedup against its baseline."""
+    groups: dict[tuple[object, ...], list[Run]] = {}
+    for run in runs:
+        groups.setdefault(_identity(run), []).append(run)
+    _join_failures(groups)
+    cases = [_case(members, options) for members in groups.values()]
+    cases.sort(key=_order)
+    set_speedups(cases, options)
+    return cases
+
+
+def _identity(run: Run) -> tuple[object, ...]:
+    values = {k: v for k, v in run.values.items() if k not in NOT_IN_CASE}
+    return (*sorted((k, str(v)) for k, v in values.items()), run.label, run.parser)
+
+
+def _join_failures(groups: dict[tuple[object, ...], list[Run]]) -> None:
+    """Put runs that failed before they printed a format's line with the one case that is all their paths say."""
+    for identity, members in [(i, m) for i, m in groups.items() if m[0].parser == FAILURES]:
+        homes = [runs for runs in groups.values() if runs[0].parser != FAILURES and _may_be(members[0], runs[0])]
+        if len(homes) == 1:
+            homes[0].extend(groups.pop(identity))
+
+
+def _may_be(failure: Run, run: Run) -> bool:
+    """Whether a run is of the configuration that a failure's path tells; formats of no framework do not say theirs."""
+    told = {k: v for k, v in failure.values.items() if k not in NOT_IN_CASE and not (k == "framework" and k not in run.values)}
+    return failure.label == run.label and all(str(run.values.get(k)) == str(v) for k, v in told.items())
+
+
+def _order(case: Case) -> tuple[object, ...]:
+    def number(key: str) -> int:
+        value = case.key.get(key)
+        return value if isinstance(value, int) else 0
+
+    texts = tuple(str(case.key.get(k, "")) for k in ("framework", "framework_version", "model", "precision"))
+    return (*texts, number("batch_size"), number("nodes") or 0, number("devices"), natural(case.label))
+
+
+def _case(runs: list[Run], options: Options) -> Case:
+    runs.sort(key=lambda run: (_repeat(run), natural(run.log.name), run.first_line))
+    first = next((run for run in runs if run.parser != FAILURES), runs[0])
+    key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
+    key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in NOT_IN_CASE}
+    names = list(dict.fromkeys(name for run in runs for name in run.metrics))
+    metrics = {name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate) for name in names}
+    case = Case(key, first.label, runs, metrics, options.estimator, first.window)
+    throughput = metrics["throughput"]
+    missing = [run for run in runs if run.throughput.value is None]
+    if missing and throughput.n:
+        case.notes.append(f"{len(missing)} of {len(runs)} runs have no value: {missing[0].throughput.reason}")
+    elif missing:
+        case.notes.append(missing[0].throughput.reason)
+    case.notes.extend(note for run in runs for note in run.notes)
+    case.notes = list(dict.fromkeys(case.notes))
+    return case
+
+
+def _repeat(run: Run) -> int:
+    value = run.values.get("repeat")
+    return value if isinstance(value, int) else 0
+
+
+def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
+    """One metric of several runs as one number with its interval, or the reason why there is none."""
+    units = {m.unit for m in metrics if m.value is not None}
+    values = [m.value for m in metrics if m.value is not None]
+    unit = next(iter(units), metrics[0].unit)
+    if len(units) > 1:
+        return Summary(name, "", aggregate, len(values), None, reason=f"runs count different things: {', '.join(sorted(units))}")
+    if not values:
+        return Summary(name, unit, aggregate, 0, None, reason=next((m.reason for m in metrics if m.reason), ""))
+    try:
+        value = CENTRES[aggregate](values)
+    except ValueError as error:
+        return Summary(name, unit, aggregate, len(values), None, reason=str(error))
+    summary = Summary(name, unit, aggregate, len(values), value, spread=spread(values))
+    interval = order_interval(values)
+    if interval is not None and aggregate == "median":
+        summary.low, summary.high, summary.level = interval
+    return summary

@@ -1,0 +1,85 @@
+"""A case: one configuration with its runs, their centre and interval, speedup and efficiency.
+
+Runs share a case when everything that tells configurations apart is equal: the metadata of
+``metadata.CASE_KEYS``, every label, the unit, and the rest of the path that nothing explained. So runs that
+differ in anything known or unknown are never averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perflog.formats.vocabulary import Scalar
+from perflog.runs.run import Run
+
+#: Metadata that differs between runs of one case, or follows from other keys.
+NOT_IN_CASE = frozenset({"repeat", "global_batch_size"})
+
+
+@dataclass(slots=True)
+class Summary:
+    """A metric over the runs of a case.
+
+    ``value`` is None when no run has one or the aggregate needs more runs; ``low``, ``high``, ``level``: the
+    interval of the median with its true level.
+    """
+
+    name: str
+    unit: str
+    aggregate: str
+    n: int
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    spread: float | None = None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Case:
+    """One configuration."""
+
+    key: dict[str, Scalar]
+    label: str
+    runs: list[Run]
+    metrics: dict[str, Summary]
+    estimator: str
+    window: str
+    notes: list[str] = field(default_factory=list)
+    speedup: float | None = None
+    efficiency: float | None = None
+    baseline: str = ""
+    base: Case | None = field(default=None, repr=False, compare=False)  # it may be the case itself
+
+    @property
+    def throughput(self) -> Summary:
+        return self.metrics["throughput"]
+
+    @property
+    def name(self) -> str:
+        """A short name: the parts that are known."""
+        return name_of(self.key) or self.label or "unnamed"
+
+
+def name_of(key: Mapping[str, Scalar]) -> str:
+    """A configuration's short name: the parts that are known."""
+    parts = [str(key[k]) for k in ("framework", "model", "precision") if k in key]
+    if "batch_size" in key:
+        parts.append(f"bs{key['batch_size']}")
+    if "devices" in key:
+        parts.append(f"{key['devices']} devices" if key["devices"] != 1 else "1 device")
+    return " ".join(parts)
+
+
+def short_labels(cases: Sequence[Case]) -> list[str]:
+    """The cases' labels without what all of them share in front."""
+    parts = [case.label.split("/") for case in cases]
+    shared = 0
+    if len(parts) > 1:
+        while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
+            shared += 1
+    elif parts:
+        shared = len(parts[0]) - 1
+    return ["/".join(p[shared:]) for p in parts]

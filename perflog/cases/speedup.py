@@ -1,0 +1,51 @@
+"""Each case's speedup and efficiency against its baseline."""
+
+from __future__ import annotations
+
+from perflog.cases.case import Case
+from perflog.formats.units import kind
+from perflog.formats.vocabulary import CASE_KEYS, normal
+from perflog.settings.options import Options
+
+#: What a case shares with the one-device case that its speedup is relative to.
+_BASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "accelerator")
+
+
+def set_speedups(cases: list[Case], options: Options) -> None:
+    index: dict[tuple[object, ...], list[Case]] = {}
+    for case in cases:
+        index.setdefault(_base_identity(case), []).append(case)
+    for case in cases:
+        if case.throughput.value is None:
+            continue
+        if options.baseline:
+            candidates = [c for c in cases if _is_baseline(c, options) and kind(c.throughput.unit) == kind(case.throughput.unit)]
+        else:
+            candidates = [c for c in index[_base_identity(case)] if c.key.get("devices") == 1]
+        _set_speedup(case, candidates, options)
+
+
+def _base_identity(case: Case) -> tuple[object, ...]:
+    labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in (*CASE_KEYS, "threads")))
+    return (*(str(case.key.get(k, "")).lower() for k in _BASE_KEYS), labels, case.label, kind(case.throughput.unit))
+
+
+def _is_baseline(case: Case, options: Options) -> bool:
+    return all(str(case.key.get(k, "")).lower() == str(normal(k, v)).lower() for k, v in options.baseline.items())
+
+
+def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
+    wanted = " ".join(f"{k}={v}" for k, v in options.baseline.items()) or "one device"
+    usable = [c for c in candidates if c.throughput.value]
+    if len(usable) != 1:
+        if "devices" in case.key or options.baseline:
+            why = "has no value" if candidates and not usable else "is not among the logs" if not candidates else f"is ambiguous ({len(usable)} cases)"
+            case.notes.append(f"no speedup: the baseline ({wanted}) {why}")
+        return
+    base = usable[0]
+    assert base.throughput.value is not None and case.throughput.value is not None
+    case.baseline, case.base = base.name, base
+    case.speedup = case.throughput.value / base.throughput.value
+    devices, base_devices = case.key.get("devices"), base.key.get("devices")
+    if isinstance(devices, int) and isinstance(base_devices, int) and devices and base_devices:
+        case.efficiency = case.speedup * base_devices / devices

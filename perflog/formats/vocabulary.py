@@ -1,0 +1,37 @@
+"""The words for what a training was: the keys that tell configurations apart, and the form their values are compared in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+#: The keys that tell configurations apart, in the order of tables; any other key is a label and does so too.
+CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
+INTEGERS = frozenset({"batch_size", "global_batch_size", "devices", "devices_per_node", "nodes", "threads", "repeat"})
+SOURCES = ("command line", "config", "log", "path", "machine", "parser")
+_PRECISION = {"float32": "fp32", "single": "fp32", "fp32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "mixed": "amp"}
+
+Scalar = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One statement about a run: a key, a value, who says so and where (a line number or an option)."""
+
+    key: str
+    value: Scalar
+    source: str
+    where: str = ""
+
+
+def normal(key: str, value: Any) -> Scalar | None:
+    """A value in the form that is compared and shown; None when it is none."""
+    text = str(value).strip().strip("'\"")
+    if not text or text.lower() in ("none", "null", "nan"):
+        return None
+    if key in INTEGERS:
+        digits = text.replace(",", "")
+        return int(digits) if digits.isdigit() and int(digits) > 0 else (0 if key == "repeat" and digits == "0" else None)
+    if key == "precision":
+        return _PRECISION.get(text.lower(), text.lower())
+    return text

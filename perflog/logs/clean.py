@@ -1,0 +1,72 @@
+"""From raw bytes to clean text: one event to a line, whatever launcher, terminal or encoding wrote it.
+
+Clean text keeps every line feed, so that line numbers stay those of the file. Inside a line ``\\r`` separates
+sub-lines: progress-bar updates, and the parts that different ranks wrote into one line. A launcher tag stays
+only at the start of a sub-line, in the form ``[1,RANK]<stdout>:``; everything that this module removes is
+named here, nothing else is changed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from perflog.logs.ranks import _samples
+
+#: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+#: mpirun --tag-output [--timestamp-output] and horovodrun.
+_TAG = re.compile(rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?\[(?:[0-9]+,)?([0-9]+)\]<std(?:out|err)>:")
+_RAY_REPEATED = re.compile(rb" \[repeated [0-9]+x across cluster\][^\n]*")
+
+
+def clean_block(data: bytes) -> bytes:
+    """Clean a block of whole lines. Line feeds are kept, one for one."""
+    if b"\x00" in data:
+        data = data.replace(b"\x00", b"")
+    if b"\x1b" in data:
+        data = _ANSI.sub(b"", data)
+    if b"\x08" in data:
+        data = re.sub(rb"\x08+", b"\r", data)
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    if b"<" in data and b"]<std" in data:
+        data = _separate_ranks(data)
+    if b" pid=" in b"".join(_samples(data)):
+        data = _RAY_REPEATED.sub(b"", data)
+    return data
+
+
+def valid_utf8(data: bytes) -> bytes:
+    """The same text with what is not UTF-8 replaced."""
+    return data.decode("utf-8", "replace").encode("utf-8")
+
+
+def _separate_ranks(data: bytes) -> bytes:
+    """Undo the interleaving of ranks inside lines: each rank's pieces of one line become one sub-line.
+
+    mpirun tags every chunk it forwards, so a line of the file may hold several ranks' halves, or one rank's
+    line in two chunks with a second tag in the middle or at the end.
+    """
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines):
+        if b"]<std" in line:
+            lines[number] = _separate_line(line)
+    return b"\n".join(lines)
+
+
+def _separate_line(line: bytes) -> bytes:
+    start = _TAG.match(line)
+    if start and b"]<std" not in line[start.end() :]:
+        return b"[1,%s]<stdout>:%s" % (start[1], line[start.end() :])
+    parts: dict[bytes, list[bytes]] = {}
+    texts: list[bytes] = []
+    at, rank = 0, b""
+    for tag in _TAG.finditer(line):
+        parts.setdefault(rank, []).append(line[at : tag.start()])
+        at, rank = tag.end(), tag[1]
+    parts.setdefault(rank, []).append(line[at:])
+    for rank, pieces in parts.items():
+        text = b"".join(pieces)
+        if text:
+            texts.append(b"[1,%s]<stdout>:%s" % (rank, text.replace(b"\r", b"\r[1,%s]<stdout>:" % rank)) if rank else text)
+    return b"\r".join(texts)

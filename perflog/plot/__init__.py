@@ -1,0 +1,1 @@
+"""An extraction in, a picture out."""

@@ -1,0 +1,67 @@
+"""Step time over the steps of each run, thinned out for a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perflog.extraction import Extraction, extract_logs
+from perflog.formats.catalog import Catalog
+from perflog.logs.find import LogFile
+from perflog.measurements.series import Segment
+from perflog.reading.reading import Reading
+from perflog.runs.primary import segments_of
+from perflog.runs.run import Outcome, Run
+from perflog.settings.options import Options
+
+#: A run's measurements are averaged to at most so many points.
+POINTS = 1500
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class Trace:
+    """A run's ``steps`` (n,), at the end of each measurement, and ``seconds`` a step (n,); ``window``: the steps that counted."""
+
+    run: Run
+    steps: Floats
+    seconds: Floats
+    window: tuple[float, float]
+
+
+def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple[Extraction, list[Trace]]:
+    """Extract, and keep each run's step times. Runs whose step time is not known have no trace."""
+    found: list[Trace] = []
+
+    def look(reading: Reading, outcome: Outcome) -> None:
+        for run, segment in segments_of(reading, outcome, catalog):
+            made = trace_of(run, segment)
+            if made is not None:
+                found.append(made)
+
+    return extract_logs(list(logs), options, catalog, look=look), found
+
+
+def trace_of(run: Run, segment: Segment) -> Trace | None:
+    time = run.metrics.get("step_time")
+    window = run.throughput.first_step, run.throughput.last_step
+    if time is None or time.value is None or window[0] is None or window[1] is None or not segment.store.count:
+        return None
+    first, last = window[0], window[1]
+    thin = max(1, -(-segment.store.count // POINTS))
+    ends, covers, times = [], [], []
+    inside = np.zeros(2)
+    for rows in segment.store.blocks():
+        used = (rows[0] >= first) & (rows[1] <= last)
+        inside += rows[2][used].sum(), rows[3][used].sum()
+        starts = np.arange(0, rows.shape[1], thin)
+        ends.append(rows[1][np.minimum(starts + thin, rows.shape[1]) - 1])
+        covers.append(np.add.reduceat(rows[2], starts))
+        times.append(np.add.reduceat(rows[3], starts))
+    if not inside[1] > 0:
+        return None
+    scale = time.value * inside[0] / inside[1]  # the store's time may be in another unit: see measure.py
+    return Trace(run, np.concatenate(ends), np.concatenate(times) / np.concatenate(covers) * scale, (first, last))

@@ -1,0 +1,1 @@
+"""Logs in, readings out: everything that one log said, folded block by block."""

@@ -1,0 +1,131 @@
+"""Say what was read from one log, what was not understood, and why every other parser was rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perflog.formats.catalog import Catalog
+from perflog.formats.parser import Parser, Pattern
+from perflog.formats.samples import gave_up, read_line
+from perflog.logs.clean import clean_block
+from perflog.logs.containers import UnreadableError, blocks_of
+from perflog.logs.find import LogFile
+from perflog.reading.account import Account
+from perflog.reading.reading import Reading
+from perflog.reading.schedule import read_logs
+from perflog.runs.build import build_runs
+from perflog.runs.run import Metric, Run, Skipped
+from perflog.settings.options import Options
+
+#: How many lines that were not understood are shown per pattern.
+SHOWN = 2
+
+
+def explain_log(log: LogFile, catalog: Catalog, options: Options) -> tuple[str, bool]:
+    """The explanation, and whether every run of the log has a value."""
+    (reading,) = read_logs([log], catalog, lambda r: r, options.as_printed)
+    outcome = build_runs(reading, catalog, options)
+    lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
+    if isinstance(outcome, Skipped):
+        lines.append(f"no training log: {outcome.reason}")
+    else:
+        for number, run in enumerate(outcome, 1):
+            lines.extend(_run(run, number, len(outcome)))
+    lines.append("parsers")
+    lines.extend(_parsers(reading, catalog))
+    fine = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
+    return "\n".join(lines), fine
+
+
+def _run(run: Run, number: int, total: int) -> Iterator[str]:
+    title = f"run {number} of {total}" if total > 1 else "run"
+    yield f"{title}: parser {run.parser}, lines {run.first_line} to {run.last_line}, {run.window}"
+    for key, value in run.values.items():
+        yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+    for metric in run.metrics.values():
+        yield f"  {metric.name:<18} {_metric(metric)}"
+    for note in run.notes:
+        yield f"  note: {note}"
+
+
+def _metric(metric: Metric) -> str:
+    if metric.value is None:
+        return f"no value: {metric.reason}"
+    text = f"{metric.value:.10g} {metric.unit}".rstrip() + f"  ({metric.estimator}"
+    if metric.used:
+        text += f", {metric.used} measurement{'s' if metric.used != 1 else ''}"
+    if metric.first_line:
+        text += f", line {metric.first_line}" if metric.first_line == metric.last_line else f", lines {metric.first_line} to {metric.last_line}"
+    if metric.excluded:
+        text += "; left out: " + ", ".join(f"{count} {why}" for why, count in metric.excluded.items())
+    return text + ")"
+
+
+def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
+    """What matched first, then what was rejected and why."""
+    rejected: list[str] = []
+    silent: list[str] = []
+    for parser in catalog.parsers:
+        accounts = [(p, reading.accounts[p.key]) for p in parser.patterns if p.key in reading.accounts]
+        if any(a.matches and p.role != "metadata" for p, a in accounts):
+            yield from _matched(reading, parser, accounts)
+        elif any(a.candidates for _, a in accounts):
+            rejected.extend(_rejected(reading, parser, accounts))
+        else:
+            silent.append(parser.name)
+    yield from rejected
+    if silent:
+        yield f"  rejected because none of their literals occurs: {', '.join(silent)}"
+
+
+def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+    yield f"  {parser.name}: matched"
+    for pattern, account in accounts:
+        if account.matches:
+            place = f"{account.matches} lines, first {account.first_line}, last {account.last_line}"
+            yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
+    literals = {p.literal for p, a in accounts if a.matches}
+    for pattern, account in accounts:
+        if not account.matches and pattern.literal not in literals and account.candidates:
+            yield from _not_understood(reading, pattern, account.candidates)
+
+
+def _rejected(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+    pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
+    if account.matches:
+        yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
+        return
+    yield f"  {parser.name}: rejected, {account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'"
+    yield from _not_understood(reading, pattern, account.candidates)
+
+
+def _units(reading: Reading, pattern: Pattern) -> str:
+    units = sorted(u for u in reading.units.get(pattern.key, set()) if u)
+    return f", unit {', '.join(units)}" if units else ""
+
+
+def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[str]:
+    shown = 0
+    for number, line in _candidates(reading.log, pattern.literal):
+        if read_line(pattern, line) is None:
+            short = line if len(line) < 400 else line[:400]
+            if shown == 0:
+                yield f"    {pattern.name}: {count} lines hold its literal and are not understood, such as line {number}:"
+            yield "\n".join("      " + part for part in gave_up(pattern, short).splitlines())
+            shown += 1
+            if shown == SHOWN:
+                return
+
+
+def _candidates(log: LogFile, literal: str) -> Iterator[tuple[int, str]]:
+    """Lines with the literal, from the log's first block."""
+    try:
+        data = clean_block(next(blocks_of(log))())
+    except (StopIteration, UnreadableError):
+        return
+    wanted = literal.encode()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if wanted in line:
+            for part in line.split(b"\r"):
+                if wanted in part:
+                    yield number, part.decode("utf-8", "replace")

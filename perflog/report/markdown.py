@@ -1,0 +1,176 @@
+"""What a report shows, and the Markdown report: a README of regions that ``perflog readme`` keeps true.
+
+The HTML report (``html.py``) shows the same: both are made from the same plan, lists and words
+(``templates/reports/words.toml``).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+from perflog.cases.case import Case
+from perflog.errors import UsageError
+from perflog.export.columns import escaped
+from perflog.extraction import Extraction
+from perflog.plot.picture import MOST_CASES, scaling_series
+from perflog.resources import folder
+from perflog.runs.machine_facts import described
+from perflog.settings.amount import Amount, Window
+
+_ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
+_COLUMNS = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size")
+Words = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a report of certain cases shows: its subject, its table's rows, columns and values, its pictures' kinds."""
+
+    subject: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+    pictures: tuple[str, ...]
+
+
+def plan(extraction: Extraction) -> Plan:
+    """Choose rows, columns, values and pictures by what varies between the cases.
+
+    Raises:
+        UsageError: when there is no case.
+    """
+    cases = _cases(extraction)
+    models, frameworks = ({str(c.key[k]) for c in cases if k in c.key} for k in ("model", "framework"))
+    extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT]
+    columns = [k for k in (*_COLUMNS, *extra) if len({str(c.key.get(k)) for c in cases}) > 1]
+    rows = ["devices" if any("devices" in c.key for c in cases) else "label"]
+    for more in ("nodes", "label"):  # only where nothing else tells two cases apart
+        if more not in rows and _told_apart(cases, (*rows, *columns)) < _told_apart(cases, (*rows, *columns, more)):
+            rows.append(more)
+    values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
+    values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
+    pictures = ["scaling"] * _scales(extraction)
+    pictures += ["steps"] * (any("step_time" in c.metrics for c in cases) and len(cases) <= MOST_CASES)
+    return Plan(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog", tuple(rows), tuple(columns), tuple(values), tuple(pictures))
+
+
+def _scales(extraction: Extraction) -> bool:
+    try:
+        return bool(scaling_series(extraction))
+    except UsageError:  # no values, no devices, or cases that only a table can tell apart
+        return False
+
+
+def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> int:
+    return len({tuple(_field(c, k) for k in shown) for c in cases})
+
+
+def _field(case: Case, name: str) -> str:
+    return case.label if name == "label" else str(case.key.get(name))
+
+
+@cache
+def words(language: str) -> Words:
+    """The words of reports in a language, by part of the report."""
+    data = tomllib.loads((folder("templates") / "reports" / "words.toml").read_text(encoding="utf-8"))
+    return data[language]  # type: ignore[no-any-return]
+
+
+def environment(extraction: Extraction, language: str) -> list[tuple[str, str]]:
+    """What logs and paths say of the set-up: every value there is of each field. Raises UsageError without cases."""
+    named, cases = words(language)["environment"], _cases(extraction)
+    lines = []
+    for key in _ENVIRONMENT:
+        values = list(dict.fromkeys(str(c.key[k]) for c in sorted(cases, key=lambda c: _number(c, key)) for k in (key,) if k in c.key))
+        lines.append((named[key], ", ".join(values) or named["unknown"]))
+    lines += [(named["machine"], machine) for machine in described(os.path.abspath(run.log.path) for c in cases for run in c.runs)]  # noqa: PTH100
+    counts = sorted({len(c.runs) for c in cases})
+    return [*lines, (named["runs"], ", ".join(map(str, counts)))]
+
+
+def method(extraction: Extraction, language: str) -> list[tuple[str, str]]:
+    """How the numbers were made: every choice that decides on them."""
+    every, options = words(language), extraction.options
+    named = every["method"]
+    baseline = " ".join(f"{k}={v}" for k, v in options.baseline.items())
+    lines = [
+        (named["estimator"], f"{options.estimator}: {every['estimators'][options.estimator]}"),
+        (named["window"], window_text(options.window, language)),
+        (named["aggregate"], f"{options.aggregate}: {every['aggregates'][options.aggregate]}"),
+        (named["speedup"], named["baseline"].format(baseline=baseline) if baseline else named["one_device"]),
+    ]
+    if options.convention:
+        lines.append((named["convention"], options.convention + (f" ({named['as_printed']})" if options.as_printed else "")))
+    given = {**options.config_set, **options.set}
+    return lines + ([(named["set"], ", ".join(f"{k}={v}" for k, v in given.items()))] if given else [])
+
+
+def window_text(window: Window, language: str) -> str:
+    """A window in words."""
+    every = words(language)
+    named, units = every["method"], every.get("units", {})
+
+    def shown(amount: Amount) -> str:
+        return f"{amount.number:g} {units[amount.unit]}" if units else str(amount)
+
+    if window.last is not None:
+        return named["last"].format(amount=shown(window.last))
+    return named["skip"].format(amount=shown(window.warmup)) + (named["then"].format(amount=shown(window.steps)) if window.steps else "")
+
+
+def listed(pairs: Sequence[tuple[str, str]]) -> str:
+    """Names and texts as a Markdown list."""
+    return "\n".join(f"- {name}: {escaped(text)}" for name, text in pairs) + "\n"
+
+
+def links(extraction: Extraction, base: Path) -> str:
+    """Every case with links to its logs, relative to ``base``, as a Markdown list. Raises UsageError without cases."""
+    lines = []
+    for case in _cases(extraction):
+        logs = dict.fromkeys(run.log.path for run in case.runs)
+        lines.append(f"- {escaped(case.name)}: {', '.join(f'[{escaped(Path(log).name)}]({address(log, base)})' for log in logs)}")
+    return "\n".join(lines) + "\n"
+
+
+def address(log: str, base: Path) -> str:
+    """A log's address relative to ``base``, in the form that links take."""
+    return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))
+
+
+def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str], output: Path, language: str) -> str:
+    """A report's text with empty regions; ``logs`` and ``options`` are words of the recipes, relative to ``output``."""
+    from jinja2 import FileSystemLoader
+    from jinja2.sandbox import SandboxedEnvironment
+
+    chosen = plan(extraction)
+    environment_ = SandboxedEnvironment(loader=FileSystemLoader(folder("templates") / "reports"), trim_blocks=True, keep_trailing_newline=True)
+    return str(
+        environment_.get_template(f"{language}.md.j2").render(
+            title=escaped(words(language)["title"]["report"].format(title=chosen.subject)),
+            recipe=shlex.join([*logs, *options]),
+            rows=",".join(chosen.rows),
+            columns=",".join(chosen.columns),
+            values=",".join(chosen.values),
+            picture=f"{output.stem}-scaling.svg" if "scaling" in chosen.pictures else "",
+            steps=f"{output.stem}-steps.svg" if "steps" in chosen.pictures else "",
+            file=shlex.quote(output.name),
+        )
+    )
+
+
+def _cases(extraction: Extraction) -> list[Case]:
+    if not extraction.cases:
+        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+    return extraction.cases
+
+
+def _number(case: Case, key: str) -> tuple[int, str]:
+    value = case.key.get(key)
+    return (value, "") if isinstance(value, int) else (0, str(value))

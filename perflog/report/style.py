@@ -1,0 +1,126 @@
+"""How a table looks, as data: ``templates/NAME.toml`` (documented in ``docs/tables.md``) and the words of a language."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from perflog.errors import UsageError
+from perflog.export.columns import number as plain
+from perflog.report.grid import Number
+from perflog.resources import folder
+
+_KNOWN = {"title", "extends", "layout", "missing", "row", "row_title", "column", "cell", "digits", "titles", "header_end", "row_end", "units"}
+_FORM = re.compile(r"%\.?[0-9]*[fge](?: (?:trim|one|nobase|comma))*")
+
+
+#: (a number's unit, the style's): the factor between them.
+_SCALES = {("fraction", "%"): 100.0, ("", "%"): 100.0, ("s", "ms"): 1000.0, ("GiB", "MiB"): 1024.0, ("MiB", "GiB"): 1 / 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One table style.
+
+    Attributes:
+        layout: ``tabulate``, or a Jinja2 file in ``templates/layouts``.
+        missing: what a cell without a number prints.
+        row, row_title: a Jinja2 text for all row fields in one cell, and its heading; empty: a column per field.
+        column: a Jinja2 text for the heading of a column from its fields, and ``value``, the value's own heading.
+        cell: a Jinja2 text around ``text``, the formatted number.
+        digits: per value a printf form, with ``trim`` (no trailing zeros), ``one`` (exactly 1 is printed 1),
+            ``nobase`` (exactly 1, a baseline's speedup, is printed as missing) or ``comma`` (thousands).
+        titles: headings of fields and values, by language.
+        units: per value the unit it is converted to (``%`` for fractions, ``ms`` for seconds).
+    """
+
+    name: str
+    layout: str = "tabulate"
+    missing: str = "-"
+    row: str = ""
+    row_title: str = ""
+    column: str = ""
+    cell: str = ""
+    header_end: str = " |"
+    row_end: str = " |"
+    digits: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_style(name: str, folders: Sequence[str] = ()) -> Style:
+    """Read a style by name; the user's folders come before perflog's own.
+
+    Raises:
+        UsageError: for a name or a file that is not right.
+    """
+    data = _merged(name, [*map(Path, folders), folder("templates")])
+    for form in data.get("digits", {}).values():
+        digits_form(form, f"style {name}")
+    return Style(name=name, **{k: v for k, v in data.items() if k not in ("title", "extends")})
+
+
+def styles(folders: Sequence[str] = ()) -> list[str]:
+    """The names there are."""
+    return sorted({file.stem for place in [*map(Path, folders), folder("templates")] for file in place.glob("*.toml")})
+
+
+def digits_form(form: str, where: str) -> str:
+    """A checked printf form such as ``%.2f`` or ``%.2f trim``. Raises UsageError for others."""
+    if not _FORM.fullmatch(form):
+        raise UsageError(f"{where}: digits {form!r}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'")
+    return form
+
+
+def _merged(name: str, places: Sequence[Path]) -> dict[str, Any]:
+    file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
+    if file is None:
+        raise UsageError(f"--style {name!r}: there are {', '.join(styles([str(p) for p in places]))}")
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{file}: not a readable TOML file: {error}") from None
+    for key in data:
+        if key not in _KNOWN:
+            raise UsageError(f"{file}: unknown key '{key}' (known: {', '.join(sorted(_KNOWN))})")
+    base = _merged(data["extends"], places) if "extends" in data else {}
+    for key, value in data.items():
+        base[key] = _over(base.get(key, {}), value) if isinstance(value, dict) else value
+    return base
+
+
+def _over(base: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {**base, **{k: _over(base.get(k, {}), v) if isinstance(v, dict) else v for k, v in data.items()}}
+
+
+def formatted(number: Number, form: str, unit: str, missing: str = "") -> str:
+    """A number as text: by ``form``, else with the digits its interval supports (two of the half-width)."""
+    value = number.value
+    assert value is not None
+    scale = _SCALES.get((number.unit, unit), 1.0)
+    value *= scale
+    if not form:
+        return _supported(value, number, scale)
+    printf, _, flags = form.partition(" ")
+    text = printf % value
+    if "comma" in flags:
+        whole, dot, rest = text.partition(".")
+        text = f"{int(whole):,}{dot}{rest}"
+    if value == 1 and "nobase" in flags:
+        return missing
+    if value == 1 and "one" in flags:
+        return "1"
+    return text.rstrip("0").rstrip(".") if "trim" in flags and "." in text and "e" not in text else text
+
+
+def _supported(value: float, number: Number, scale: float) -> str:
+    if number.low is None or number.high is None or number.high <= number.low:
+        return plain(value)
+    half = (number.high - number.low) / 2 * scale
+    decimals = 1 - math.floor(math.log10(half))
+    return f"{value:.{max(0, decimals)}f}"

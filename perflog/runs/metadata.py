@@ -1,0 +1,90 @@
+"""What a run was: which fact about its configuration counts, and what follows from the facts.
+
+Precedence: command line, then config file, then the log's content, then the path, then the machine's facts beside
+the logs, then what the parser declares for its format. When two sources disagree the first one counts and a note says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal
+
+
+@dataclass(slots=True)
+class Metadata:
+    """The facts that count, and the disagreements."""
+
+    values: dict[str, Scalar] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
+
+    def integer(self, key: str) -> int | None:
+        value = self.values.get(key)
+        return value if isinstance(value, int) else None
+
+
+def merge(facts: Iterable[Fact]) -> Metadata:
+    """Let the facts with the highest precedence count, derive what follows from them, note disagreements."""
+    result = Metadata()
+    ranked = sorted(facts, key=lambda fact: SOURCES.index(fact.source))
+    for fact in ranked:
+        value = normal(fact.key, fact.value)
+        if value is None:
+            continue
+        if fact.key not in result.values:
+            result.values[fact.key] = value
+            result.sources[fact.key] = fact.source
+        elif not _agree(result.values[fact.key], value):
+            _disagree(result, fact, value)
+    _derive(result)
+    return result
+
+
+def _agree(one: Scalar, other: Scalar) -> bool:
+    return one == other or str(one).lower() == str(other).lower()
+
+
+def _disagree(result: Metadata, fact: Fact, value: Scalar) -> None:
+    source = result.sources[fact.key]
+    if fact.source == "parser" or (fact.key == "repeat"):
+        return
+    if fact.source == source == "log":
+        result.doubts.append(f"the log gives two values for {fact.key}: {result.values[fact.key]} and {value} ({fact.where})")
+        return
+    if fact.source == source:
+        return  # the nearest part of a path counts; its folders may say more general things
+    if {fact.source, source} == {"log", "path"} and fact.key in ("accelerator", "model", "framework_version"):
+        return  # short names in paths, long ones in logs: no contradiction that could be told
+    result.doubts.append(f"{fact.key} is {result.values[fact.key]} by the {source}, {value} by the {fact.source}")
+
+
+def _derive(result: Metadata) -> None:
+    values, sources = result.values, result.sources
+
+    def set_(key: str, value: int, source: str) -> None:
+        if key not in values:
+            values[key] = value
+            sources[key] = source
+        elif values[key] != value and SOURCES.index(sources[key]) > SOURCES.index(source):
+            result.doubts.append(f"{key} is {value} by the {source}, {values[key]} by the {sources[key]}")
+            values[key], sources[key] = value, source
+
+    devices, nodes, per_node = (result.integer(k) for k in ("devices", "nodes", "devices_per_node"))
+    if nodes and per_node:
+        weaker = max(sources["nodes"], sources["devices_per_node"], key=SOURCES.index)
+        if devices and devices != nodes * per_node and SOURCES.index(sources["devices"]) <= SOURCES.index(weaker):
+            result.doubts.append(f"devices is {devices} by the {sources['devices']}, {nodes} × {per_node} by the {weaker}")
+        set_("devices", nodes * per_node, weaker)
+    elif devices and per_node and devices % per_node == 0:
+        set_("nodes", devices // per_node, sources["devices"])
+    elif devices == 1 and not nodes:
+        set_("nodes", 1, sources["devices"])
+    devices = result.integer("devices")
+    batch, total = result.integer("batch_size"), result.integer("global_batch_size")
+    if devices and total and not batch and total % devices == 0:
+        set_("batch_size", total // devices, sources["global_batch_size"])
+    elif devices and batch and total and batch * devices != total and sources["batch_size"] != "log":
+        result.doubts.append(f"batch size {batch} × {devices} devices is not the log's global batch size {total}")
+    values.pop("devices_per_node", None)

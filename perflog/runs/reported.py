@@ -1,0 +1,132 @@
+"""What the program itself reports: its own rates, time to train, accuracy and other metrics."""
+
+from __future__ import annotations
+
+import math
+
+from perflog.formats.parser import Value
+from perflog.formats.units import kind, rate_unit, seconds_in
+from perflog.formats.vocabulary import INTEGERS, normal
+from perflog.reading.account import LogFact
+from perflog.reading.reading import Reading
+from perflog.runs.factor import global_batch, scope_multiplier
+from perflog.runs.metadata import Metadata
+from perflog.runs.run import Metric
+
+
+def renamed(metric: Metric, name: str) -> Metric:
+    copy = Metric(**{f: getattr(metric, f) for f in metric.__slots__})
+    copy.name = name
+    return copy
+
+
+def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> dict[str, Metric]:
+    """Reported rate, time to train, accuracy and other metrics that summary and event lines give."""
+    out: dict[str, Metric] = {}
+    printed: dict[tuple[str, str], set[float]] = {}
+    summaries = [f for f in reading.facts if f.pattern.role == "summary"]
+    inside = [f for f in summaries if span[0] <= f.line <= span[1]]
+    selecting = [f for f in summaries if any(k in INTEGERS and k != "repeat" for k in f.fields)]
+    for fact in [*inside, *(f for f in selecting if f not in inside)]:
+        if not _is_for(fact, metadata):
+            continue
+        for value in fact.pattern.values:
+            text = fact.fields.get(value.group)
+            if text is None:
+                continue
+            name = _add_summary(out, fact, value, text, metadata)
+            if name == "reported":
+                printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
+    for values in printed.values():
+        if len(values) > 1:
+            metadata.doubts.append(f"the program printed {len(values)} different rates of its own, {min(values):g} to {max(values):g}; the last is taken")
+    _time_to_train(out, [f for f in reading.facts if f.pattern.role == "event" and span[0] <= f.line <= span[1]])
+    return out
+
+
+def _is_for(fact: LogFact, metadata: Metadata) -> bool:
+    """Whether a summary line that names a configuration (a table's row) names this run's."""
+    for key in ("devices", "nodes", "batch_size", "global_batch_size"):
+        said = fact.fields.get(key)
+        mine = metadata.integer(key)
+        if said is not None and normal(key, said) != mine and not (mine is None and key not in ("devices",)):
+            return False
+    return True
+
+
+def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str, metadata: Metadata) -> str:
+    """Take one value of a summary line; the metric it counts as, empty for none."""
+    number = _number(text)
+    name, unit, reason = value.metric or value.quantity, value.unit, ""
+    if value.quantity == "rate":
+        name = value.metric or "reported"
+        parsed = rate_unit(fact.fields.get("unit") or "") or rate_unit(value.unit)
+        if parsed is None:
+            return ""
+        unit = parsed[0]
+        factor, reason = scope_multiplier(value.scope, metadata)
+        if kind(unit) == "steps":
+            batch = global_batch(metadata)
+            if batch is None:
+                return ""
+            factor, unit = float(batch), "samples/s"
+        number = number * parsed[1] * factor if number is not None else None
+    elif value.quantity in ("time_to_train", "step_time", "interval_time", "elapsed"):
+        unit = "s"
+        seconds = _duration(text) if number is None or ":" in text else number * seconds_in(value.unit)
+        number = seconds
+        name = value.metric or ("time_to_train" if value.quantity == "time_to_train" else f"reported_{value.quantity}")
+    elif value.quantity == "accuracy" and number is not None:
+        unit = "%" if number > 1 else "fraction"
+        unit = value.unit or unit
+    if number is None or not math.isfinite(number):
+        return ""
+    old = out.get(name)
+    if old is not None and old.value is not None:
+        better = {"last": True, "first": False, "max": number > old.value, "min": number < old.value}[value.pick]
+        if not better:
+            return ""
+    out[name] = Metric(name, None if reason else number, unit, value.pick, 1, {}, fact.line, fact.line, reason=reason, parser=fact.pattern.parser)
+    return name
+
+
+def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:
+    """MLPerf's score: run_stop − run_start; none when the run failed."""
+    start = next((e for e in events if e.pattern.event == "run_start"), None)
+    stop = next((e for e in reversed(events) if e.pattern.event == "run_stop"), None)
+    failed = next((e for e in events if e.pattern.event == "run_failed"), None)
+    if start is None or "time_to_train" in out:
+        return
+    metric = Metric("time_to_train", None, "s", "run_stop − run_start", 2, {}, start.line, start.line, parser=start.pattern.parser)
+    if failed is not None:
+        metric.reason = f"the run did not reach its target (line {failed.line})"
+    elif stop is None:
+        metric.reason = "run_start without run_stop: the log ends before the run does"
+    else:
+        began, ended = (_number(event.fields.get("timestamp", "")) for event in (start, stop))
+        unit = next((v.unit for v in start.pattern.values if v.group == "timestamp"), "s")
+        if began is not None and ended is not None and ended > began:
+            metric.value, metric.last_line = (ended - began) * seconds_in(unit), stop.line
+        else:
+            metric.reason = "run_start and run_stop have no usable times"
+    out["time_to_train"] = metric
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _duration(text: str) -> float | None:
+    """``1 day, 3:04:05.6`` as seconds."""
+    days, _, clock = text.rpartition("day")
+    parts = clock.strip("s, ").split(":")
+    try:
+        seconds = 0.0
+        for part in parts:
+            seconds = seconds * 60 + float(part)
+        return seconds + (float(days.split()[0]) * 86400 if days.strip() else 0.0)
+    except (ValueError, IndexError):
+        return None

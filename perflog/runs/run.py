@@ -1,0 +1,71 @@
+"""A run: one training, its metadata, the window taken, and its metrics with their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perflog.formats.vocabulary import Scalar
+from perflog.logs.find import LogFile
+from perflog.runs.metadata import Metadata
+
+
+@dataclass(slots=True)
+class Metric:
+    """A number with everything it stands on.
+
+    ``value`` is None when there is none, and ``reason`` says why. ``used`` and ``excluded`` count
+    measurements (printed lines); ``first_line`` and ``last_line`` are those of the measurements used.
+    """
+
+    name: str
+    value: float | None
+    unit: str
+    estimator: str
+    used: int = 0
+    excluded: dict[str, int] = field(default_factory=dict)
+    first_line: int = 0
+    last_line: int = 0
+    first_step: float | None = None
+    last_step: float | None = None
+    reason: str = ""
+    parser: str = ""
+    time_per_step: float | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """One training run found in one log."""
+
+    log: LogFile
+    parser: str
+    framework: str
+    metadata: Metadata
+    label: str
+    metrics: dict[str, Metric]
+    notes: list[str]
+    window: str
+    first_line: int
+    last_line: int
+    lines: int
+
+    @property
+    def throughput(self) -> Metric:
+        return self.metrics["throughput"]
+
+    @property
+    def values(self) -> Mapping[str, Scalar]:
+        return self.metadata.values
+
+
+@dataclass(slots=True)
+class Skipped:
+    """A file that is no training log, and why."""
+
+    log: LogFile
+    reason: str
+
+
+Outcome = list[Run] | Skipped
+#: The parser of the line that `perflog run` ends a failed training's log with.
+FAILURES = "perflog_run"

@@ -1,0 +1,37 @@
+"""Everything a user can choose about extraction, in one frozen object that all stages share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perflog.settings.amount import Window
+
+ESTIMATORS = ("total", "mean", "median", "trimmed", "last", "reported")
+AGGREGATES = ("median", "mean", "olympic")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How numbers are made.
+
+    Attributes:
+        window: which measurements count.
+        estimator: one of :data:`ESTIMATORS`.
+        aggregate: how runs become a case's centre.
+        baseline: metadata of the case speedups are relative to; empty for the one-device case.
+        set: facts given on the command line; ``config_set``: facts given in perflog.toml.
+        as_printed: take values as the program printed them, running means not differenced (conventions).
+        convention: name of the convention applied, empty for none.
+        digits: how a convention rounds a run's value (a printf form), empty for full precision.
+    """
+
+    window: Window = field(default_factory=Window)
+    estimator: str = "total"
+    aggregate: str = "median"
+    baseline: Mapping[str, str] = field(default_factory=dict)
+    set: Mapping[str, str] = field(default_factory=dict)
+    config_set: Mapping[str, str] = field(default_factory=dict)
+    as_printed: bool = False
+    convention: str = ""
+    digits: str = ""

@@ -1,0 +1,90 @@
+"""The house: packages in the order of the data, no import that runs back up, and a page that says what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+HOUSE = ROOT / "perflog"
+PAGE = ROOT / "docs" / "architecture.md"
+#: Loose modules by the package in front of which they stand; ``""``: before all, ``"cli"``: after all but it.
+LOOSE = {"errors": "", "files": "", "resources": "", "_version": "", "__init__": "", "extraction": "export", "api": "cli", "__main__": "end"}
+
+
+def packages_told() -> list[str]:
+    return re.findall(r"^\| `([a-z]+)/` \|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def modules() -> list[Path]:
+    return sorted(HOUSE.rglob("*.py"))
+
+
+def room_of(module: str) -> str:
+    """``perflog.runs.build`` → ``runs``; ``perflog.errors`` → ``errors``; ``perflog`` → ``__init__``."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(file: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import of perflog's own modules, wherever it stands in the file."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "perflog":
+            if node.module == "perflog":
+                yield from ((node.lineno, f"perflog.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, node.module
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "perflog")
+
+
+def floors() -> dict[str, float]:
+    order = packages_told()
+    found: dict[str, float] = {name: float(at) for at, name in enumerate(order)}
+    for module, package in LOOSE.items():
+        found[module] = -1.0 if not package else len(order) + 1.0 if package == "end" else found[package] - 0.5
+    return found
+
+
+def test_the_page_lists_the_packages_that_are_there() -> None:
+    there = {p.parent.name for p in HOUSE.glob("*/__init__.py")}
+    assert set(packages_told()) == there
+    assert {p.stem for p in HOUSE.glob("*.py")} == set(LOOSE)
+
+
+@pytest.mark.parametrize("package", packages_told())
+def test_a_package_says_in_its_first_sentence_what_the_page_says(package: str) -> None:
+    doc = ast.get_docstring(ast.parse((HOUSE / package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    told = re.search(rf"^\| `{package}/` \| (.*?) \|$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert told is not None
+    assert re.sub(r"`+|\[|\]\([^)]*\)", "", " ".join(doc.split())).startswith(
+        re.sub(r"`+|\[|\]\([^)]*\)", "", told[1]).split(";")[0].split(". ")[0].rstrip(".")
+    )
+
+
+@pytest.mark.parametrize("file", modules(), ids=lambda f: str(f.relative_to(HOUSE)))
+def test_no_import_runs_back_up(file: Path) -> None:
+    order = floors()
+    name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    here = order[room_of(name)]
+    if name == "perflog":
+        return  # the front door: its imports happen on use
+    back = [f"{file.relative_to(ROOT)}:{line} imports {module}" for line, module in imports(file) if module != "perflog" and order[room_of(module)] > here]
+    assert back == []
+
+
+@pytest.mark.parametrize("file", modules(), ids=lambda f: str(f.relative_to(HOUSE)))
+def test_only_the_command_line_prints(file: Path) -> None:
+    if file.is_relative_to(HOUSE / "cli") or file.name in ("__main__.py", "guard.py", "build_hook.py"):  # the last two are scripts of their own
+        return
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    calls = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]
+    streams = [
+        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
+    ]
+    assert calls + streams == []

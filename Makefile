@@ -36,7 +36,7 @@ pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m tests.benchmarks.bench
+	$(BIN)/python -m tests.tools.bench
 
 fixtures: $(BIN)/perflog
 	$(BIN)/python -m fixtures.generate
@@ -48,7 +48,7 @@ campaign campaign-short: $(VENV)/.dev
 	rm -f build/$@/README.md
 	$(BIN)/perflog report build/$@/logs -o build/$@/README.md
 	$(BIN)/perflog report build/$@/logs -o build/$@/report.html
-	$(BIN)/python -m tests.agreement build/$@/logs
+	$(BIN)/python -m tests.tools.agreement build/$@/logs
 
 clean:
 	rm -rf $(VENV) build dist result .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,334 @@
+"""What the statistics of ``perflog.stats`` do on data whose truth is known.
+
+``python -m tests.tools.simulate_compare`` prints Markdown tables (about a minute, one core, fixed seed);
+``--write docs/statistics.md`` puts them under the last heading of that page. ``--scale 0.1`` takes a tenth of the
+repetitions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import signal
+
+from perflog.stats.adjust import benjamini_hochberg
+from perflog.stats.changes import change_points
+from perflog.stats.clusters import clusters
+from perflog.stats.components import components
+from perflog.stats.drift import drift
+from perflog.stats.mannwhitney import at_most, critical, p_value, permutation_p
+from perflog.stats.power import SIMULATED, detectable_change, power, runs_needed
+from perflog.stats.prediction import predict
+from perflog.stats.ratio import ratio
+from perflog.stats.resolution import resolution
+from perflog.stats.verdict import Verdict, judge
+from perflog.stats.warmup import mser5
+
+Array = NDArray[np.float64]
+Noise = Callable[[Generator, tuple[int, ...]], Array]
+
+SEED = 20260401
+MARKER = "<!-- below: python -m tests.tools.simulate_compare --write docs/statistics.md -->"
+RUNS, STEPS, STEP_SPREAD = 5, 200, 0.02
+
+#: The power of `reference/statistics.md`, section 5: run spread, change, chance at five runs a side.
+POWER_TABLE = [
+    (0.005, 0.01, 0.67), (0.005, 0.02, 1.0), (0.005, 0.03, 1.0), (0.005, 0.05, 1.0),
+    (0.01, 0.01, 0.22), (0.01, 0.02, 0.69), (0.01, 0.03, 0.96), (0.01, 0.05, 1.0),
+    (0.02, 0.02, 0.22), (0.02, 0.03, 0.45), (0.02, 0.05, 0.85), (0.03, 0.05, 0.49),
+]  # fmt: skip
+
+
+def normal(random: Generator, shape: tuple[int, ...]) -> Array:
+    return random.standard_normal(shape)
+
+
+def skewed(random: Generator, shape: tuple[int, ...]) -> Array:
+    """Exponential, mean 0 and deviation 1: most runs alike, some much slower."""
+    return random.standard_exponential(shape) - 1
+
+
+def heavy(random: Generator, shape: tuple[int, ...]) -> Array:
+    """Student's t with three degrees of freedom, deviation 1."""
+    return random.standard_t(3, shape) / math.sqrt(3)
+
+
+NOISES: dict[str, Noise] = {"normal": normal, "skewed": skewed, "heavy tails": heavy}
+
+
+def step_times(random: Generator, runs: int, steps: int, run_spread: float, step_spread: float = STEP_SPREAD, rho: float = 0.3) -> Array:
+    """Step times of runs, shape (runs, steps), around 0.2 s: a level per run, and AR(1) noise of its steps."""
+    white = random.standard_normal((runs, steps))
+    white[:, 1:] *= math.sqrt(1 - rho * rho)  # the first step already has the variance of all
+    noise = signal.lfilter([1.0], [1.0, -rho], white, axis=1)
+    return np.asarray(0.2 * np.exp(run_spread * random.standard_normal((runs, 1))) * np.exp(step_spread * noise))
+
+
+def false_alarms(random: Generator, run_spread: float, rho: float, repeats: int) -> dict[str, float]:
+    """Shares of comparisons of two identical versions that find a difference."""
+    found = dict.fromkeys(("steps", "runs", "verdict", "same", "rounded", "dealt"), 0)
+    for _ in range(repeats):
+        times = step_times(random, 2 * RUNS, STEPS, run_spread, rho=rho)
+        old, new = times[:RUNS].ravel(), times[RUNS:].ravel()
+        difference = abs(old.mean() - new.mean()) / math.sqrt((old.var() + new.var()) / len(old))
+        found["steps"] += difference > 1.96
+        rates = 256 / times.mean(axis=1)  # total work over total time
+        result = ratio(rates[:RUNS].tolist(), rates[RUNS:].tolist())
+        assert result.p is not None
+        found["runs"] += result.p <= 0.05
+        verdict = judge(result).verdict
+        found["verdict"] += verdict in (Verdict.FASTER, Verdict.SLOWER)
+        found["same"] += verdict is Verdict.SAME
+        coarse = np.round(rates / 10) * 10  # as if printed in tens: about 1 % steps
+        found["rounded"] += p_value(coarse[:RUNS].tolist(), coarse[RUNS:].tolist()) <= 0.05
+        found["dealt"] += permutation_p(coarse[:RUNS].tolist(), coarse[RUNS:].tolist()) <= 0.05
+    return {name: count / repeats for name, count in found.items()}
+
+
+def coverage(random: Generator, noise: Noise, n: int, repeats: int, spread: float = 0.02, wider: float = 1.0) -> float:
+    """How often the interval of the ratio holds the true one (1.05), n runs a side.
+
+    The interval holds θ exactly when the votes on old·θ against new are above the critical value on both sides, so a
+    million intervals need no sorting; the first ones are also made by ``ratio`` itself.
+    """
+    truth, cut, inside = 1.05, critical(n, n), 0
+    for start in range(0, repeats, 50_000):
+        size = min(50_000, repeats - start)
+        old = np.exp(spread * noise(random, (size, n)))
+        new = truth * np.exp(spread * wider * noise(random, (size, n)))
+        votes = (new[:, :, None] <= truth * old[:, None, :]).sum(axis=(1, 2))
+        held = (votes > cut) & (votes < n * n - cut)
+        inside += int(held.sum())
+        if start == 0:
+            for at in range(min(500, size)):
+                made = ratio(old[at].tolist(), new[at].tolist())
+                assert made.low is not None and made.high is not None
+                assert bool(held[at]) == (made.low <= truth <= made.high)
+    return inside / repeats
+
+
+def found(random: Generator, change: float, spread: float, n: int, repeats: int) -> float:
+    """How often the exact test finds a change, counted."""
+    cut, hits = critical(n, n), 0
+    for start in range(0, repeats, 20_000):
+        size = min(20_000, repeats - start)
+        old = 1 + spread * random.standard_normal((size, n))
+        new = 1 + change + spread * random.standard_normal((size, n))
+        votes = (new[:, :, None] <= old[:, None, :]).sum(axis=(1, 2))
+        hits += int(((votes <= cut) | (votes >= n * n - cut)).sum())
+    return hits / repeats
+
+
+def warmups(random: Generator, repeats: int, steps: int = STEPS) -> dict[str, tuple[str, Array]]:
+    """Series of step times with a known warm-up: name → (the right cut, shape (repeats, steps))."""
+    at = np.arange(steps)
+    noise = 1 + STEP_SPREAD * random.standard_normal((repeats, steps))
+    return {
+        "steady": ("0", noise),
+        "first step 50×": ("1–5", np.where(at == 0, 50, 1) * noise),
+        "decay, τ = 8 steps, from 6×": ("≈ 50", (1 + 5 * np.exp(-at / 8)) * noise),
+        "first 40 steps +10 %": ("40", np.where(at < 40, 1.1, 1) * noise),
+        "first 5 steps 4×, a spike of 3× every 50": ("5", np.where(at < 5, 4, np.where(at % 50 == 0, 3, 1)) * noise),
+        "first 140 steps +10 %": ("none in the first half", np.where(at < 140, 1.1, 1) * noise),
+        "decay, τ = 100 steps, from 3×": ("none in the first half", (1 + 2 * np.exp(-at / 100)) * noise),
+    }
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def _false_alarm_part(random: Generator, scale: float) -> str:
+    repeats = round(6000 * scale)
+    rows = []
+    for run_spread in (0.005, 0.01, 0.02):
+        for rho in (0.0, 0.3, 0.8):
+            got = false_alarms(random, run_spread, rho, repeats)
+            names = ("steps", "runs", "rounded", "dealt", "verdict", "same")
+            rows.append([percent(run_spread), f"{rho:g}", *(percent(got[name]) for name in names)])
+    head = ["spread of runs", "ρ of steps", "t, all steps", "**exact test of runs**", "rounded rates", "rounded, mid-ranks", "**faster or slower**", "same"]
+    return (
+        f"### False alarms: two identical versions\n\n{RUNS} runs × {STEPS} steps a side, step spread {percent(STEP_SPREAD, 0)} with AR(1) "
+        f"correlation ρ; {repeats} comparisons a row (standard error at most 0.3 points where the share is 5 %). Exact level of the test: "
+        f"{percent(2 * at_most(2, 5, 5), 2)}.\n\n" + table(head, rows)
+    )
+
+
+def _coverage_part(random: Generator, scale: float) -> str:
+    repeats = round(1_000_000 * scale)
+    rows = []
+    for n in (5, 6, 8, 10):
+        exact = 1 - 2 * at_most(critical(n, n), n, n)
+        ranks = f"D({critical(n, n) + 1}) … D({n * n - critical(n, n)})"
+        got = [coverage(random, noise, n, repeats) for noise in NOISES.values()]
+        unequal = coverage(random, normal, n, repeats // 5, wider=3.0)
+        rows.append([str(n), ranks, percent(exact, 2), *(percent(g, 2) for g in got), percent(unequal, 1)])
+    return (
+        f"### Coverage of the ratio's interval\n\nTrue ratio 1.05, spread 2 %; {repeats} intervals each (standard error 0.02 points). The last column breaks "
+        f"the model: the new side spreads three times as much as the old one.\n\n" + table(["n", "interval", "exact level", *NOISES, "3 × the spread"], rows)
+    )
+
+
+def _power_part(random: Generator, scale: float) -> str:
+    rows = []
+    for spread, change, wanted in POWER_TABLE:
+        counted, said = found(random, change, spread, RUNS, round(100_000 * scale)), power(change, spread, RUNS)
+        needed = runs_needed(change, spread)
+        assert needed is not None
+        reached = found(random, change, spread, needed, round(20_000 * scale))
+        rows.append([percent(spread), percent(change, 0), f"{wanted:.2f}", f"{counted:.3f}", f"{said:.3f}", str(needed), f"{reached:.2f}"])
+    text = (
+        "### Power\n\nThe chance that the exact test finds a change at five runs a side: as in the reference table, counted here, and as `power` says; then the "
+        "runs a side that `runs_needed` gives for 80 %, and the chance counted with so many.\n\n"
+        + table(["spread", "change", "reference", "counted", "`power`", "runs for 80 %", "counted"], rows)
+    )
+    sizes = (4, 5, 6, 8, 10, 20, 40)
+    lines = [[percent(s), *(percent(detectable_change(s, n) or math.nan, 2) for n in sizes)] for s in (0.003, 0.005, 0.01, 0.02, 0.03)]
+    text += "\nThe smallest change found with a chance of 80 %, by runs a side:\n\n" + table(["spread", *map(str, sizes)], lines)
+    off = max(abs(found(random, 0.01 * d, 0.01, n, round(20_000 * scale)) - power(0.01 * d, 0.01, n)) for n in (SIMULATED + 1, 30, 50) for d in (0.4, 0.7, 1.0))
+    return text + f"\nBeyond {SIMULATED} runs a side, where `power` is a formula, it is off by at most {100 * off:.1f} points (21, 30 and 50 runs).\n"
+
+
+def _warmup_part(random: Generator, scale: float) -> str:
+    repeats = round(4000 * scale)
+    rows = []
+    for name, (right, series) in warmups(random, repeats).items():
+        got = [mser5(line) for line in series]
+        cuts = np.array([w.cut for w in got], dtype=float)
+        low, middle, high = np.quantile(cuts, (0.05, 0.5, 0.95))
+        rows.append([name, right, f"**{middle:g}**", f"{low:g}–{high:g}", percent(float(np.mean([w.at_cap for w in got])))])
+    return f"### Warm-up (MSER-5)\n\n{STEPS} steps with a spread of {percent(STEP_SPREAD, 0)}, {repeats} series each.\n\n" + table(
+        ["series", "right cut", "median cut", "5–95 %", "at the cap"], rows
+    )
+
+
+def _notes_part(random: Generator, scale: float) -> str:
+    repeats = round(2000 * scale)
+    drifting = []
+    for name, slope, rho in (("steady", 0.0, 0.0), ("steady", 0.0, 0.8), ("+1 %", 0.01, 0.3), ("+2 %", 0.02, 0.3), ("+5 %", 0.05, 0.3)):
+        ramp = 1 + slope * np.linspace(0, 1, STEPS)
+        series = step_times(random, repeats, STEPS, 0.0, rho=rho) * ramp
+        got = [drift(line) for line in series]
+        drifting.append([name, f"{rho:g}", percent(float(np.mean([g.drifts for g in got]))), percent(float(np.median([g.change or 0.0 for g in got])), 2)])
+    text = f"### Notes\n\nDrift over a window of {STEPS} steps, spread {percent(STEP_SPREAD, 0)}:\n\n" + table(
+        ["change", "ρ", "noted", "median estimate"], drifting
+    )
+
+    sizes = (5, 6, 8, 10, 20)
+    shapes: dict[str, Callable[[int], Array]] = {
+        "one group, normal": lambda n: normal(random, (repeats, n)),
+        "one group, skewed": lambda n: skewed(random, (repeats, n)),
+        "two groups 8 deviations apart": lambda n: normal(random, (repeats, n)) + 8.0 * (np.arange(n) >= n // 2),
+        "two groups 12 deviations apart": lambda n: normal(random, (repeats, n)) + 12.0 * (np.arange(n) >= n // 2),
+    }
+    rows = []
+    for name, make in shapes.items():
+        rows.append([name, *(percent(float(np.mean([clusters((1000 + 10 * line).tolist(), smallest=0.0) is not None for line in make(n)]))) for n in sizes)])
+    text += "\nTwo clusters noted, by number of runs (without the least gap of 1 %, which makes false notes rarer still):\n\n"
+    text += table(["runs", *map(str, sizes)], rows)
+
+    lengths = (10, 12, 20, 50, 100)
+    histories: dict[str, Callable[[int], Array]] = {
+        "steady, normal": lambda n: normal(random, (repeats, n)),
+        "steady, heavy tails": lambda n: heavy(random, (repeats, n)),
+        "steady, one spike of 20 deviations": lambda n: normal(random, (repeats, n)) + 20.0 * (np.arange(n) == n // 2),
+        "3 deviations up, half-way": lambda n: normal(random, (repeats, n)) + 3.0 * (np.arange(n) >= n // 2),
+        "5 deviations up, the last 3": lambda n: normal(random, (repeats, n)) + 5.0 * (np.arange(n) >= n - 3),
+    }
+    rows = []
+    for name, make in histories.items():
+        rows.append([name, *(percent(float(np.mean([bool(change_points((100 + line).tolist()).points) for line in make(n)]))) for n in lengths)])
+    text += "\nHistories with a change point, by length:\n\n" + table(["history", *map(str, lengths)], rows)
+
+    rows = []
+    for n in (8, 10, 20):
+        series = 100 + normal(random, (repeats, n + 1))
+        rows.append([str(n), percent(float(np.mean([predict(line[:-1].tolist()).holds(line[-1]) for line in series])))])
+    text += "\nThe next value lies in the 95 % prediction interval:\n\n" + table(["points", "inside"], rows)
+
+    rows = []
+    for spread in (0.0, 0.005, 0.01, 0.02, 0.05):
+        printed = np.round(0.124 * (1 + spread * random.standard_normal(100_000)), 2)
+        noted = resolution(printed[:STEPS], half_width=0.005)
+        assert noted is not None
+        rows.append([percent(spread), percent(printed.mean() / 0.124 - 1, 2), "± " + percent(noted.bias, 2), "yes" if noted.dominates else "no"])
+    text += "\nA step of 0.124 s printed with two decimals, interval ± 0.5 %:\n\n" + table(["spread of steps", "bias", "bound from 200 steps", "noted"], rows)
+
+    rows = []
+    for run_spread, rho in ((0.0, 0.3), (0.002, 0.3), (0.005, 0.0), (0.005, 0.3), (0.01, 0.3)):
+        truth = STEP_SPREAD**2 / STEPS * (1 + rho) / (1 - rho)
+        shares = []
+        for _ in range(max(20, repeats // 4)):
+            parts = components(list(step_times(random, RUNS, STEPS, run_spread, rho=rho)))
+            assert parts is not None
+            shares.append(parts.step_share)
+        low, middle, high = np.quantile(shares, (0.1, 0.5, 0.9))
+        rows.append([percent(run_spread), f"{rho:g}", percent(truth / (truth + run_spread**2), 0), percent(middle, 0), f"{percent(low, 0)}–{percent(high, 0)}"])
+    text += f"\nShare of the variance between run means that is due to their steps ({RUNS} runs × {STEPS} steps):\n\n"
+    return text + table(["spread of runs", "ρ", "true", "median estimate", "10–90 %"], rows)
+
+
+def _rows_part(random: Generator, scale: float) -> str:
+    """Tables of many rows: how often an identical table shows anything, and how many true changes are found."""
+    repeats, rows_each, changed = round(1000 * scale), 28, 7
+    counts = np.zeros(4)
+    for _ in range(repeats):
+        old, new = np.exp(0.01 * random.standard_normal((2, rows_each, RUNS)))
+        plain = [p_value(a.tolist(), b.tolist()) for a, b in zip(old, new, strict=True)]
+        counts[0] += min(plain) <= 0.05
+        counts[1] += min(benjamini_hochberg(plain)) <= 0.05
+        new[:changed] *= 1.05
+        plain[:changed] = [p_value(a.tolist(), b.tolist()) for a, b in zip(old[:changed], new[:changed], strict=True)]
+        adjusted = benjamini_hochberg(plain)
+        counts[2] += sum(p <= 0.05 for p in adjusted[:changed]) / changed
+        hits = sum(p <= 0.05 for p in adjusted)
+        counts[3] += sum(p <= 0.05 for p in adjusted[changed:]) / max(1, hits)
+    shares = [percent(c / repeats) for c in counts]
+    return f"### Many rows\n\n{rows_each} rows, {RUNS} runs a side, spread 1 %, {repeats} tables.\n\n" + table(
+        ["", "share"],
+        [
+            ["identical tables with a plain p ≤ 0.05", shares[0]],
+            ["identical tables with an adjusted p ≤ 0.05", shares[1]],
+            [f"{changed} rows changed by 5 %: of them found, adjusted", shares[2]],
+            ["of what is found, false (false discovery rate)", shares[3]],
+        ],
+    )
+
+
+PARTS = (_false_alarm_part, _coverage_part, _power_part, _rows_part, _warmup_part, _notes_part)
+
+
+def report(scale: float = 1.0) -> str:
+    """All tables; each part has its own stream of random numbers, so changing one leaves the others."""
+    seeds = np.random.SeedSequence(SEED).spawn(len(PARTS))
+    return "\n".join(part(np.random.default_rng(seed), scale) for part, seed in zip(PARTS, seeds, strict=True))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--scale", type=float, default=1.0, help="share of the repetitions")
+    arguments.add_argument("--write", type=Path, help="a Markdown page: everything after its marker is replaced")
+    given = arguments.parse_args()
+    text = report(given.scale)
+    if given.write is None:
+        print(text, end="")
+        return
+    before, marker, _ = given.write.read_text(encoding="utf-8").partition(MARKER)
+    if not marker:
+        arguments.error(f"{given.write} has no line {MARKER}")
+    given.write.write_text(f"{before}{marker}\n\n{text}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

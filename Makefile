@@ -7,7 +7,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest bench fixtures campaign campaign-short clean
+.PHONY: demo test lint types pytest coverage fuzz sanitize wheels bench fixtures campaign campaign-short clean
+
+#: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
+COUNT ?= 20000
+SEED ?= 0
+SECONDS ?= 1800
 
 $(BIN)/perflog: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "perflog needs Python 3.11 or newer: make PYTHON=python3.12 …")'
@@ -20,6 +25,7 @@ $(VENV)/.dev: $(BIN)/perflog pyproject.toml
 	touch $@
 
 demo: $(BIN)/perflog
+	$(BIN)/perflog --version
 	$(BIN)/perflog extract fixtures/seed004/logs_fp32/mindspore/resnet50/bz128 --warmup 100 --steps 100 --quiet
 
 test: lint types pytest
@@ -33,7 +39,26 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 pytest: $(VENV)/.dev
+	$(BIN)/perflog --version
 	$(BIN)/python -m pytest -n 2
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --cov=perflog --cov-branch --cov-report=term:skip-covered
+
+# Mutated logs through both engines: about 7 minutes for 20,000.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)
+
+# The scanner under AddressSanitizer and UndefinedBehaviorSanitizer: with clang by a coverage-guided fuzzer, else by seed.
+sanitize: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.sanitize --seconds $(SECONDS)
+
+# Wheels with the compiled scanner for both kinds of Linux machines, cross-compiled by zig (on PyPI), and one without.
+wheels: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
+	PERFLOG_TARGET=x86_64-linux-gnu.2.28 $(BIN)/python -m build --wheel --no-isolation
+	PERFLOG_TARGET=aarch64-linux-gnu.2.28 $(BIN)/python -m build --wheel --no-isolation
+	PERFLOG_NO_COMPILE=1 $(BIN)/python -m build --wheel --no-isolation
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.bench

@@ -3,23 +3,105 @@
 >>> import perflog
 >>> result = perflog.extract("fixtures/seed004/logs_fp32", warmup=100, steps=100)  # doctest: +SKIP
 >>> result.cases  # a polars frame, one row per case  # doctest: +SKIP
+>>> perflog.compare("logs-2.4/", "logs-2.5/", warmup=100).rows  # doctest: +SKIP
+
+Every use case is a function; ``help(perflog.api)`` describes them all. Five of them have the name of the package that
+they stand for (``audit``, ``compare``, ``history``, ``plot`` and ``report``): these packages can be called.
 """
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
 
 if TYPE_CHECKING:
-    from perflog.api import Extracted, extract
+    from perflog.api import (
+        Audit,
+        Extracted,
+        History,
+        audit,
+        compare,
+        explain,
+        extract,
+        history,
+        noise,
+        plan,
+        plot,
+        readme,
+        report,
+        save,
+        table,
+    )
 
-__all__ = ["Extracted", "__version__", "extract"]
+__all__ = [
+    "Audit",
+    "Extracted",
+    "History",
+    "__version__",
+    "audit",
+    "compare",
+    "explain",
+    "extract",
+    "history",
+    "noise",
+    "plan",
+    "plot",
+    "readme",
+    "report",
+    "save",
+    "table",
+]
+#: Functions that have the name of a package.
+_PACKAGES = frozenset({"audit", "compare", "history", "plot", "report"})
+
+
+class _CallablePackage(ModuleType):
+    """A package that is also the function of its name in :mod:`perflog.api`.
+
+    ``import perflog.compare`` binds the package to ``perflog.compare``, whoever does it and whenever; so that the
+    function is never lost, the package itself is called.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function(*arguments, **options)
+
+    @property
+    def _function(self) -> Any:
+        from perflog import api
+
+        return getattr(api, self.__name__.rpartition(".")[2])
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self._function)
+
+
+class _FrontDoor(ModuleType):
+    """``perflog`` itself: a package of a use case that is bound to it becomes callable."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PACKAGES and isinstance(value, ModuleType):
+            value.__class__ = _CallablePackage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("extract", "Extracted"):  # polars is imported only when it is needed
-        from perflog import api
+    import importlib
 
-        return getattr(api, name)
+    if name in _PACKAGES:  # the import binds it to this module
+        return importlib.import_module(f"perflog.{name}")
+    if name in __all__:  # polars and others are imported only when they are needed
+        return getattr(importlib.import_module("perflog.api"), name)
     raise AttributeError(f"module 'perflog' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -23,7 +23,11 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("PERFLOG_DEBUG"):
             raise
-        _stop(f"perflog: internal error, please report it: {type(error).__name__}: {error}\n(PERFLOG_DEBUG=1 shows where)", 70)
+        _stop(
+            f"perflog: internal error, please report it: {type(error).__name__}: {error}\n"
+            "(PERFLOG_DEBUG=1 shows where)",
+            70,
+        )
 
 
 def _stop(text: str, status: int) -> None:

@@ -12,7 +12,7 @@ from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import RUNNING, LogFile, find_logs
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import build_runs
+from perflog.runs.build import RunBuilder
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -38,22 +38,33 @@ class Extraction:
     def complete(self) -> bool:
         """Whether there is a run and every run has a value."""
         runs = self.runs
-        return bool(runs) and all(run.throughput.value is not None for run in runs) and all(c.throughput.value is not None for c in self.cases)
+        return (
+            bool(runs)
+            and all(run.throughput.value is not None for run in runs)
+            and all(c.throughput.value is not None for c in self.cases)
+        )
 
 
-def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None) -> Extraction:
+def extract_logs(
+    logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None
+) -> Extraction:
     """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
+    builder = RunBuilder(catalog, options)
 
     def finish(reading: Reading) -> Outcome:
         growing = reading.log.path.endswith(RUNNING)
-        outcome = Skipped(reading.log, "its training has not ended (`perflog watch` shows it)") if growing else build_runs(reading, catalog, options)
+        outcome = (
+            Skipped(reading.log, "its training has not ended (`perflog watch` shows it)")
+            if growing
+            else builder.build(reading)
+        )
         if look is not None:
             look(reading, outcome)
         return outcome
 
     runs: list[Run] = []
     skipped: list[Skipped] = []
-    for outcome in read_logs(logs, catalog, finish, options.as_printed, progress):
+    for outcome in read_logs(logs, catalog, finish, options.as_printed, progress, options):
         if isinstance(outcome, Skipped):
             skipped.append(outcome)
         else:
@@ -61,7 +72,9 @@ def extract_logs(logs: list[LogFile], options: Options, catalog: Catalog, progre
     return Extraction(build_cases(runs, options), skipped, options)
 
 
-def extract_paths(paths: Iterable[str | os.PathLike[str]], options: Options, catalog: Catalog | None = None) -> Extraction:
+def extract_paths(
+    paths: Iterable[str | os.PathLike[str]], options: Options, catalog: Catalog | None = None
+) -> Extraction:
     """Find the logs at and below ``paths`` and extract from them.
 
     Raises:

@@ -17,4 +17,6 @@ def folder(name: str) -> Path:
     for place in places:
         if place.is_dir():
             return place
-    raise FileNotFoundError(f"perflog's folder '{name}' is missing (looked in {places[0]} and {places[1]}); install perflog again")
+    raise FileNotFoundError(
+        f"perflog's folder '{name}' is missing (looked in {places[0]} and {places[1]}); install perflog again"
+    )

@@ -27,7 +27,11 @@ def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None
     parser.add_argument("--log-interval", type=int, default=10)
     parser.add_argument("--warmup", type=int, default=20, help="steps that the side file's throughput leaves out")
     parser.add_argument("--image-size", type=int)
-    parser.add_argument("--data", type=Path, help="folder with images.npy (n, 3, size, size; uint8) and labels.npy (n); synthetic without")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder with images.npy (n, 3, size, size; uint8) and labels.npy (n); synthetic without",
+    )
     parser.add_argument("--side", type=Path, help="write the runner's own wall-clock throughput to this JSON file")
     for name, choices in (more or {}).items():
         parser.add_argument(f"--{name}", choices=choices, default=choices[0])
@@ -45,9 +49,14 @@ class Batches:
     def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int, steps: int | None = None) -> None:
         self.steps, self.batch, self.rank, self.ranks = steps or chosen.steps, chosen.batch_size, rank, ranks
         if chosen.data:  # mapped, so that a rank reads its own share only
-            self.images, self.labels = np.load(chosen.data / "images.npy", mmap_mode="r"), np.load(chosen.data / "labels.npy")
+            self.images, self.labels = (
+                np.load(chosen.data / "images.npy", mmap_mode="r"),
+                np.load(chosen.data / "labels.npy"),
+            )
             return
-        random = np.random.default_rng(rank)  # one batch again and again: what is measured is training, not drawing numbers
+        random = np.random.default_rng(
+            rank
+        )  # one batch again and again: what is measured is training, not drawing numbers
         self.images = random.standard_normal((self.batch, 3, chosen.image_size, chosen.image_size), dtype=np.float32)
         self.labels = random.integers(0, chosen.classes, self.batch).astype(np.int32)
 
@@ -85,7 +94,12 @@ class Clock:
         if side is None:
             return
         counted = len(self.ends) - warmup
-        mine = {"rank": self.rank, "steps": counted, "samples": counted * self.chosen.batch_size, "seconds": self.ends[-1] - self.ends[warmup - 1]}
+        mine = {
+            "rank": self.rank,
+            "steps": counted,
+            "samples": counted * self.chosen.batch_size,
+            "seconds": self.ends[-1] - self.ends[warmup - 1],
+        }
         mine["samples_per_second"] = mine["samples"] / mine["seconds"]
         mine["step_ends"] = [round(end, 6) for end in self.ends]
         _write(Path(f"{side}.rank{self.rank}"), mine)
@@ -98,7 +112,13 @@ class Clock:
         ranks = [json.loads(file.read_text()) for file in files if file.exists()]  # other hosts' may be on their disks
         seconds = max(rank["seconds"] for rank in ranks)
         samples = counted * self.chosen.batch_size * self.ranks
-        job = {"warmup": warmup, "steps": counted, "batch_size": self.chosen.batch_size, "processes": self.ranks, "samples": samples}
+        job = {
+            "warmup": warmup,
+            "steps": counted,
+            "batch_size": self.chosen.batch_size,
+            "processes": self.ranks,
+            "samples": samples,
+        }
         _write(side, {**job, "seconds": seconds, "samples_per_second": samples / seconds, "ranks": ranks})
         for file in files:
             file.unlink(missing_ok=True)

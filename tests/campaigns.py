@@ -12,7 +12,9 @@ def write_run(log: Path, rates: Sequence[float], decimals: int = 2) -> None:
     """A log that prints these rates (images/s of the whole job), one a step."""
     log.parent.mkdir(parents=True, exist_ok=True)
     line = "DLL 2026-11-21 10:00:{:02d}.{:06d} - Epoch: 0 Iteration: {}  train.loss : 7.1  train.total_ips : {:.{}f} images/s"
-    log.write_text("\n".join(line.format(n % 60, n, n, rate, decimals) for n, rate in enumerate(rates)) + "\n", encoding="utf-8")
+    log.write_text(
+        "\n".join(line.format(n % 60, n, n, rate, decimals) for n, rate in enumerate(rates)) + "\n", encoding="utf-8"
+    )
 
 
 def write_campaign(
@@ -24,5 +26,9 @@ def write_campaign(
     for name, rate in cases.items():
         for run in range(1, runs + 1):
             level = rate * np.exp(spread * random.standard_normal())
-            write_run(folder / f"{name}_{run}.log", shape(level * np.exp(0.01 * random.standard_normal(steps))).tolist(), decimals)
+            write_run(
+                folder / f"{name}_{run}.log",
+                shape(level * np.exp(0.01 * random.standard_normal(steps))).tolist(),
+                decimals,
+            )
     return folder

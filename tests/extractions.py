@@ -17,11 +17,15 @@ DEVICES = (1, 2, 4, 8, 16)
 PRECISIONS = ("fp32", "amp")
 
 
-def campaign(cases: int = 4, runs: int = 5, seed: int | str = 0, version: str = "2.5", level: float = 1.0) -> Extraction:
+def campaign(
+    cases: int = 4, runs: int = 5, seed: int | str = 0, version: str = "2.5", level: float = 1.0
+) -> Extraction:
     """So many cases with so many runs each; another seed gives other values."""
     rng = random.Random(f"campaign {seed}")
     options = Options()
-    made = [_run(number, repeat, rng, version, level, options) for number in range(cases) for repeat in range(1, runs + 1)]
+    made = [
+        _run(number, repeat, rng, version, level, options) for number in range(cases) for repeat in range(1, runs + 1)
+    ]
     skipped = [Skipped(LogFile("logs/README.md", 120), "no line of a known format")]
     return Extraction(build_cases(made, options), skipped, options)
 

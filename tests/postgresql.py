@@ -35,7 +35,13 @@ def server() -> Iterator[str | None]:
     data = folder / "data"
 
     def call(program: str, *arguments: str) -> None:
-        done = subprocess.run([*other, str(place / program), "-D", str(data), *arguments], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [*other, str(place / program), "-D", str(data), *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
 
@@ -43,7 +49,14 @@ def server() -> Iterator[str | None]:
         call("initdb", "--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
         # output goes to a file: a server that holds our pipe would keep us waiting for its end
         call(
-            "pg_ctl", "start", "--wait", "--silent", "--log", str(folder / "log"), "--options", f"-c listen_addresses='' -c unix_socket_directories={folder} -F"
+            "pg_ctl",
+            "start",
+            "--wait",
+            "--silent",
+            "--log",
+            str(folder / "log"),
+            "--options",
+            f"-c listen_addresses='' -c unix_socket_directories={folder} -F",
         )
         try:
             yield str(folder)

@@ -29,19 +29,31 @@ def ran(folder: Path, files: str, check: str) -> subprocess.CompletedProcess[str
     tools.mkdir(exist_ok=True)
     (tools / "perflog").write_text(f'#!/bin/sh\nexec {sys.executable} -m perflog "$@"\n')
     (tools / "perflog").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "FILES": files, "CHECK": check}
+    environment = {
+        **os.environ,
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "FILES": files,
+        "CHECK": check,
+    }
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_it_is_a_composite_action_that_installs_itself() -> None:
     found = action()
-    assert {name: given["default"] for name, given in found["inputs"].items()} == {"files": "README.md", "check": "true", "python-version": "3.12"}
+    assert {name: given["default"] for name, given in found["inputs"].items()} == {
+        "files": "README.md",
+        "check": "true",
+        "python-version": "3.12",
+    }
     assert found["runs"]["using"] == "composite"
     python, install, last = found["runs"]["steps"]
     assert python["uses"].startswith("actions/setup-python@")
     assert install["env"]["ACTION_PATH"] == "${{ github.action_path }}" and "pip install" in install["run"]
-    assert all("${{" not in step["run"] for step in (install, last)), "an input in a script could be read as a part of it"
+    assert all("${{" not in step["run"] for step in (install, last)), (
+        "an input in a script could be read as a part of it"
+    )
 
 
 def test_its_command_checks_and_regenerates(tmp_path: Path) -> None:
@@ -56,7 +68,9 @@ def test_its_command_checks_and_regenerates(tmp_path: Path) -> None:
     assert ran(tmp_path, "README.md docs.md", "true").returncode == 0
 
 
-@pytest.mark.parametrize(("files", "check", "status"), [("README.md", "yes", 2), ("$(touch made)", "true", 2), ("--help", "true", 2)])
+@pytest.mark.parametrize(
+    ("files", "check", "status"), [("README.md", "yes", 2), ("$(touch made)", "true", 2), ("--help", "true", 2)]
+)
 def test_odd_inputs_fail_and_run_nothing(files: str, check: str, status: int, tmp_path: Path) -> None:
     assert ran(tmp_path, files, check).returncode == status
     assert not (tmp_path / "made").exists()

@@ -14,7 +14,15 @@ from tests.support import ROOT
 HOUSE = ROOT / "perflog"
 PAGE = ROOT / "docs" / "architecture.md"
 #: Loose modules by the package in front of which they stand; ``""``: before all, ``"cli"``: after all but it.
-LOOSE = {"errors": "", "files": "", "resources": "", "_version": "", "__init__": "", "extraction": "export", "api": "cli", "__main__": "end"}
+LOOSE = {
+    "errors": "",
+    "files": "",
+    "resources": "",
+    "_version": "",
+    "__init__": "",
+    "extraction": "export",
+    "__main__": "end",
+}
 
 
 def packages_told() -> list[str]:
@@ -74,17 +82,31 @@ def test_no_import_runs_back_up(file: Path) -> None:
     here = order[room_of(name)]
     if name == "perflog":
         return  # the front door: its imports happen on use
-    back = [f"{file.relative_to(ROOT)}:{line} imports {module}" for line, module in imports(file) if module != "perflog" and order[room_of(module)] > here]
+    back = [
+        f"{file.relative_to(ROOT)}:{line} imports {module}"
+        for line, module in imports(file)
+        if module != "perflog" and order[room_of(module)] > here
+    ]
     assert back == []
 
 
 @pytest.mark.parametrize("file", modules(), ids=lambda f: str(f.relative_to(HOUSE)))
 def test_only_the_command_line_prints(file: Path) -> None:
-    if file.is_relative_to(HOUSE / "cli") or file.name in ("__main__.py", "guard.py", "build_hook.py"):  # the last two are scripts of their own
+    if file.is_relative_to(HOUSE / "cli") or file.name in (
+        "__main__.py",
+        "guard.py",
+        "build_hook.py",
+    ):  # the last two are scripts of their own
         return
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    calls = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]
+    calls = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
     streams = [
-        node.lineno for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
     ]
     assert calls + streams == []

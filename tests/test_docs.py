@@ -85,12 +85,20 @@ def test_every_command_is_in_the_readme() -> None:
 def test_shipped_lists_in_the_docs_are_complete() -> None:
     text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     for parser in load_catalog().parsers:
-        assert f"`{parser.name}`" in text, f"docs/formats.md: run `python -m tests.tools.make_formats > docs/formats.md` ({parser.name})"
+        assert f"`{parser.name}`" in text, (
+            f"docs/formats.md: run `python -m tests.tools.make_formats > docs/formats.md` ({parser.name})"
+        )
     for name in load_conventions():
         assert f"`{name}`" in text
 
 
 def test_the_tables_and_pictures_of_the_documentation_are_true() -> None:
-    done = subprocess.run([sys.executable, "-m", "perflog", "readme", "--check", *map(str, PAGES)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "perflog", "readme", "--check", *map(str, PAGES)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.startswith("2 regions")

@@ -19,7 +19,11 @@ BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
     return next(out.glob("perflog-*.whl"))
 
 
@@ -50,16 +54,34 @@ def test_main_command_from_a_clean_environment(wheel: Path, tmp_path: Path) -> N
     venv.create(place, with_pip=True)
     python = place / "bin" / "python"
     installed = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], capture_output=True, text=True, check=False
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert installed.returncode == 0, installed.stderr
     command = [str(place / "bin" / "perflog"), "extract", str(BZ128), "--warmup", "100", "--steps", "100"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"})
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"}
+    )
     assert "10731.78" in done.stdout
     assert "29.02" in done.stdout
-    subprocess.run([str(place / "bin" / "perflog"), "report", str(BZ128), "-w", "100", "-o", "r.html"], cwd=tmp_path, check=True, env={"PATH": "/usr/bin:/bin"})
+    subprocess.run(
+        [str(place / "bin" / "perflog"), "report", str(BZ128), "-w", "100", "-o", "r.html"],
+        cwd=tmp_path,
+        check=True,
+        env={"PATH": "/usr/bin:/bin"},
+    )
     save = [str(place / "bin" / "perflog"), "save", str(BZ128), "-w", "100", "--label", "v1", "--database", "h.sqlite"]
-    assert subprocess.run(save, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.endswith("6 cases, 30 runs\n")
-    listed = subprocess.run([str(place / "bin" / "perflog"), "run", "--list"], capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}).stdout
+    assert subprocess.run(save, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.endswith(
+        "6 cases, 30 runs\n"
+    )
+    listed = subprocess.run(
+        [str(place / "bin" / "perflog"), "run", "--list"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
+    ).stdout
     assert listed.startswith(f"environments in {tmp_path}/.cache/perflog/environments\nmindspore  missing")
     assert "perflog report" in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -1,54 +1,69 @@
 """A published table and its logs in, a judgement of every cell out.
 
-Published tables held against their logs: cells read (document, words, claims), logs read (evidence), judged (judge, slips), told (report)."""
+======================  ==============================================================================
+``document``            a Markdown file as tables and links
+``words``               what the words of a report say
+``claims``              every number of its tables, with the configuration it is said to be of
+``evidence``            what the logs give, by every known rule
+``candidates``          which logs may be a claim's
+``agreement``           whether numbers agree
+``judgement``           what is said of a cell
+``judge``               the verdict on each claim
+``arithmetic``          speedups against the throughputs beside them
+``contradictions``      cells against cells
+``slips``               suspicions what happened
+``report``              an audit as text, Markdown and JSON
+``auditing``            all of it
+======================  ==============================================================================
+
+>>> from pathlib import Path
+>>> from perflog import audit
+>>> from perflog.logs.find import find_logs
+>>> audit.audit(audit.documents([Path("README.md")]), find_logs(["logs/"]))  # doctest: +SKIP
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from perflog.audit.claims import claims
-from perflog.audit.document import read_document
-from perflog.audit.evidence import link_up, read_evidence
-from perflog.audit.judge import Judgement, judge
-from perflog.audit.slips import suspect
-from perflog.errors import UsageError
-from perflog.formats.catalog import Catalog
-from perflog.logs.find import LogFile
-from perflog.settings.options import Options
+if TYPE_CHECKING:
+    from perflog.audit.auditing import audit, documents
+    from perflog.audit.claims import Claim
+    from perflog.audit.evidence import Evidence, RuleValue
+    from perflog.audit.judgement import FAILING, VERDICTS, Judgement
+    from perflog.audit.report import FORMATS, failing, render
 
-#: Suffixes of the documents that a folder is searched for.
-_DOCUMENTS = (".md", ".markdown")
+__all__ = [
+    "FAILING",
+    "FORMATS",
+    "VERDICTS",
+    "Claim",
+    "Evidence",
+    "Judgement",
+    "RuleValue",
+    "audit",
+    "documents",
+    "failing",
+    "render",
+]
+#: Where each name is; imported when it is used, as reading logs needs polars.
+_MODULES = {
+    "FAILING": "judgement",
+    "FORMATS": "report",
+    "VERDICTS": "judgement",
+    "Claim": "claims",
+    "Evidence": "evidence",
+    "Judgement": "judgement",
+    "RuleValue": "evidence",
+    "audit": "auditing",
+    "documents": "auditing",
+    "failing": "report",
+    "render": "report",
+}
 
 
-def documents(paths: Sequence[Path]) -> list[Path]:
-    """The Markdown files at and below paths, in order.
-
-    Raises:
-        UsageError: for a path that does not exist, or a folder without any.
-    """
-    out: list[Path] = []
-    for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such file or folder: expected a Markdown file or a folder that holds some")
-        below = sorted(p for p in path.rglob("*") if p.suffix.lower() in _DOCUMENTS) if path.is_dir() else [path]
-        if not below:
-            raise UsageError(f"{path}: no Markdown file in this folder: expected *.md")
-        out += below
-    return list(dict.fromkeys(out))
-
-
-def audit(files: Sequence[Path], logs: Sequence[LogFile], catalog: Catalog, options: Options) -> list[Judgement]:
-    """A judgement for every number in the tables of Markdown files.
-
-    Raises:
-        UsageError: for a file that cannot be read.
-    """
-    read = [read_document(file) for file in files]
-    root = Path(os.path.commonpath([str(file.resolve().parent) for file in files]))
-    evidence = read_evidence([log for log in logs if Path(log.path).suffix.lower() not in _DOCUMENTS], catalog, options)
-    evidence += link_up(evidence, read, catalog)
-    made = judge([claim for document in read for claim in claims(document, root)], evidence)
-    suspect(made, evidence)
-    return made
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"perflog.audit.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'perflog.audit' has no attribute {name!r}")

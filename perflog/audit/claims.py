@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perflog.audit.document import Document, Row, Table, plain
-from perflog.audit.words import Column, Facts, Printed, column, facts_of, key_facts, missing, nearest, printed, quantity_of, unit_of
+from perflog.audit.document import Document, Table, TableRow, plain
+from perflog.audit.words import (
+    Column,
+    Facts,
+    Printed,
+    column,
+    facts_of,
+    key_facts,
+    missing,
+    nearest,
+    printed,
+    quantity_of,
+    unit_of,
+)
 from perflog.formats.vocabulary import Scalar
 
 #: What a claim must say for its log to be told: one of these.
 SIZES = ("devices", "nodes")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One cell.
 
@@ -25,7 +37,8 @@ class Claim:
         facts: the configuration.
         link: a log or folder that the cell or its heading links to, as a path.
         topic: words that may name the model: headings, title, folders.
-        row: the table's line and the row's line, which tell the cells that arithmetic may join.
+        table: the line that the table begins on, which tells the cells that arithmetic may join.
+        column_facts: what the column's heading says of the configuration.
     """
 
     path: Path
@@ -57,61 +70,83 @@ def claims(document: Document, root: Path) -> list[Claim]:
     return [claim for table in document.tables for claim in _of_table(document, table, root)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """What stands around a table and holds for its cells where they say nothing else."""
+
+    facts: Facts
+    unit: str
+    quantity: str
+    topic: str
+
+
 def _of_table(document: Document, table: Table, root: Path) -> Iterator[Claim]:
-    columns = [column(cell) for cell in table.header.cells]
-    columns = [_by_cells(one, at, table.rows) for at, one in enumerate(columns)]
+    headings = [column(cell) for cell in table.header.cells]
+    columns = [_by_cells(heading, index, table.rows) for index, heading in enumerate(headings)]
+    context = _context(document, table, root)
+    for row in table.rows:
+        own = nearest(key_facts(c.key, cell) for c, cell in zip(columns, row.cells, strict=False) if c.key)
+        for index, (heading, cell) in enumerate(zip(columns, row.cells, strict=False)):
+            if not heading.key and not missing(cell):
+                yield _claim(document.path, table, row, index, heading, own, context)
+
+
+def _context(document: Document, table: Table, root: Path) -> _Context:
     near = [*table.lead, *table.headings]
     folders = " ".join(_folders(document.path, root))
-    around = nearest([*(facts_of(text) for text in near), facts_of(document.title), facts_of(folders)])
-    context = [*table.lead, *table.section, *table.headings, document.title]
-    unit = next(filter(None, map(unit_of, context)), "")
-    quantity = next(filter(None, (quantity_of(text) or ("throughput" if unit_of(text) else "") for text in context)), "")
-    topic = " ".join([*near, document.title, folders])
-    for row in table.rows:
-        own = nearest(key_facts(one.key, cell) for one, cell in zip(columns, row.cells, strict=False) if one.key)
-        for at, (one, cell) in enumerate(zip(columns, row.cells, strict=False)):
-            if one.key or missing(cell):
-                continue
-            number = printed(cell)
-            said = key_facts("text", number.rest) if number else {}
-            facts = _complete(nearest([said, own, one.facts, around]))
-            claim = Claim(
-                document.path, row.line, at + 1, one.title, plain(cell), number, one.quantity, one.unit or unit, facts,
-                link=one.link, topic=topic, table=table.header.line, column_facts=one.facts,
-            )  # fmt: skip
-            claim.quantity, claim.reason = _quantity(claim, one, quantity)
-            yield claim
+    facts = nearest([*(facts_of(text) for text in near), facts_of(document.title), facts_of(folders)])
+    around = [*table.lead, *table.section, *table.headings, document.title]
+    unit = next(filter(None, map(unit_of, around)), "")
+    named = (quantity_of(text) or ("throughput" if unit_of(text) else "") for text in around)
+    return _Context(facts, unit, next(filter(None, named), ""), " ".join([*near, document.title, folders]))
 
 
-def _by_cells(one: Column, at: int, rows: Sequence[Row]) -> Column:
+def _claim(
+    path: Path, table: Table, row: TableRow, index: int, heading: Column, own: Facts, context: _Context
+) -> Claim:
+    """The claim of a cell; ``own``: what the row says of the configuration."""
+    cell = row.cells[index]
+    number = printed(cell)
+    facts = _complete(nearest([key_facts("text", number.rest) if number else {}, own, heading.facts, context.facts]))
+    quantity, reason = _quantity(number, plain(cell), facts, heading, context.quantity)
+    return Claim(
+        path, row.line, index + 1, heading.title, plain(cell), number, quantity, heading.unit or context.unit, facts,
+        link=heading.link, topic=context.topic, table=table.header.line, reason=reason, column_facts=heading.facts,
+    )  # fmt: skip
+
+
+def _by_cells(heading: Column, index: int, rows: Sequence[TableRow]) -> Column:
     """A column whose heading says nothing, and whose cells are words, names the rows."""
-    if one.key or one.quantity or one.unit:
-        return one
-    cells = [row.cells[at] for row in rows if at < len(row.cells) and not missing(row.cells[at])]
+    if heading.key or heading.quantity or heading.unit:
+        return heading
+    cells = [row.cells[index] for row in rows if index < len(row.cells) and not missing(row.cells[index])]
     words = sum(printed(cell) is None for cell in cells)
-    return Column(key="text", title=one.title) if words * 2 > len(cells) else one
+    return Column(key="text", title=heading.title) if words * 2 > len(cells) else heading
 
 
-def _quantity(claim: Claim, one: Column, context: str) -> tuple[str, str]:
-    if claim.number is None:
-        return one.quantity, f"the cell holds no number: {claim.text[:40]!r}"
-    quantity = one.quantity or ("throughput" if one.unit else "")
-    if not quantity and (one.facts or one.link or not one.title):
+def _quantity(
+    number: Printed | None, text: str, facts: Mapping[str, Scalar], heading: Column, context: str
+) -> tuple[str, str]:
+    """What a cell claims, and the reason where that is not understood."""
+    if number is None:
+        return heading.quantity, f"the cell holds no number: {text[:40]!r}"
+    quantity = heading.quantity or ("throughput" if heading.unit else "")
+    if not quantity and (heading.facts or heading.link or not heading.title):
         quantity = context  # what the nearest line above says stands for columns that name configurations
     if not quantity:
-        return "", f"what the column {one.title!r} holds is not said"
-    if not any(key in claim.facts for key in SIZES) and not claim.link:
+        return "", f"what the column {heading.title!r} holds is not said"
+    if not any(key in facts for key in SIZES) and not heading.link:
         return quantity, "how many devices or nodes it is of is not said"
     return quantity, ""
 
 
 def _complete(facts: Facts) -> dict[str, Scalar]:
     """Known facts, and the number of devices that follows from them."""
-    out = {key: value for key, value in facts.items() if value is not None}
-    nodes, each = out.get("nodes"), out.get("devices_per_node")
-    if "devices" not in out and isinstance(each, int) and isinstance(nodes, int):
-        out["devices"] = nodes * each
-    return out
+    known = {key: value for key, value in facts.items() if value is not None}
+    nodes, per_node = known.get("nodes"), known.get("devices_per_node")
+    if "devices" not in known and isinstance(per_node, int) and isinstance(nodes, int):
+        known["devices"] = nodes * per_node
+    return known
 
 
 def _folders(path: Path, root: Path) -> list[str]:

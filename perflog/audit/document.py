@@ -7,7 +7,7 @@ with too many cells), so what a person would take for a table is one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import UsageError
@@ -29,37 +29,38 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """A table's row: its line and its cells as written, without the blanks around them."""
 
     line: int
     cells: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table and its context.
 
-    ``headings``: those it stands under, the innermost first; ``lead``: lines between it and what comes before
-    (a heading or another table), the nearest first; ``section``: the lines before that of its section and of the
-    sections that enclose it.
+    Attributes:
+        headings: those it stands under, the innermost first.
+        lead: lines between it and what comes before (a heading or another table), the nearest first.
+        section: the lines before that of its section and of the sections that enclose it.
     """
 
-    header: Row
-    rows: list[Row]
+    header: TableRow
+    rows: list[TableRow]
     headings: list[str]
     lead: list[str]
     section: list[str]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file: its tables, and the links outside them."""
+    """A Markdown file: its first heading, its tables, and the links outside them."""
 
     path: Path
-    title: str = ""
-    tables: list[Table] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    title: str
+    tables: list[Table]
+    links: list[Link]
 
 
 def read_document(path: Path) -> Document:
@@ -74,53 +75,78 @@ def read_document(path: Path) -> Document:
         raise UsageError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text (byte {error.start}): expected a Markdown file") from None
-    document = Document(path)
-    headings: list[tuple[int, str, list[str]]] = []  # level, text, lines of the section
-    lead: list[str] = []
-    section: list[str] = []
-    fence = ""
-    at = 0
-    while at < len(lines):
-        line = lines[at]
+    reader = _Reader(lines)
+    number = 0
+    while number < len(lines):
+        number = reader.read(number)
+    return Document(path, reader.title, reader.tables, reader.links)
+
+
+class _Reader:
+    """Reads a document's lines in order, and knows at each where it stands."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.title = ""
+        self.tables: list[Table] = []
+        self.links: list[Link] = []
+        self._headings: list[tuple[int, str, list[str]]] = []  # level, text, lines of the section
+        self._lead: list[str] = []
+        self._section: list[str] = []
+        self._fence = ""
+
+    def read(self, number: int) -> int:
+        """Read what begins on a line; the number of the line behind it. Both are counted from 0."""
+        line = self.lines[number]
         mark = FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-        elif fence:
+        if mark and (not self._fence or mark[1].startswith(self._fence)):
+            self._fence = "" if self._fence else mark[1]
+        elif self._fence:
             pass
         elif heading := _HEADING.match(line):
-            level, text = len(heading[1]), plain(heading[2])
-            section += lead
-            lead, section = [], []
-            headings = [one for one in headings if one[0] < level] + [(level, text, section)]
-            document.title = document.title or text
-        elif _begins_table(lines, at):
-            end = at + 2
-            while end < len(lines) and "|" in lines[end] and lines[end].strip():
-                end += 1
-            rows = [Row(n + 1, tuple(row_texts(lines[n].lstrip(" \t>")))) for n in range(at, end) if n != at + 1]
-            before = [line for *_, lines_of in reversed(headings) for line in reversed(lines_of)] if headings else section[::-1]
-            document.tables.append(Table(rows[0], rows[1:], [text for _, text, _ in reversed(headings)], lead[::-1], before))
-            section += lead
-            lead = []
-            at = end
-            continue
+            self._heading(len(heading[1]), plain(heading[2]))
+        elif self._begins_table(number):
+            return self._table(number)
         elif line.strip():
-            document.links += [Link(at + 1, plain(found[1]), found[2]) for found in _LINK.finditer(line)]
-            lead.append(plain(line))
-        at += 1
-    return document
+            self.links += [Link(number + 1, plain(link[1]), link[2]) for link in _LINK.finditer(line)]
+            self._lead.append(plain(line))
+        return number + 1
 
+    def _heading(self, level: int, text: str) -> None:
+        self._section += self._lead
+        self._lead, self._section = [], []
+        above = [heading for heading in self._headings if heading[0] < level]
+        self._headings = [*above, (level, text, self._section)]
+        self.title = self.title or text
 
-def _begins_table(lines: list[str], at: int) -> bool:
-    return "|" in lines[at] and at + 1 < len(lines) and "-" in lines[at + 1] and "|" in lines[at + 1] and bool(_ALIGNMENT.match(lines[at + 1]))
+    def _begins_table(self, number: int) -> bool:
+        if "|" not in self.lines[number] or number + 1 == len(self.lines):
+            return False
+        below = self.lines[number + 1]
+        return "-" in below and "|" in below and bool(_ALIGNMENT.match(below))
+
+    def _table(self, number: int) -> int:
+        end = number + 2
+        while end < len(self.lines) and "|" in self.lines[end] and self.lines[end].strip():
+            end += 1
+        texts = [(n, self.lines[n].lstrip(" \t>")) for n in range(number, end) if n != number + 1]
+        header, *rows = [TableRow(n + 1, tuple(row_texts(text))) for n, text in texts]
+        headings = [text for _, text, _ in reversed(self._headings)]
+        sections = [section for *_, section in reversed(self._headings)] or [self._section]
+        before = [line for section in sections for line in reversed(section)]
+        self.tables.append(Table(header, rows, headings, self._lead[::-1], before))
+        self._section += self._lead
+        self._lead = []
+        return end
 
 
 def plain(text: str) -> str:
     """Text without links' targets, tags, and marks of emphasis."""
-    return re.sub(r"[`*]+", "", _TAG.sub(" ", _LINK.sub(lambda found: found[1], text))).replace("\\_", "_").strip()
+    words = _TAG.sub(" ", _LINK.sub(lambda link: link[1], text))
+    return re.sub(r"[`*]+", "", words).replace("\\_", "_").strip()
 
 
 def link_of(text: str) -> str:
     """The target of the first link in a cell; empty for none."""
-    found = _LINK.search(text)
-    return found[2] if found else ""
+    link = _LINK.search(text)
+    return link[2] if link else ""

@@ -1,4 +1,4 @@
-"""An audit told: as text, Markdown and JSON, each verdict with the logs, lines and cells it stands on."""
+"""An audit as text, Markdown and JSON, each verdict with the logs, lines and cells it stands on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
-from perflog.audit.judge import FAILING, VERDICTS, Judgement
+from perflog.audit.judgement import FAILING, VERDICTS, Judgement
 from perflog.export.columns import escaped
 
 SCHEMA = "perflog/audit/1"
@@ -31,21 +31,23 @@ MEANINGS = {
 
 def failing(judgements: Iterable[Judgement]) -> bool:
     """Whether a cell differs or contradicts."""
-    return any(one.verdict in FAILING for one in judgements)
+    return any(judgement.verdict in FAILING for judgement in judgements)
 
 
 def counts(judgements: Iterable[Judgement]) -> Counter[str]:
-    return Counter(one.verdict for one in judgements)
+    """How many cells have each verdict."""
+    return Counter(judgement.verdict for judgement in judgements)
 
 
 def pairs(judgements: Sequence[Judgement]) -> list[tuple[str, str]]:
     """Every pair of cells that contradict each other, once, as ``file:line text``."""
-    found = {}
-    for one in judgements:
-        for other in one.contradicts:
-            ends = sorted([(str(c.path), c.line, c.column, f"{near(c.path)}:{c.line} {c.text}") for c in (one.claim, other)])
-            found[tuple(end[:3] for end in ends)] = (ends[0][3], ends[1][3])
-    return [found[key] for key in sorted(found)]
+    by_place = {}
+    for judgement in judgements:
+        for other in judgement.contradicts:
+            claims = (judgement.claim, other)
+            ends = sorted((str(c.path), c.line, c.column, f"{near(c.path)}:{c.line} {c.text}") for c in claims)
+            by_place[tuple(end[:3] for end in ends)] = (ends[0][3], ends[1][3])
+    return [by_place[places] for places in sorted(by_place)]
 
 
 def near(path: str | Path) -> str:
@@ -60,53 +62,74 @@ def shortened(text: str) -> str:
     return text.replace(f"{here}/", "") if here != "/" else text
 
 
+def render(judgements: Sequence[Judgement], form: str, everything: bool = False, colour: bool = False) -> str:
+    """An audit as ``text``, ``markdown`` or ``json``.
+
+    Args:
+        everything: every cell, not only those to look at; JSON always has every cell.
+        colour: whether text has the colours of a terminal.
+    """
+    if form == "json":
+        return to_json(judgements)
+    return markdown(judgements, everything) if form == "markdown" else text(judgements, everything, colour)
+
+
 def _shown(judgements: Iterable[Judgement], everything: bool) -> list[Judgement]:
     quiet = () if everything else ("reproduced", "within rounding", "no log")
-    return [one for one in judgements if one.verdict not in quiet or (one.suspicions and not everything)]
+    return [j for j in judgements if j.verdict not in quiet or (j.suspicions and not everything)]
 
 
 def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str:
     """For people: what needs looking at (or every cell), then how many cells of each verdict."""
-    lines = []
-    for one in _shown(judgements, everything):
-        verdict = f"\033[{_COLOURS[one.verdict]}m{one.verdict}\033[0m" if colour and one.verdict in _COLOURS else one.verdict
-        lines.append(f"{near(one.claim.path)}:{one.claim.line}: {one.claim.heading}: {one.claim.text}: {verdict}")
-        lines += [f"    {shortened(line)}" for line in told(one)]
     if not judgements:
         return "no table with a number in it found\n"
+    lines = []
+    for judgement in _shown(judgements, everything):
+        claim, verdict = judgement.claim, judgement.verdict
+        if colour and verdict in _COLOURS:
+            verdict = f"\033[{_COLOURS[verdict]}m{verdict}\033[0m"
+        lines.append(f"{near(claim.path)}:{claim.line}: {claim.heading}: {claim.text}: {verdict}")
+        lines += [f"    {shortened(line)}" for line in explained(judgement)]
     total = counts(judgements)
-    lines.append(f"{len(judgements)} cells: " + ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name]))
+    each = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
+    lines.append(f"{len(judgements)} cells: {each}")
     contradicting = pairs(judgements)
     if contradicting:
         lines.append(f"{len(contradicting)} pairs of cells contradict each other")
     return "\n".join(lines) + "\n"
 
 
-def told(one: Judgement) -> list[str]:
+def explained(judgement: Judgement) -> list[str]:
     """Everything behind a verdict, a line each."""
-    lines = [one.detail] if one.detail else []
-    lines += [f"from {near(source)}" for source in one.sources[:MOST_SOURCES]]
-    if len(one.sources) > MOST_SOURCES:
-        lines.append(f"from {len(one.sources) - MOST_SOURCES} more (--format json names them)")
-    lines += [f"note: {note}" for note in one.notes]
-    lines += [f"contradicts {near(cell.path)}:{cell.line}: {cell.text}" for cell in one.contradicts]
-    return lines + [f"suspicion: {suspicion}" for suspicion in one.suspicions]
+    lines = [judgement.detail] if judgement.detail else []
+    lines += [f"from {near(source)}" for source in judgement.sources[:MOST_SOURCES]]
+    if len(judgement.sources) > MOST_SOURCES:
+        lines.append(f"from {len(judgement.sources) - MOST_SOURCES} more (--format json names them)")
+    lines += [f"note: {note}" for note in judgement.notes]
+    lines += [f"contradicts {near(cell.path)}:{cell.line}: {cell.text}" for cell in judgement.contradicts]
+    return lines + [f"suspicion: {suspicion}" for suspicion in judgement.suspicions]
 
 
 def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
     """For a page: counts, contradictions, cells."""
     total = counts(judgements)
-    out = _table(["verdict", "cells", "meaning"], [[name, str(total[name]), MEANINGS[name]] for name in VERDICTS if total[name]])
+    verdicts = [[name, str(total[name]), MEANINGS[name]] for name in VERDICTS if total[name]]
+    lines = _table(["verdict", "cells", "meaning"], verdicts)
     contradicting = pairs(judgements)
     if contradicting:
-        out += ["", f"Cells that contradict each other ({len(contradicting)} pairs):", "", *_table(["cell", "cell"], contradicting)]
-    rows = [
-        [f"{near(one.claim.path)}:{one.claim.line}", one.claim.heading, one.claim.text, one.verdict, shortened("; ".join(told(one)))]
-        for one in _shown(judgements, everything)
-    ]
+        title = f"Cells that contradict each other ({len(contradicting)} pairs):"
+        lines += ["", title, "", *_table(["cell", "cell"], contradicting)]
+    rows = [_row(judgement) for judgement in _shown(judgements, everything)]
     if rows:
-        out += ["", "Cells:" if everything else "Cells to look at:", "", *_table(["place", "column", "cell", "verdict", "why"], rows)]
-    return "\n".join(out) + "\n"
+        title = "Cells:" if everything else "Cells to look at:"
+        lines += ["", title, "", *_table(["place", "column", "cell", "verdict", "why"], rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(judgement: Judgement) -> list[str]:
+    claim = judgement.claim
+    why = shortened("; ".join(explained(judgement)))
+    return [f"{near(claim.path)}:{claim.line}", claim.heading, claim.text, judgement.verdict, why]
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -115,19 +138,20 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return lines + ["| " + " | ".join(escaped(cell) for cell in row) + " |" for row in rows]
 
 
-def document(judgements: Sequence[Judgement]) -> dict[str, Any]:
+def audit_data(judgements: Sequence[Judgement]) -> dict[str, Any]:
     """Everything as plain data, in the schema of docs/audit.md."""
+    total = counts(judgements)
     return {
         "schema": SCHEMA,
         "perflog": __version__,
-        "counts": {name: counts(judgements)[name] for name in VERDICTS},
+        "counts": {name: total[name] for name in VERDICTS},
         "contradictions": [list(pair) for pair in pairs(judgements)],
-        "cells": [_cell(one) for one in judgements],
+        "cells": [_cell(judgement) for judgement in judgements],
     }
 
 
-def _cell(one: Judgement) -> dict[str, Any]:
-    claim, value = one.claim, one.value
+def _cell(judgement: Judgement) -> dict[str, Any]:
+    claim, value = judgement.claim, judgement.value
     return {
         "file": str(claim.path),
         "line": claim.line,
@@ -138,17 +162,21 @@ def _cell(one: Judgement) -> dict[str, Any]:
         "quantity": claim.quantity or None,
         "unit": claim.unit or None,
         "configuration": claim.facts,
-        "verdict": one.verdict,
-        "detail": one.detail,
+        "verdict": judgement.verdict,
+        "detail": judgement.detail,
         "rule": value.rule if value is not None else None,
         "value": value.value if value is not None else None,
         "value_unit": value.unit if value is not None else None,
-        "sources": one.sources,
-        "notes": one.notes,
-        "contradicts": [{"file": str(cell.path), "line": cell.line, "column": cell.column, "text": cell.text} for cell in one.contradicts],
-        "suspicions": one.suspicions,
+        "sources": list(judgement.sources),
+        "notes": list(judgement.notes),
+        "contradicts": [
+            {"file": str(cell.path), "line": cell.line, "column": cell.column, "text": cell.text}
+            for cell in judgement.contradicts
+        ],
+        "suspicions": list(judgement.suspicions),
     }
 
 
 def to_json(judgements: Sequence[Judgement]) -> str:
-    return json.dumps(document(judgements), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    """Everything as JSON, in the schema of docs/audit.md."""
+    return json.dumps(audit_data(judgements), ensure_ascii=False, indent=1, allow_nan=False) + "\n"

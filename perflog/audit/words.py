@@ -1,4 +1,6 @@
-"""What the words of a report say: configurations, quantities and units, by the patterns of ``templates/audit/words.toml``."""
+"""What the words of a report say: configurations, quantities and units, by the patterns of
+``templates/audit/words.toml``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 #: Facts: the value of a key, or None where a text gives several.
 Facts = dict[str, Scalar | None]
 _RATE = re.compile(r"([A-Za-z]{2,})\s*/\s*(?:seconds?|secs?|s)(?![A-Za-z])", re.IGNORECASE)
-_NUMBER = re.compile(r"[~≈]?\s*([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?(?![A-WYZa-wyz_])\s*(.*)", re.DOTALL)
+_NUMBER = re.compile(
+    r"[~≈]?\s*([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?(?![A-WYZa-wyz_])\s*(.*)", re.DOTALL
+)
 _MISSING = re.compile(r"[-—–/\s]*|n/?a|none|nan|oom|暂无|无|tbd|todo|x|✗|\?", re.IGNORECASE)
 _NOTE = re.compile(r"\[([^\[\]]+)\]")
 #: Precisions that reports name one for the other: how they differ is said by no table.
@@ -32,7 +36,9 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading: the ``key`` its cells name (``text`` for free words, ``other`` for what is no result), or what they hold."""
+    """A heading: the ``key`` its cells name (``text`` for free words, ``other`` for what is no result), or what they
+    hold.
+    """
 
     key: str = ""
     quantity: str = ""
@@ -61,15 +67,20 @@ class Printed:
     def coarse(self) -> float:
         """What a whole number with zeros at its end may be rounded to."""
         digits = self.text.replace(",", "")
-        return 10.0 ** (len(digits) - len(digits.rstrip("0"))) if self.decimals == 0 and digits.isdigit() and self.value else self.unit
+        if self.decimals or not digits.isdigit() or not self.value:
+            return self.unit
+        return 10.0 ** (len(digits) - len(digits.rstrip("0")))
 
 
 @cache
 def _words() -> _Words:
     data = tomllib.loads((resources.folder("templates") / "audit" / "words.toml").read_text(encoding="utf-8"))
-    compiled = {part: {name: re.compile(text, re.IGNORECASE) for name, text in data[part].items()} for part in ("columns", "quantities")}
-    facts = tuple((one["key"], re.compile(one["match"], re.IGNORECASE), one.get("value")) for one in data["facts"])
-    return _Words(compiled["columns"], compiled["quantities"], facts)
+    facts = tuple((fact["key"], re.compile(fact["match"], re.IGNORECASE), fact.get("value")) for fact in data["facts"])
+    return _Words(_compiled(data["columns"]), _compiled(data["quantities"]), facts)
+
+
+def _compiled(patterns: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    return {name: re.compile(text, re.IGNORECASE) for name, text in patterns.items()}
 
 
 def facts_of(text: str) -> Facts:
@@ -78,27 +89,29 @@ def facts_of(text: str) -> Facts:
     >>> facts_of("V100-8卡 FP32 BS=256")["devices"], facts_of("FP32 / AMP")["precision"]
     (8, None)
     """
-    out: Facts = {}
+    facts: Facts = {}
     for key, pattern, constant in _words().facts:
-        for found in pattern.finditer(text):
-            value = constant if constant is not None else normal(key, _named(key, found[1]))
-            out[key] = value if out.get(key, value) == value else None
-    return out
+        for match in pattern.finditer(text):
+            value = constant if constant is not None else normal(key, _named(key, match[1]))
+            facts[key] = value if facts.get(key, value) == value else None
+    return facts
 
 
 def _named(key: str, text: str) -> str:
     if key == "model":
         return re.sub(r"[^a-z0-9]", "", text.lower())
-    return text.upper().replace(" ", "") if key == "accelerator" else text.lower() if key in ("reader", "mode") else text
+    return (
+        text.upper().replace(" ", "") if key == "accelerator" else text.lower() if key in ("reader", "mode") else text
+    )
 
 
 def nearest(texts: Iterable[Facts]) -> Facts:
     """Facts of texts, the nearest first: a nearer one hides what the farther say of its keys."""
-    out: Facts = {}
+    merged: Facts = {}
     for facts in texts:
         for key, value in facts.items():
-            out.setdefault(key, value)
-    return out
+            merged.setdefault(key, value)
+    return merged
 
 
 def column(heading: str) -> Column:
@@ -107,49 +120,53 @@ def column(heading: str) -> Column:
     for key, pattern in _words().columns.items():
         if pattern.fullmatch(text.strip().lower()):
             return Column(key=key, title=text)
-    return Column(quantity=quantity_of(text), unit=unit_of(text), facts=facts_of(text), link=link_of(heading), title=text)
+    return Column(
+        quantity=quantity_of(text), unit=unit_of(text), facts=facts_of(text), link=link_of(heading), title=text
+    )
 
 
 def quantity_of(text: str) -> str:
+    """The first quantity that a text names; empty for none."""
     return next((name for name, pattern in _words().quantities.items() if pattern.search(text)), "")
 
 
 def unit_of(text: str) -> str:
     """The first rate unit in a text in its canonical form; empty for none."""
-    for found in _RATE.finditer(text):
-        unit = rate_unit(f"{found[1]}/s")
+    for rate in _RATE.finditer(text):
+        unit = rate_unit(f"{rate[1]}/s")
         if unit is not None and unit[1] == 1.0:
             return unit[0]
     return ""
 
 
 def key_facts(key: str, cell: str) -> Facts:
-    """What a cell of a column that names a configuration says, with an annotation such as ``[W/O AccGrad]`` as its variant."""
+    """What a cell of a column that names a configuration says.
+
+    An annotation such as ``[W/O AccGrad]`` that says nothing known is its variant.
+    """
     text = plain(cell)
-    notes = _NOTE.findall(text)
-    said = facts_of(text)
+    facts = facts_of(text)
     first = _NUMBER.match(text)
     if key in INTEGERS and first and first[1].replace(",", "").isdigit():
-        said = {**said, key: int(first[1].replace(",", ""))}
+        facts = {**facts, key: int(first[1].replace(",", ""))}
     elif key not in ("text", "other", *INTEGERS) and text:
-        said = {key: normal(key, text), **said}
-    for note in notes:
-        inner = facts_of(note)
-        said = {**said, **inner} if inner else {**said, "variant": note.strip().lower()}
-    return said
+        facts = {key: normal(key, text), **facts}
+    for note in _NOTE.findall(text):
+        facts = {**facts, **(facts_of(note) or {"variant": note.strip().lower()})}
+    return facts
 
 
 def printed(cell: str) -> Printed | None:
     """The number a cell begins with; None where there is none."""
     text = plain(cell)
-    found = _NUMBER.match(text)
-    if not found:
+    number = _NUMBER.match(text)
+    if not number:
         return None
-    digits = found[1].replace(",", "")
-    exponent = int(found[2] or 0)
+    digits = number[1].replace(",", "")
+    exponent = int(number[2] or 0)
     decimals = len(digits.partition(".")[2]) - exponent
     significant = len(digits.replace(".", "").lstrip("0"))
-    return Printed(float(digits) * 10.0**exponent, decimals, significant, found[1], found[3].strip())
+    return Printed(float(digits) * 10.0**exponent, decimals, significant, number[1], number[3].strip())
 
 
 def missing(cell: str) -> bool:

@@ -7,7 +7,7 @@ import os
 import shlex
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Start:
 def hosts_of(campaign: Campaign) -> list[str]:
     """The campaign's hosts: a list, or a file with one a line (what follows the name, as ``slots=8``, is not read)."""
     if not campaign.hostfile:
-        return campaign.hosts
+        return list(campaign.hosts)
     file = campaign.file.parent / campaign.hostfile
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -61,33 +61,63 @@ def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Pa
     python = campaign.pythons.get(runner.name) or str(python_of(runner))
     hosts = hosts_of(campaign)[: job.nodes] if job.nodes > 1 else []
     if job.nodes > 1 and len(hosts) < job.nodes:
-        raise UsageError(f'{job.name} needs {job.nodes} hosts, and {campaign.file} names {len(hosts)}: hosts = ["node1", "node2"] or hostfile')
+        raise UsageError(
+            f"{job.name} needs {job.nodes} hosts, and {campaign.file} names {len(hosts)}: "
+            'hosts = ["node1", "node2"] or hostfile'
+        )
     environment = {**runner.environment, **campaign.environment}
+    master = hosts[0] if hosts else "127.0.0.1"
     words = {
-        "master_ip": _address(hosts[0]) if hosts else "127.0.0.1",
-        "python": python, "here": str(runner.here), "scratch": str(scratch), "port": str(port or "PORT"), "master": hosts[0] if hosts else "127.0.0.1",
-        "nodes": str(job.nodes), "per_node": str(job.per_node), "processes": str(job.processes), "hostfile": str(scratch / "hosts"),
-        "model": job.model, "precision": job.precision, "batch_size": str(job.batch_size), "steps": str(campaign.steps),
-        "log_interval": str(campaign.log_interval), "warmup": str(campaign.warmup), "side": str(side),
-    }  # fmt: skip
-    arguments = (*runner.arguments, *map(str, campaign.arguments))
+        **_words(job, campaign),
+        "python": python,
+        "here": str(runner.here),
+        "scratch": str(scratch),
+        "hostfile": str(scratch / "hosts"),
+        "side": str(side),
+        "port": str(port or "PORT"),
+        "master": master,
+        "master_ip": _address(master),
+    }
     kind = _kind(job, runner, campaign)
-    command = (*runner.commands[kind], *arguments)
+    command = (*runner.commands[kind], *runner.arguments, *map(str, campaign.arguments))
     if kind == "mpirun":
-        slots = ",".join(f"{host}:{job.per_node}" for host in hosts or ["localhost"])
-        handed = [word for key in environment for word in ("-x", key)]
-        master = ["-x", f"MASTER_ADDR={words['master']}", "-x", f"MASTER_PORT={words['port']}"]
-        command = ("mpirun", "-np", words["processes"], "-H", slots, "--bind-to", "none", *handed, *master, *command)
+        command = (*_mpirun(job, hosts, list(environment), words), *command)
     path = str(Path(python).parent) if "/" in python else ""
-    if kind != "each_node":
-        return [Start(hosts[0] if hosts and kind == "first_node" else "", _filled(command, words), environment, path)]
-    return [Start(host, _filled(command, {**words, "node": str(node), "host_ip": _address(host)}), environment, path) for node, host in enumerate(hosts)]
+    if kind == "each_node":
+        own = [{**words, "node": str(node), "host_ip": _address(host)} for node, host in enumerate(hosts)]
+        return [Start(host, _filled(command, its), environment, path) for host, its in zip(hosts, own, strict=True)]
+    return [Start(hosts[0] if hosts and kind == "first_node" else "", _filled(command, words), environment, path)]
+
+
+def _words(job: Job, campaign: Campaign) -> dict[str, str]:
+    """What a command's ``{fields}`` stand for, as far as job and campaign say it."""
+    return {
+        "nodes": str(job.nodes),
+        "per_node": str(job.per_node),
+        "processes": str(job.processes),
+        "model": job.model,
+        "precision": job.precision,
+        "batch_size": str(job.batch_size),
+        "steps": str(campaign.steps),
+        "log_interval": str(campaign.log_interval),
+        "warmup": str(campaign.warmup),
+    }
+
+
+def _mpirun(job: Job, hosts: Sequence[str], variables: Sequence[str], words: Mapping[str, str]) -> list[str]:
+    """The words in front of a command that ``mpirun`` starts; ``variables``: those that it hands on."""
+    slots = ",".join(f"{host}:{job.per_node}" for host in hosts or ["localhost"])
+    handed = [word for key in variables for word in ("-x", key)]
+    master = ["-x", f"MASTER_ADDR={words['master']}", "-x", f"MASTER_PORT={words['port']}"]
+    return ["mpirun", "-np", words["processes"], "-H", slots, "--bind-to", "none", *handed, *master]
 
 
 def _kind(job: Job, runner: Runner, campaign: Campaign) -> str:
     if job.processes == 1:
         return "one"
-    wanted = (campaign.launcher,) if campaign.launcher else ("several",) if job.nodes == 1 else ("each_node", "first_node")
+    wanted = (
+        (campaign.launcher,) if campaign.launcher else ("several",) if job.nodes == 1 else ("each_node", "first_node")
+    )
     for kind in wanted:
         if kind in runner.commands:
             return kind
@@ -103,22 +133,31 @@ def _filled(command: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ..
     return tuple(out)
 
 
-def guarded(every: list[Start], campaign: Campaign, outputs: list[Path]) -> list[str]:
+def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Path]) -> list[str]:
     """The guard's command line for a job's commands; remote ones stand under a guard of their own there."""
     given = []
-    for start, output in zip(every, outputs, strict=True):
+    for start, output in zip(commands, outputs, strict=True):
         command: dict[str, Any] = {"argv": list(start.argv), "environment": _environment(start), "output": str(output)}
         if start.host and not _here(start.host):
-            there = json.dumps([{"argv": start.argv, "environment": dict(start.environment)}])
-            remote = shlex.join(["python3", str(GUARD), there])
-            where = [word.replace("{host}", start.host) for word in campaign.remote]
-            command = {"argv": [*where, f"cd {shlex.quote(os.getcwd())} && {_path(start)}{remote}"], "output": str(output), "remote": True}  # noqa: PTH109
+            command = {"argv": _remote(start, campaign), "output": str(output), "remote": True}
         given.append(command)
     return [sys.executable, "-I", "-S", str(GUARD), json.dumps(given)]
 
 
+def _remote(start: Start, campaign: Campaign) -> list[str]:
+    """The words that start a command under a guard on its host, in this folder."""
+    there = json.dumps([{"argv": start.argv, "environment": dict(start.environment)}])
+    guard = shlex.join(["python3", str(GUARD), there])
+    where = [word.replace("{host}", start.host) for word in campaign.remote]
+    return [*where, f"cd {shlex.quote(os.getcwd())} && {_path(start)}{guard}"]  # noqa: PTH109
+
+
 def _environment(start: Start) -> dict[str, str]:
-    return {**start.environment, "PATH": f"{start.path}:{os.environ.get('PATH', os.defpath)}"} if start.path else dict(start.environment)
+    return (
+        {**start.environment, "PATH": f"{start.path}:{os.environ.get('PATH', os.defpath)}"}
+        if start.path
+        else dict(start.environment)
+    )
 
 
 def _path(start: Start) -> str:
@@ -143,6 +182,7 @@ def inherited() -> dict[str, str]:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """A port that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from perflog.campaign.runner import Runner
-from perflog.errors import PerflogError
+from perflog.campaign.runner import Runner, load_runners
+from perflog.errors import PerflogError, UsageError
 from perflog.resources import folder
 
 #: Written last, holding what was installed: an environment without it was not finished.
@@ -19,7 +19,9 @@ VARIABLE = "PERFLOG_ENVIRONMENTS"
 
 
 def environments() -> Path:
-    """The folder of all environments: ``PERFLOG_ENVIRONMENTS``, in a checkout ``runners/.environments``, else the user's cache."""
+    """The folder of all environments: ``PERFLOG_ENVIRONMENTS``, in a checkout ``runners/.environments``, else the
+    user's cache.
+    """
     given = os.environ.get(VARIABLE)
     if given:
         return Path(given).absolute()
@@ -30,7 +32,9 @@ def environments() -> Path:
 
 
 def python_of(runner: Runner) -> Path:
-    """The interpreter of a runner's environment, whether it is there or not; perflog's own for a runner without requirements."""
+    """The interpreter of a runner's environment, whether it is there or not; perflog's own for a runner without
+    requirements.
+    """
     return environments() / runner.name / "bin" / "python" if runner.needs_environment else Path(sys.executable)
 
 
@@ -46,6 +50,24 @@ def state(runner: Runner) -> str:
     return "ready" if (here / READY).read_text(encoding="utf-8") == _digest(runner) else "outdated"
 
 
+def states() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The state of every shipped runner's environment (see :func:`state`) and the runner's models, by its name."""
+    return {name: (state(runner), tuple(runner.models)) for name, runner in load_runners().items()}
+
+
+def make_environment(name: str, quiet: bool = False) -> Path:
+    """Make the environment of a shipped runner unless it is ready; the environment's folder.
+
+    Raises:
+        UsageError: when there is no such runner, naming those there are.
+        PerflogError: when venv or pip fails; pip has said why.
+    """
+    known = load_runners()
+    if name not in known:
+        raise UsageError(f"no runner '{name}' (known: {', '.join(known)})")
+    return make(known[name], quiet)
+
+
 def make(runner: Runner, quiet: bool = False) -> Path:
     """Make a runner's environment from its ``requirements.txt``, anew unless it is ready.
 
@@ -57,7 +79,8 @@ def make(runner: Runner, quiet: bool = False) -> Path:
         return here
     shutil.rmtree(here, ignore_errors=True)
     here.parent.mkdir(parents=True, exist_ok=True)
-    pip = [str(here / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir", "-r", str(runner.requirements)]
+    pip = [str(here / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir"]
+    pip += ["-r", str(runner.requirements)]
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     base = getattr(sys, "_base_executable", sys.executable)
     for command in ([base, "-m", "venv", str(here)], pip + ["--quiet"] * quiet):

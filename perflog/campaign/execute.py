@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from perflog.campaign.command import free_port, guarded, hosts_of, inherited, starts
+from perflog.campaign.completion import Completion, completion_of
 from perflog.campaign.folder import Folder, configuration
-from perflog.campaign.judge import Verdict, judge
 from perflog.campaign.machine import clocks
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.runner import Runner
@@ -22,37 +23,66 @@ from perflog.formats.catalog import Catalog
 TAIL = 40
 
 
-def execute(job: Job, runner: Runner, campaign: Campaign, folder: Folder, lock: int, catalog: Catalog, tick: Callable[[], None]) -> Verdict:
+def execute(
+    job: Job,
+    runner: Runner,
+    campaign: Campaign,
+    folder: Folder,
+    lock: int,
+    catalog: Catalog,
+    tick: Callable[[], None],
+) -> Completion:
     """Run a job to its end and keep its log.
 
     Args:
         lock: the folder's lock, which the guard holds too.
         tick: called several times a second while the training runs.
+
+    Raises:
+        UsageError: when the runner has no command for the job, or there are fewer hosts than nodes.
     """
     running, scratch = folder.running(job), folder.scratch(job)
-    running.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    every = starts(job, runner, campaign, folder.side(job).absolute(), scratch.absolute(), free_port())
-    (scratch / "hosts").write_text("".join(f"{host}\n" for host in hosts_of(campaign)[: job.nodes]), encoding="utf-8")
-    outputs = [running, *(scratch / f"node{node}.out" for node in range(1, len(every)))]
-    folder.side(job).unlink(missing_ok=True)
-    running.touch()
+    _prepare(job, folder)
+    commands = starts(job, runner, campaign, folder.side(job).absolute(), scratch.absolute(), free_port())
+    hosts = "".join(f"{host}\n" for host in hosts_of(campaign)[: job.nodes])
+    (scratch / "hosts").write_text(hosts, encoding="utf-8")
+    outputs = [running, *(scratch / f"node{node}.out" for node in range(1, len(commands)))]
     before, began = clocks(), time.monotonic()
-    status = _wait(guarded(every, campaign, outputs), lock, campaign.time_limit, tick)
+    running.touch()
+    status = _wait(guarded(commands, campaign, outputs), lock, campaign.time_limit, tick)
     seconds = time.monotonic() - began
     others = [*outputs[1:], *(sorted(scratch.glob(runner.rank_logs)) if runner.rank_logs else ())]
     at_end = folder.side(job).exists() or not any("{side}" in word for word in runner.arguments)
-    verdict = judge(running, others, status, at_end, campaign, catalog)
-    entry = {"job": job.name, "configuration": configuration(job), "ended": datetime.now(UTC).isoformat(timespec="seconds"), "seconds": round(seconds, 3)}
-    folder.note({**entry, "status": status, "reason": verdict.reason, "remark": verdict.remark, "before": before, "after": clocks()})
-    if verdict.reason:
+    completion = completion_of(running, others, status, at_end, campaign, catalog)
+    folder.note(_entry(job, seconds, status, completion) | {"before": before, "after": clocks()})
+    if completion.reason:
         _append(running, others)
-        folder.fail(job, f"perflog run: {verdict.reason} [{runner.framework}]")
+        folder.fail(job, f"perflog run: {completion.reason} [{runner.framework}]")
     else:
         folder.finish(job)
     shutil.rmtree(scratch, ignore_errors=True)  # launchers leave the whole environment there
-    return verdict
+    return completion
+
+
+def _prepare(job: Job, folder: Folder) -> None:
+    """An empty log, an empty scratch folder, and no side file of an earlier training."""
+    folder.running(job).parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder.scratch(job), ignore_errors=True)
+    folder.scratch(job).mkdir(parents=True)
+    folder.side(job).unlink(missing_ok=True)
+
+
+def _entry(job: Job, seconds: float, status: int | None, completion: Completion) -> dict[str, Any]:
+    """A line of the folder's journal."""
+    return {
+        "job": job.name,
+        "configuration": configuration(job),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "status": status,
+        "reason": completion.reason,
+        "remark": completion.remark,
+    }
 
 
 def _wait(command: list[str], lock: int, limit: float, tick: Callable[[], None]) -> int | None:

@@ -108,7 +108,10 @@ class Folder:
                 except OSError:
                     owner = os.pread(lock, 32, 0).decode().strip()
                     if _alive(owner) or time.monotonic() > until:
-                        raise UsageError(f"{self.root}: another `perflog run` (process {owner or 'unknown'}) is at work in this folder") from None
+                        raise UsageError(
+                            f"{self.root}: another `perflog run` (process {owner or 'unknown'}) "
+                            "is at work in this folder"
+                        ) from None
                     time.sleep(0.05)
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
@@ -134,10 +137,10 @@ class Folder:
         took: dict[str, list[float]] = {}
         for entry in self.journal():
             took.setdefault(str(entry.get("configuration")), []).append(float(entry.get("seconds", 0.0)))
-        every = [value for values in took.values() for value in values]
-        if not every:
+        durations = [value for values in took.values() for value in values]
+        if not durations:
             return {}
-        mean = sum(every) / len(every)
+        mean = sum(durations) / len(durations)
         return {job: _mean(took.get(configuration(job), []), mean) for job in wanted}
 
 

@@ -17,6 +17,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NoReturn
 
 _PR_SET_CHILD_SUBREAPER = 36
 #: Where one of several nodes failed, the others get so many seconds to notice.
@@ -29,16 +30,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _end(128 + signal.SIGTERM))
     threading.Thread(target=_watch, daemon=True).start()
-    children = []
-    for command in json.loads(sys.argv[1]):
-        out = os.open(command["output"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) if command.get("output") else None
-        stdin = subprocess.PIPE if command.get("remote") else subprocess.DEVNULL
-        environment = {**os.environ, **command.get("environment", {})}
-        try:
-            children.append(subprocess.Popen(command["argv"], stdin=stdin, stdout=out, stderr=None if out is None else subprocess.STDOUT, env=environment))
-        except OSError as error:
-            print(f"cannot start {command['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)
-            _end(127)
+    children = [_started(command) for command in json.loads(sys.argv[1])]
     status = 0
     until = float("inf")
     while any(child.poll() is None for child in children) and time.monotonic() < until:
@@ -50,6 +42,20 @@ def main() -> None:
     _end(status if status >= 0 else 128 - status)
 
 
+def _started(command: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """Start one command, its output added to its file; the guard ends where it cannot be started."""
+    name = command.get("output")
+    out = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) if name else None
+    errors = subprocess.STDOUT if name else None
+    stdin = subprocess.PIPE if command.get("remote") else subprocess.DEVNULL
+    environment = {**os.environ, **command.get("environment", {})}
+    try:
+        return subprocess.Popen(command["argv"], stdin=stdin, stdout=out, stderr=errors, env=environment)
+    except OSError as error:
+        print(f"cannot start {command['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)
+        _end(127)
+
+
 def _watch() -> None:
     """Wait until nobody holds the other end of the pipe."""
     while os.read(0, 1):
@@ -57,7 +63,7 @@ def _watch() -> None:
     _end(128 + signal.SIGKILL)
 
 
-def _end(status: int) -> None:
+def _end(status: int) -> NoReturn:
     """Kill what is left, and end. One look is not enough: while a process dies, its children change their parent."""
     quiet = 0
     for _ in range(400):
@@ -83,12 +89,12 @@ def _descendants() -> list[int]:
                 parents.setdefault(int(parent), []).append(int(entry.name))
                 if state in ("Z", "X"):
                     ended.add(int(entry.name))
-    found, pending = [], [os.getpid()]
+    descendants, pending = [], [os.getpid()]
     while pending:
         below = parents.get(pending.pop(), [])
-        found += below
+        descendants += below
         pending += below
-    return [pid for pid in found if pid not in ended]
+    return [pid for pid in descendants if pid not in ended]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What machine the logs are of: ``machine.json``. Environment variables by an allow-list, so that no secret gets there."""
+"""What machine the logs are of: ``machine.json``. Environment variables by an allow-list, so that no secret gets
+there.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ from perflog.campaign.runner import Runner
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.logs.find import MACHINE
+from perflog.runs.machine import known_facts, machine_in
 
 #: Variables that decide on speed, by name or beginning; whatever looks like a secret is left out all the same.
 _ALLOWED = re.compile(
-    r"(?:OMP|KMP|MKL|NCCL|GLOO|CUDA|CUDNN|CUBLAS|NVIDIA|TORCH|PYTORCH|FLAGS|MXNET|ONEDNN|DNNL|HCCL|ASCEND|UCX|OMPI|XLA|OPENBLAS|NUMEXPR|GOMP)_[A-Z0-9_]+"
-    r"|MS_(?:ENABLE|DEV|ALLOC|INTERNAL)_[A-Z0-9_]+|TF_(?:XLA|ENABLE|NUM|FORCE|GPU|CUDNN)_[A-Z0-9_]+|GLOG_v|OMPI_MCA_[a-z0-9_]+|FLAGS_[a-z0-9_]+|CUDA_VISIBLE_DEVICES|MALLOC_[A-Z_]+|LD_PRELOAD|SLURM_(?:JOB_ID|JOB_NUM_NODES|CPUS_ON_NODE|GPUS_ON_NODE)"
+    r"(?:OMP|KMP|MKL|NCCL|GLOO|CUDA|CUDNN|CUBLAS|NVIDIA|TORCH|PYTORCH|FLAGS|MXNET|ONEDNN|DNNL|HCCL|ASCEND|UCX|OMPI"
+    r"|XLA|OPENBLAS|NUMEXPR|GOMP)_[A-Z0-9_]+"
+    r"|MS_(?:ENABLE|DEV|ALLOC|INTERNAL)_[A-Z0-9_]+|TF_(?:XLA|ENABLE|NUM|FORCE|GPU|CUDNN)_[A-Z0-9_]+|GLOG_v"
+    r"|OMPI_MCA_[a-z0-9_]+|FLAGS_[a-z0-9_]+|CUDA_VISIBLE_DEVICES|MALLOC_[A-Z_]+|LD_PRELOAD"
+    r"|SLURM_(?:JOB_ID|JOB_NUM_NODES|CPUS_ON_NODE|GPUS_ON_NODE)"
 )
 _SECRET = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie")
 #: What must not differ between the runs of one folder.
@@ -44,8 +50,10 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "gpus": _gpus("name,memory.total,pci.bus_id"),
         "driver": next(iter(_gpus("driver_version")), ""),
-        "topology": _said("nvidia-smi", "topo", "-m"),
-        "git": _said("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"),
+        "topology": _output_of("nvidia-smi", "topo", "-m"),
+        "git": _output_of(
+            "git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"
+        ),
         "frameworks": {runner.name: framework(runner, pythons.get(runner.name)) for runner in runners},
         "environment": allowed({**os.environ, **environment}),
     }
@@ -54,21 +62,24 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
 def framework(runner: Runner, python: str | None = None) -> dict[str, Any]:
     """Versions in a runner's environment: its packages, Python, and what its libraries were built with."""
     interpreter = python or str(python_of(runner))
-    asked = (
-        "import json, sys\nfrom importlib import metadata\nout = {}\nfor name in sys.argv[1:]:\n"
-        "    try:\n        out[name] = metadata.version(name)\n    except metadata.PackageNotFoundError:\n        pass\n"
+    script = (
+        "import json, sys\nfrom importlib import metadata\nout = {}\nfor name in sys.argv[1:]:\n    try:\n"
+        "        out[name] = metadata.version(name)\n    except metadata.PackageNotFoundError:\n        pass\n"
         "print(json.dumps({'python': sys.version.split()[0], 'packages': out}))"
     )
-    found: dict[str, Any] = {"framework": runner.framework}
+    versions: dict[str, Any] = {"framework": runner.framework}
     with suppress(ValueError):
-        found |= json.loads(_said(interpreter, "-c", asked, *runner.packages) or "{}")
-    built = (_said(interpreter, "-W", "ignore", "-c", runner.facts).splitlines() or [""])[-1].split("|") if runner.facts else []
-    return found | {name: value for name, value in zip(("cuda", "cudnn", "nccl"), built, strict=False) if value}
+        versions |= json.loads(_output_of(interpreter, "-c", script, *runner.packages) or "{}")
+    printed = _output_of(interpreter, "-W", "ignore", "-c", runner.facts).splitlines() if runner.facts else []
+    built = printed[-1].split("|") if printed else []
+    return versions | {name: value for name, value in zip(("cuda", "cudnn", "nccl"), built, strict=False) if value}
 
 
 def allowed(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that matter, without any that could hold a secret."""
-    return {key: value for key, value in sorted(environment.items()) if _ALLOWED.fullmatch(key) and not _SECRET.search(key)}
+    return {
+        key: value for key, value in sorted(environment.items()) if _ALLOWED.fullmatch(key) and not _SECRET.search(key)
+    }
 
 
 def clocks() -> dict[str, Any]:
@@ -77,9 +88,9 @@ def clocks() -> dict[str, Any]:
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     mhz = [float(value) for value in re.findall(r"cpu MHz\s*: ([0-9.]+)", text)]
-    found: dict[str, Any] = {"cpu_mhz": round(sum(mhz) / len(mhz))} if mhz else {}
+    now: dict[str, Any] = {"cpu_mhz": round(sum(mhz) / len(mhz))} if mhz else {}
     gpus = _gpus("clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_throttle_reasons.active")
-    return found | ({"gpus": gpus} if gpus else {}) | {"load": round(os.getloadavg()[0], 2)}
+    return now | ({"gpus": gpus} if gpus else {}) | {"load": round(os.getloadavg()[0], 2)}
 
 
 def gpu_count() -> int:
@@ -90,17 +101,21 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
     """Write ``machine.json`` into a campaign's folder, frameworks recorded before kept.
 
     Raises:
-        UsageError: when the folder's logs are of another machine.
+        UsageError: when the folder's logs are of another machine, or its ``machine.json`` cannot be read.
     """
     file = root / MACHINE
-    before: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        before = json.loads(file.read_text(encoding="utf-8"))
+    before = known_facts(machine_in(str(root))) or {}
     for key in _SAME:
         if key in before and before[key] != now[key]:
-            raise UsageError(f"{root}: its logs are of another machine ({key}: {before[key]}, here {now[key]}); use another folder (--logs)")
-    merged = {**now, "frameworks": {**before.get("frameworks", {}), **now["frameworks"]}, "clocks": before.get("clocks", {})}
-    merged["clocks"].setdefault("before", clocks())
+            raise UsageError(
+                f"{root}: its logs are of another machine ({key}: {before[key]}, here {now[key]}); "
+                "use another folder (--logs)"
+            )
+    merged = {
+        **now,
+        "frameworks": {**before.get("frameworks", {}), **now["frameworks"]},
+        "clocks": {"before": clocks(), **before.get("clocks", {})},
+    }
     write_atomically(file, json.dumps(merged, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -120,21 +135,23 @@ def _system_name() -> str:
 
 def _cpu_name() -> str:
     with suppress(OSError):
-        found = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-        if found:
-            return found[1]
+        name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+        if name:
+            return name[1]
     return platform.processor() or platform.machine()
 
 
 def _gpus(query: str) -> list[str]:
-    return _said("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
+    return _output_of("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     """What a command prints; nothing where it is not there or fails."""
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=clean, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, env=clean, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, structs
 
 from perflog.campaign.runner import Runner, load_runners
 from perflog.errors import UsageError
+from perflog.formats.toml import Scalar, decode, near, texts
 
 _LAYOUT = re.compile(r"(\d+)n(\d+)g")
 _NAME = re.compile(r"[a-z][a-z0-9.]*")
@@ -78,60 +80,77 @@ class Campaign:
         return load_runners(self.file.parent / name for name in self.runners)
 
 
+_Names = Annotated[tuple[str, ...], Meta(min_length=1)]
+_PositiveInt = Annotated[int, Meta(ge=1)]
+
+
+class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may stand in a campaign's file (``docs/campaigns.md``); what is left out is None."""
+
+    frameworks: Annotated[_Names, Meta(description='a list of runners, such as ["pytorch"]')]
+    models: Annotated[_Names, Meta(description='a list of models, such as ["resnet50"]')]
+    precisions: Annotated[_Names, Meta(description='a list of precisions, such as ["fp32", "amp"]')]
+    batch_sizes: Annotated[
+        tuple[_PositiveInt, ...],
+        Meta(min_length=1, description="a list of whole numbers of samples per device, such as [64, 128]"),
+    ]
+    devices: Annotated[_Names, Meta(description='a list of nodes and devices per node, such as ["1n1g", "2n8g"]')]
+    logs: str = "logs"
+    repeats: _PositiveInt | None = None
+    steps: _PositiveInt | None = None
+    log_interval: _PositiveInt | None = None
+    warmup: Annotated[int, Meta(ge=0)] | None = None
+    time_limit: Annotated[float, Meta(gt=0)] | None = None
+    arguments: tuple[Scalar, ...] | None = None
+    environment: dict[str, Scalar] | None = None
+    runners: tuple[str, ...] | None = None
+    hosts: tuple[str, ...] | None = None
+    hostfile: str | None = None
+    launcher: str | None = None
+    remote: tuple[str, ...] | None = None
+    pythons: dict[str, str] | None = None
+
+
 def load_campaign(file: Path) -> Campaign:
     """Read a campaign file.
 
     Raises:
-        UsageError: with the file, the key and what was expected.
+        UsageError: with the file, the key, what is expected there and what was found.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from None
-    kinds = {f.name: f for f in fields(Campaign) if f.name != "file"}
-    for key in data:
-        if key not in kinds:
-            raise UsageError(f"{file}: unknown key '{key}' (known: {', '.join(kinds)})")
-    for key in ("frameworks", "models", "precisions", "batch_sizes", "devices"):
-        if not isinstance(data.get(key), list) or not data[key]:
-            raise UsageError(f"{file}: '{key}' must be a list, such as {_EXAMPLES[key]}")
-    for key, kind in _TYPES.items():
-        if key in data and (not isinstance(data[key], kind) or isinstance(data[key], bool)):
-            raise UsageError(f"{file}: {key} = {data[key]!r}: expected {' or '.join(t.__name__ for t in kind)}")
-    data["logs"] = Path(os.path.normpath(file.parent / data.get("logs", "logs")))
-    data["environment"] = {key: str(value) for key, value in data.get("environment", {}).items()}
-    campaign = Campaign(file=file, **data)
+    table = decode(file, _CampaignFile, UsageError)
+    given = {key: value for key, value in structs.asdict(table).items() if value is not None}
+    values: dict[str, Any] = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    values["logs"] = Path(os.path.normpath(file.parent / table.logs))
+    values["arguments"] = [str(word) for word in table.arguments or ()]
+    values["environment"] = texts(table.environment or {})
+    campaign = Campaign(file=file, **values)
     _check(campaign)
     return campaign
-
-
-_EXAMPLES = {
-    "frameworks": '["pytorch"]', "models": '["resnet50"]', "precisions": '["fp32", "amp"]', "batch_sizes": "[64, 128]", "devices": '["1n1g", "1n8g"]',
-}  # fmt: skip
-_TYPES: dict[str, tuple[type, ...]] = {
-    "logs": (str,), "repeats": (int,), "steps": (int,), "log_interval": (int,), "warmup": (int,), "time_limit": (int, float), "arguments": (list,),
-    "environment": (dict,), "runners": (list,), "hosts": (list,), "hostfile": (str,), "launcher": (str,), "remote": (list,), "pythons": (dict,),
-}  # fmt: skip
 
 
 def _check(campaign: Campaign) -> None:
     known = campaign.known()
     for name in campaign.frameworks:
         if name not in known:
-            raise UsageError(f"{campaign.file}: no runner '{name}' (known: {', '.join(known)})")
+            raise UsageError(
+                f"{campaign.file}: frameworks: no runner '{name}'{near(name, known)} (known: {', '.join(known)})"
+            )
     for layout in campaign.devices:
-        if not isinstance(layout, str) or not _LAYOUT.fullmatch(layout):
-            raise UsageError(f"{campaign.file}: devices: {layout!r}: expected nodes and devices per node, such as '2n8g'")
+        if not _LAYOUT.fullmatch(layout):
+            raise UsageError(
+                f"{campaign.file}: devices: {layout!r}: expected nodes and devices per node, such as '2n8g'"
+            )
     for model in campaign.models:
-        if not isinstance(model, str) or not _NAME.fullmatch(model):
-            raise UsageError(f"{campaign.file}: models: {model!r}: expected a name of small letters and digits, such as 'resnet50'")
-    for size in campaign.batch_sizes:
-        if not isinstance(size, int) or size < 1:
-            raise UsageError(f"{campaign.file}: batch_sizes: {size!r}: expected a whole number of samples per device")
+        if not _NAME.fullmatch(model):
+            raise UsageError(
+                f"{campaign.file}: models: {model!r}: expected a name of small letters and digits, such as 'resnet50'"
+            )
     if campaign.steps <= campaign.warmup:
         raise UsageError(f"{campaign.file}: steps = {campaign.steps} must be more than warmup = {campaign.warmup}")
     if campaign.launcher not in ("", "mpirun"):
-        raise UsageError(f"{campaign.file}: launcher = {campaign.launcher!r}: expected 'mpirun', or none for the framework's own")
+        raise UsageError(
+            f"{campaign.file}: launcher = {campaign.launcher!r}: expected 'mpirun', or none for the framework's own"
+        )
 
 
 def jobs(campaign: Campaign, only: Mapping[str, str] | None = None, repeats: int | None = None) -> list[Job]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, Struct, structs
 
 from perflog.errors import UsageError
+from perflog.formats.toml import Scalar, decode, texts
 from perflog.resources import folder
 
 FILE = "runner.toml"
@@ -48,47 +50,65 @@ class Runner:
         return self.here / "requirements.txt"
 
 
+_Words = Annotated[
+    tuple[str, ...], Meta(min_length=1, description='a list of texts, such as ["{python}", "{here}/train.py"]')
+]
+_Names = Annotated[tuple[str, ...], Meta(min_length=1, description='a list of names, such as ["fp32", "amp"]')]
+
+
+class _Commands(Struct, frozen=True, forbid_unknown_fields=True):
+    """The commands of :data:`COMMANDS`; None where there is none."""
+
+    one: _Words | None = None
+    several: _Words | None = None
+    each_node: _Words | None = None
+    first_node: _Words | None = None
+    mpirun: _Words | None = None
+
+
+class _CannotTable(Struct, frozen=True, forbid_unknown_fields=True):
+    when: dict[str, Scalar]
+    why: Annotated[str, Meta(min_length=1)]
+
+
+class _RunnerFile(Struct, frozen=True, forbid_unknown_fields=True):
+    title: Annotated[str, Meta(min_length=1)]
+    framework: Annotated[str, Meta(min_length=1)]
+    models: _Names
+    precisions: _Names
+    commands: _Commands
+    arguments: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    facts: str = ""
+    rank_logs: str = ""
+    environment: dict[str, Scalar] = {}
+    cannot: tuple[_CannotTable, ...] = ()
+
+
 def load_runner(here: Path) -> Runner:
     """Read a runner's folder.
 
     Raises:
-        UsageError: with the file and what is wrong with it.
+        UsageError: with the file, the key, what is expected there and what was found.
     """
     file = here / FILE
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-        return _runner(data, here.resolve())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from None
-    except KeyError as error:
-        raise UsageError(f"{file}: {error} is missing") from None
-
-
-_KNOWN = {"title", "framework", "models", "precisions", "commands", "arguments", "packages", "facts", "rank_logs", "environment", "cannot"}
-
-
-def _runner(data: Mapping[str, Any], here: Path) -> Runner:
-    for key in data:
-        if key not in _KNOWN:
-            raise UsageError(f"{here / FILE}: unknown key '{key}' (known: {', '.join(sorted(_KNOWN))})")
-    for key in data["commands"]:
-        if key not in COMMANDS:
-            raise UsageError(f"{here / FILE}: commands.{key}: expected one of {', '.join(COMMANDS)}")
+    table = decode(file, _RunnerFile, UsageError)
+    here = here.resolve()
     return Runner(
         name=here.name,
-        title=data["title"],
-        framework=data["framework"],
+        title=table.title,
+        framework=table.framework,
         here=here,
-        models=tuple(data["models"]),
-        precisions=tuple(data["precisions"]),
-        commands={key: tuple(words) for key, words in data["commands"].items()},
-        arguments=tuple(data["arguments"]),
-        packages=tuple(data.get("packages", ())),
-        facts=data.get("facts", ""),
+        models=table.models,
+        precisions=table.precisions,
+        commands={key: words for key, words in structs.asdict(table.commands).items() if words is not None},
+        arguments=table.arguments,
+        packages=table.packages,
+        facts=table.facts,
         needs_environment=(here / "requirements.txt").is_file(),
-        rank_logs=data.get("rank_logs", ""),
-        environment={key: str(value) for key, value in data.get("environment", {}).items()},
-        cannot=tuple(Cannot({k: str(v) for k, v in item["when"].items()}, item["why"]) for item in data.get("cannot", ())),
+        rank_logs=table.rank_logs,
+        environment=texts(table.environment),
+        cannot=tuple(Cannot(texts(item.when), item.why) for item in table.cannot),
     )
 
 

@@ -1,4 +1,6 @@
-"""A campaign as Slurm jobs: one script for each number of nodes and devices, which runs ``perflog run`` in its allocation."""
+"""A campaign as Slurm jobs: one script for each number of nodes and devices, which runs ``perflog run`` in its
+allocation.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,31 @@ REMOTE = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}")
 def scripts(campaign: Campaign, wanted: Sequence[Job], gpus: bool) -> str:
     """The job scripts, one after the other, each to be given to ``sbatch``."""
     layouts = dict.fromkeys((job.nodes, job.per_node) for job in wanted)
-    return "\n".join(_script(campaign, [j for j in wanted if (j.nodes, j.per_node) == layout], gpus) for layout in layouts)
+    return "\n".join(
+        _script(campaign, [j for j in wanted if (j.nodes, j.per_node) == layout], gpus) for layout in layouts
+    )
 
 
 def _script(campaign: Campaign, wanted: Sequence[Job], gpus: bool) -> str:
-    one = wanted[0]
+    layout, nodes, per_node = wanted[0].layout, wanted[0].nodes, wanted[0].per_node
     minutes = math.ceil(len(wanted) * campaign.time_limit / 60)
-    hosts = f".hosts-{one.layout}"
-    again = [sys.executable, "-m", "perflog", "run", str(campaign.file), "--only", f"devices={one.layout}", "--logs", f"{campaign.logs}-{one.layout}"]
-    again += ["--hostfile", hosts, *(word for part in REMOTE for word in ("--remote", part))] * (one.nodes > 1)
+    hosts = f".hosts-{layout}"
+    command = [sys.executable, "-m", "perflog", "run", str(campaign.file), "--only", f"devices={layout}"]
+    command += ["--logs", f"{campaign.logs}-{layout}"]
+    if nodes > 1:
+        command += ["--hostfile", hosts, *(word for part in REMOTE for word in ("--remote", part))]
     lines = [
         "#!/bin/bash",
-        f"# {len(wanted)} runs on {one.layout}; the same script goes on where a job that was cut off stopped",
-        f"#SBATCH --job-name=perflog-{one.layout}",
-        f"#SBATCH --nodes={one.nodes}",
+        f"# {len(wanted)} runs on {layout}; the same script goes on where a job that was cut off stopped",
+        f"#SBATCH --job-name=perflog-{layout}",
+        f"#SBATCH --nodes={nodes}",
         "#SBATCH --ntasks-per-node=1",
-        f"#SBATCH --{'gpus-per-node' if gpus else 'cpus-per-task'}={one.per_node}",
+        f"#SBATCH --{'gpus-per-node' if gpus else 'cpus-per-task'}={per_node}",
         "#SBATCH --exclusive",
         "#SBATCH --requeue",
         f"#SBATCH --time={minutes // 60}:{minutes % 60:02d}:00",
         f"cd {shlex.quote(str(Path.cwd()))}",
-        *([f'scontrol show hostnames "$SLURM_JOB_NODELIST" > {hosts}'] * (one.nodes > 1)),
-        shlex.join([*again, "--quiet"]),
+        *([f'scontrol show hostnames "$SLURM_JOB_NODELIST" > {hosts}'] if nodes > 1 else []),
+        shlex.join([*command, "--quiet"]),
     ]
     return "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
 from perflog.runs.run import FAILURES, Metric, Run
 from perflog.settings.options import Options
-from perflog.stats.centre import CENTRES, order_interval, spread
+from perflog.stats.centre import CENTRES, order_interval, relative_range
 
 
 def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
@@ -40,7 +40,11 @@ def _join_failures(groups: dict[tuple[object, ...], list[Run]]) -> None:
 
 def _may_be(failure: Run, run: Run) -> bool:
     """Whether a run is of the configuration that a failure's path tells; formats of no framework do not say theirs."""
-    told = {k: v for k, v in failure.values.items() if k not in NOT_IN_CASE and not (k == "framework" and k not in run.values)}
+    told = {
+        k: v
+        for k, v in failure.values.items()
+        if k not in NOT_IN_CASE and not (k == "framework" and k not in run.values)
+    }
     return failure.label == run.label and all(str(run.values.get(k)) == str(v) for k, v in told.items())
 
 
@@ -54,12 +58,18 @@ def _order(case: Case) -> tuple[object, ...]:
 
 
 def _case(runs: list[Run], options: Options) -> Case:
-    runs.sort(key=lambda run: (_repeat(run), natural(run.log.name), run.first_line))
+    if len({_repeat(run) for run in runs}) == len(runs):
+        runs.sort(key=_repeat)
+    else:
+        runs.sort(key=lambda run: (_repeat(run), natural(run.log.name), run.first_line))
     first = next((run for run in runs if run.parser != FAILURES), runs[0])
     key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
     key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in NOT_IN_CASE}
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
-    metrics = {name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate) for name in names}
+    metrics = {
+        name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate)
+        for name in names
+    }
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
@@ -83,14 +93,16 @@ def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
     values = [m.value for m in metrics if m.value is not None]
     unit = next(iter(units), metrics[0].unit)
     if len(units) > 1:
-        return Summary(name, "", aggregate, len(values), None, reason=f"runs count different things: {', '.join(sorted(units))}")
+        return Summary(
+            name, "", aggregate, len(values), None, reason=f"runs count different things: {', '.join(sorted(units))}"
+        )
     if not values:
         return Summary(name, unit, aggregate, 0, None, reason=next((m.reason for m in metrics if m.reason), ""))
     try:
         value = CENTRES[aggregate](values)
     except ValueError as error:
         return Summary(name, unit, aggregate, len(values), None, reason=str(error))
-    summary = Summary(name, unit, aggregate, len(values), value, spread=spread(values))
+    summary = Summary(name, unit, aggregate, len(values), value, spread=relative_range(values))
     interval = order_interval(values)
     if interval is not None and aggregate == "median":
         summary.low, summary.high, summary.level = interval

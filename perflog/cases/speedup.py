@@ -19,7 +19,9 @@ def set_speedups(cases: list[Case], options: Options) -> None:
         if case.throughput.value is None:
             continue
         if options.baseline:
-            candidates = [c for c in cases if _is_baseline(c, options) and kind(c.throughput.unit) == kind(case.throughput.unit)]
+            candidates = [
+                c for c in cases if _is_baseline(c, options) and kind(c.throughput.unit) == kind(case.throughput.unit)
+            ]
         else:
             candidates = [c for c in index[_base_identity(case)] if c.key.get("devices") == 1]
         _set_speedup(case, candidates, options)
@@ -39,7 +41,13 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
     usable = [c for c in candidates if c.throughput.value]
     if len(usable) != 1:
         if "devices" in case.key or options.baseline:
-            why = "has no value" if candidates and not usable else "is not among the logs" if not candidates else f"is ambiguous ({len(usable)} cases)"
+            why = (
+                "has no value"
+                if candidates and not usable
+                else "is not among the logs"
+                if not candidates
+                else f"is ambiguous ({len(usable)} cases)"
+            )
             case.notes.append(f"no speedup: the baseline ({wanted}) {why}")
         return
     base = usable[0]

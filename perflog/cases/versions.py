@@ -28,5 +28,8 @@ def compared(cases: Iterable[Case]) -> list[dict[str, Case]]:
         groups.setdefault((rest, case.label, case.throughput.unit), {})[str(case.key["framework_version"])] = case
     both = [{v: group[v] for v in versions if v in group} for group in groups.values() if len(group) > 1]
     if not both:
-        raise UsageError(f"no case is there in two of the versions {', '.join(versions)}: something else differs too, see `perflog extract`")
+        raise UsageError(
+            f"no case is there in two of the versions {', '.join(versions)}: "
+            "something else differs too, see `perflog extract`"
+        )
     return both

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from perflog._version import __version__
-from perflog.cli import extracting
-
-EXIT_STATUS = "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
+EXIT_STATUS = (
+    "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
+)
 
 app = typer.Typer(
     help="Numbers that can be trusted from the training logs of deep-learning frameworks.",
@@ -20,15 +19,18 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"perflog {__version__}")
+def _version(wanted: bool) -> None:
+    if wanted:
+        from perflog._version import __version__
+        from perflog.matching import engine_description
+
+        print(f"perflog {__version__}, engine: {engine_description()}")
         raise typer.Exit
 
 
+Version = Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")]
+
+
 @app.callback()
-def _main(
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,  # noqa: ARG001 - its callback prints
-) -> None:
+def _main(version: Version = False) -> None:
     """Numbers that can be trusted from the training logs of deep-learning frameworks."""
-    extracting.forget()

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import EXIT_STATUS, app
-from perflog.cli.extracting import catalog_of, extracted
 from perflog.cli.options import Format, Given, Logs, Output, Quiet, extraction_options
+from perflog.cli.output import emit, to_terminal, width_of
+from perflog.cli.progress import extractions
 from perflog.settings.config import DEFAULTS, FORMATS, find_config, one_of, settings
 
 if TYPE_CHECKING:
     from perflog.extraction import Extraction
 
+#: How many skipped files are named.
+MOST_SKIPPED = 5
+
 
 @app.command(
-    epilog=f"Examples:  perflog extract logs/ --warmup 100  ·  perflog extract logs/ -f json -o out.json  ·  perflog extract a.log -s devices=8. {EXIT_STATUS}"
+    epilog="Examples:  perflog extract logs/ --warmup 100  ·  perflog extract logs/ -f json -o out.json  ·  "
+    f"perflog extract a.log -s devices=8. {EXIT_STATUS}"
 )
 @extraction_options()
 def extract(logs: Logs, given: Given, format_: Format = None, output: Output = None, quiet: Quiet = False) -> None:
@@ -28,10 +33,16 @@ def extract(logs: Logs, given: Given, format_: Format = None, output: Output = N
     one_of("format", form, FORMATS)
     if form == "parquet" and output is None:
         raise typer.BadParameter("parquet is not text: name a file with --output FILE", param_hint="--format")
-    extraction = extracted(logs, chosen, quiet)
-    _write(extraction, form, output, logs)
+    extraction = extractions(quiet).of(logs, chosen)
+    if form == "dlperf":
+        _write_dlperf(extraction, output, logs)
+    else:
+        from perflog.export.encoding import encoded
+
+        terminal = to_terminal(output)
+        emit(encoded(extraction, form, width_of(terminal), terminal), output, quiet)
     if not quiet:
-        _remarks(extraction, form, output)
+        _remarks(extraction, form)
     if not extraction.complete:
         raise typer.Exit(3)
 
@@ -40,17 +51,12 @@ def extract(logs: Logs, given: Given, format_: Format = None, output: Output = N
 @extraction_options("aggregate", "baseline")
 def explain(logs: Logs, given: Given) -> None:
     """Say what was read from each log, what was not understood, and why other parsers were rejected."""
-    from perflog.logs.find import find_logs
-    from perflog.report.explain import explain_log
+    from perflog.report.explain import explain_logs
 
-    chosen = settings(given, logs)
-    options = chosen.options()
-    catalog = catalog_of(chosen)
     complete = True
-    for at, log in enumerate(find_logs(logs)):
-        text, fine = explain_log(log, catalog, options)
-        print(("\n" if at else "") + text)
-        complete &= fine
+    for number, explanation in enumerate(explain_logs(logs, settings(given, logs))):
+        print(("\n" if number else "") + explanation.text)
+        complete &= explanation.complete
     if not complete:
         raise typer.Exit(3)
 
@@ -59,7 +65,9 @@ def explain(logs: Logs, given: Given) -> None:
 @extraction_options()
 def config(
     given: Given,
-    logs: Annotated[list[str] | None, typer.Argument(help="Logs whose perflog.toml is looked for.", show_default=False)] = None,
+    logs: Annotated[
+        list[str] | None, typer.Argument(help="Logs whose perflog.toml is looked for.", show_default=False)
+    ] = None,
     format_: Format = None,
 ) -> None:
     """Show the options in force and where each comes from."""
@@ -89,58 +97,24 @@ def _shown(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-def _write(extraction: Extraction, form: str, output: Path | None, logs: list[str]) -> None:
+def _write_dlperf(extraction: Extraction, output: Path | None, logs: list[str]) -> None:
+    """DLPerf's result file, and what its script prints."""
+    from perflog.export import dlperf
     from perflog.files import write_atomically
 
-    if form == "dlperf":
-        from perflog.export import dlperf
-
-        target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
-        write_atomically(target, dlperf.to_json(extraction))
-        sys.stdout.write(dlperf.console(extraction, f"./{target}" if not target.is_absolute() else str(target)))
-        return
-    data = _formatted(extraction, form, output is None and sys.stdout.isatty())
-    if output is not None:
-        write_atomically(output, data)
-    elif isinstance(data, str):
-        sys.stdout.write(data)
+    target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
+    write_atomically(target, dlperf.to_json(extraction))
+    sys.stdout.write(dlperf.console(extraction, str(target) if target.is_absolute() else f"./{target}"))
 
 
-def _formatted(extraction: Extraction, form: str, to_terminal: bool) -> str | bytes:
-    if form == "table":
-        import shutil
-
-        from perflog.export.text import terminal
-
-        return terminal(extraction, shutil.get_terminal_size().columns if to_terminal else None, to_terminal)
-    if form == "markdown":
-        from perflog.export.text import markdown
-
-        return markdown(extraction)
-    from perflog.export import data
-
-    if form == "json":
-        return data.to_json(extraction)
-    frame = data.case_frame(extraction)
-    if form == "csv":
-        return frame.write_csv()
-    import io
-
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
-
-
-def _remarks(extraction: Extraction, form: str, output: Path | None) -> None:
+def _remarks(extraction: Extraction, form: str) -> None:
     """What a person should know that the table does not say, on stderr."""
-    if output is not None and form != "dlperf":
-        print(f"wrote {output}", file=sys.stderr)
     if extraction.skipped and form != "json":
-        shown = extraction.skipped[:5]
-        for skipped in shown:
+        for skipped in extraction.skipped[:MOST_SKIPPED]:
             print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
-        if len(extraction.skipped) > len(shown):
-            print(f"skipped {len(extraction.skipped) - len(shown)} more files (--format json lists them)", file=sys.stderr)
+        rest = len(extraction.skipped) - MOST_SKIPPED
+        if rest > 0:
+            print(f"skipped {rest} more files (--format json lists them)", file=sys.stderr)
     if not extraction.cases:
         print("no training log found; `perflog explain FILE` says why a file is none", file=sys.stderr)
     if form == "dlperf":

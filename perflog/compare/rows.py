@@ -6,88 +6,102 @@ The statistics and their sources are in ``perflog/stats`` and ``docs/statistics.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
 from perflog.compare.pairs import Pair, Unpaired
+from perflog.compare.rule import Rule
 from perflog.formats.units import kind
+from perflog.settings.options import Options
 from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.centre import median
 from perflog.stats.geomean import Geomean, geomean
 from perflog.stats.ratio import Ratio, ratio
-from perflog.stats.verdict import Better, Judgement, Verdict, judge
-
-#: The metrics that can be compared, and which direction is better.
-METRICS: Mapping[str, Better] = {
-    "throughput": Better.HIGHER, "step_time": Better.LOWER, "time_to_train": Better.LOWER, "speedup": Better.HIGHER,
-    "reported": Better.HIGHER, "memory": Better.LOWER,
-}  # fmt: skip
+from perflog.stats.verdict import Decision, Verdict, decide
 
 
-@dataclass(slots=True)
-class Row:
-    """One case: run values (n,) of both sides in ``unit``, NaN for a run without value; ``adjusted``: p over all rows."""
+@dataclass(frozen=True, slots=True)
+class CaseComparison:
+    """One case on both sides.
+
+    Attributes:
+        pair: the case of each side.
+        unit: the unit of both sides' values.
+        old: the value of each run of the old side, NaN for a run without one.
+        new: the same of the new side.
+        ratio: new over old, with its interval and its test.
+        decision: the verdict on the ratio, with the reason where there can be none.
+        adjusted_p: the test's p, adjusted over all rows; None where there is no test.
+        notes: what speaks against trusting the row.
+    """
 
     pair: Pair
-    metric: str
     unit: str
-    old: list[float]
-    new: list[float]
+    old: tuple[float, ...]
+    new: tuple[float, ...]
     ratio: Ratio
-    judgement: Judgement
-    adjusted: float | None = None
-    notes: list[str] = field(default_factory=list)
+    decision: Decision
+    adjusted_p: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        return self.judgement.verdict
+        """Faster, slower, same, inconclusive, or not enough data."""
+        return self.decision.verdict
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """All rows of one side against the first."""
+    """All cases of one side against those of another.
+
+    Attributes:
+        old: the old side's short name.
+        new: the new side's short name.
+        rule: the metric, margin and level.
+        options: how the numbers of both sides were made.
+        rows: one per pair of cases, in the order of the old side.
+        unpaired: the cases without a partner, each with the reason.
+        mean: the geometric mean of the ratios, and how many cases it leaves out.
+        notes: what is to be known of the sides as a whole, such as another machine.
+    """
 
     old: str
     new: str
-    metric: str
-    margin: float
-    level: float
-    rows: list[Row]
-    unpaired: list[Unpaired]
+    rule: Rule
+    options: Options
+    rows: tuple[CaseComparison, ...]
+    unpaired: tuple[Unpaired, ...]
     mean: Geomean
-    notes: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
 
-def compared(pairs: Sequence[Pair], metric: str, level: float, margin: float) -> list[Row]:
+def compared_cases(pairs: Sequence[Pair], rule: Rule) -> list[CaseComparison]:
     """A row per pair, with p adjusted over the rows that have one."""
-    rows = [_row(pair, metric, level, margin) for pair in pairs]
+    rows = [_row(pair, rule) for pair in pairs]
     adjusted = benjamini_hochberg([row.ratio.p if row.ratio.p is not None else math.nan for row in rows])
-    for row, p in zip(rows, adjusted, strict=True):
-        row.adjusted = None if math.isnan(p) else p
-    return rows
+    return [replace(row, adjusted_p=None if math.isnan(p) else p) for row, p in zip(rows, adjusted, strict=True)]
 
 
-def mean_of(rows: Sequence[Row], unpaired: Sequence[Unpaired]) -> Geomean:
+def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geomean:
     """The geometric mean of the ratios; rows without one and unpaired cases are left out and counted."""
     return geomean([*(row.ratio.value for row in rows), *(None for _ in unpaired)])
 
 
-def _row(pair: Pair, metric: str, level: float, margin: float) -> Row:
-    old, new = values(pair.old, metric), values(pair.new, metric)
-    units = [_unit(case, metric) for case in (pair.old, pair.new)]
+def _row(pair: Pair, rule: Rule) -> CaseComparison:
+    old, new = values(pair.old, rule.metric), values(pair.new, rule.metric)
+    units = [_unit(case, rule.metric) for case in (pair.old, pair.new)]
     if units[0] and units[1] and kind(units[0]) != kind(units[1]):
-        found = Ratio(len(old), len(new), level, reason=f"one side counts {units[0]}, the other {units[1]}")
+        reason = f"one side counts {units[0]}, the other {units[1]}"
+        estimate = Ratio(len(old), len(new), rule.level, reason=reason)
     else:
-        found = ratio(old, new, level)
-    verdict = judge(found, METRICS[metric], margin)
-    row = Row(pair, metric, units[0] or units[1], old, new, found, verdict)
-    row.notes += [*(found.notes if min(found.n_old, found.n_new) > 1 else ()), *pair.across]
-    if old == new and found.value is not None:
-        row.notes.append("both sides have the very same values: are these the same logs?")
-    reasons = dict.fromkeys(r for case in (pair.old, pair.new) for r in _reasons(case, metric))
-    row.notes += reasons
-    return row
+        estimate = ratio(old, new, rule.level)
+    notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across]
+    if old == new and estimate.value is not None:
+        notes.append("both sides have the very same values: are these the same logs?")
+    notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
+    decision = decide(estimate, rule.better, rule.margin)
+    return CaseComparison(pair, units[0] or units[1], tuple(old), tuple(new), estimate, decision, notes=tuple(notes))
 
 
 def values(case: Case, metric: str) -> list[float]:
@@ -95,13 +109,13 @@ def values(case: Case, metric: str) -> list[float]:
     if metric == "speedup":
         base = case.base.throughput.value if case.base is not None else None
         return [v / base if base else math.nan for v in values(case, "throughput")]
-    found = (run.metrics.get(metric) for run in case.runs)
-    return [metric_.value if metric_ is not None and metric_.value is not None else math.nan for metric_ in found]
+    metrics = (run.metrics.get(metric) for run in case.runs)
+    return [m.value if m is not None and m.value is not None else math.nan for m in metrics]
 
 
-def centre(given: Sequence[float]) -> float | None:
+def centre(run_values: Sequence[float]) -> float | None:
     """The median of the runs that have a value."""
-    finite = [v for v in given if math.isfinite(v)]
+    finite = [v for v in run_values if math.isfinite(v)]
     return median(finite) if finite else None
 
 
@@ -113,6 +127,6 @@ def _reasons(case: Case, metric: str) -> list[str]:
     if metric == "speedup":
         return [] if case.base is not None else [f"no speedup on a side: {case.name} has no case on one device"]
     metrics = [run.metrics.get(metric) for run in case.runs]
-    if all(found is None for found in metrics):
+    if all(m is None for m in metrics):
         return [f"the logs give no {metric}"]
-    return [found.reason for found in metrics if found is not None and found.value is None and found.reason]
+    return [m.reason for m in metrics if m is not None and m.value is None and m.reason]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case
+from perflog.compare.pairs import Pair
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
-from perflog.formats.paths import PathPattern, facts_of_path
+from perflog.formats.paths import PathPatterns, facts_of_path
 from perflog.formats.vocabulary import Scalar, normal
 from perflog.logs.find import LogFile
 from perflog.measurements.warmup import rows_of
 from perflog.reading.reading import Reading
-from perflog.runs.machine import Facts, differences, identity, machine_of
+from perflog.runs.machine import Facts, differences, identity, known_facts
 from perflog.runs.primary import segments_of
 from perflog.runs.run import Outcome, Run
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
-    from perflog.history.load import Campaign
+    from perflog.history import Campaign
 
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
@@ -34,8 +35,8 @@ RunKey = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Observed:
-    """A run's measurements in its window: times per step (n,) and the numbers as printed (n,), in the log's own units."""
+class RunSeries:
+    """A run's measurements in its window: times per step (n,) and the numbers as printed (n,), in the log's units."""
 
     times: Floats
     printed: Floats
@@ -48,30 +49,34 @@ class Side:
     name: str
     extraction: Extraction
     root: str = ""
-    observed: dict[RunKey, Observed] = field(default_factory=dict)
-    machine: Callable[[Run], Facts | None] = field(default=lambda run: machine_of(run.log))
+    observed: dict[RunKey, RunSeries] = field(default_factory=dict)
+    machine: Callable[[Run], Facts | None] = field(default=lambda run: known_facts(run.machine))
 
-    def series(self, case: Case) -> list[Observed]:
-        return [found for run in case.runs if (found := self.observed.get(run_key(run))) is not None]
+    def series(self, case: Case) -> list[RunSeries]:
+        """The series of the case's runs, as far as they are known."""
+        return [self.observed[run_key(run)] for run in case.runs if run_key(run) in self.observed]
 
 
 def run_key(run: Run) -> RunKey:
+    """What a run is known by."""
     return (run.log.name, run.first_line)
 
 
-def side_of_logs(name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None) -> Side:
+def side_of_logs(
+    name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None
+) -> Side:
     """Extract a side, keeping the series of its runs for notes."""
-    observed: dict[RunKey, Observed] = {}
+    observed: dict[RunKey, RunSeries] = {}
 
     def look(reading: Reading, outcome: Outcome) -> None:
         for run, segment in segments_of(reading, outcome, catalog):
             first, last = run.throughput.first_step, run.throughput.last_step
-            if first is None or last is None or not segment.store.count or segment.plan is None:
+            if first is None or last is None or not segment.store.count or segment.basis is None:
                 continue
             rows = rows_of(segment, KEPT)
             rows = rows[:, (rows[0] >= first) & (rows[1] <= last)]
             times = rows[3] / rows[2]
-            observed[run_key(run)] = Observed(times, rows[4] / rows[3] if segment.plan.is_rate else times)
+            observed[run_key(run)] = RunSeries(times, rows[4] / rows[3] if segment.basis.is_rate else times)
 
     extraction = extract_logs(list(logs), options, catalog, progress, look)
     return Side(name, extraction, root_of([log.path for log in logs]), observed)
@@ -79,26 +84,33 @@ def side_of_logs(name: str, logs: Sequence[LogFile], options: Options, catalog: 
 
 def side_of_campaign(name: str, campaign: Campaign) -> Side:
     """A side out of the history: its numbers as they were made then; the series of its runs are not kept there."""
-    return Side(name, campaign.extraction, root_of([run.log.path for run in campaign.extraction.runs]), machine=campaign.machine)
+    root = root_of([run.log.path for run in campaign.extraction.runs])
+    return Side(name, campaign.extraction, root)
 
 
 def machines(side: Side, cases: Iterable[Case]) -> list[dict[str, str]]:
     """The different machines that the runs of cases were made on, as far as a ``machine.json`` tells."""
-    found: list[dict[str, str]] = []
+    different: list[dict[str, str]] = []
     for case in cases:
         for run in case.runs:
             facts = side.machine(run)
-            if facts is not None and (one := identity(facts)) not in found:
-                found.append(one)
-    return found
+            if facts is not None and (machine := identity(facts)) not in different:
+                different.append(machine)
+    return different
 
 
-def machine_notes(old: Side, new: Side, pairs: Sequence[tuple[Case, Case]]) -> list[str]:
+def machine_notes(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     """What differs between the machines of two sides, or that a side ran on several."""
-    found = [machines(side, cases) for side, cases in ((old, [a for a, _ in pairs]), (new, [b for _, b in pairs]))]
-    notes = [f"the runs of the {word} side are of {len(some)} machines" for word, some in zip(("old", "new"), found, strict=True) if len(some) > 1]
-    if len(found[0]) == len(found[1]) == 1 and (told := differences(found[0][0], found[1][0], most=6)):
-        notes.append(f"the machine changed: {told}")
+    old_machines = machines(old, [pair.old for pair in pairs])
+    new_machines = machines(new, [pair.new for pair in pairs])
+    notes = [
+        f"the runs of the {word} side are of {len(several)} machines"
+        for word, several in (("old", old_machines), ("new", new_machines))
+        if len(several) > 1
+    ]
+    if len(old_machines) == len(new_machines) == 1:
+        changed = differences(old_machines[0], new_machines[0], most=6)
+        notes += [f"the machine changed: {changed}"] if changed else []
     return notes
 
 
@@ -108,19 +120,19 @@ def root_of(paths: Sequence[str]) -> str:
     return os.path.commonpath(folders) if folders else ""
 
 
-def label_of(case: Case, root: str, patterns: tuple[PathPattern, ...]) -> str:
-    """What no pattern explains of the paths below the side's folder: two campaigns lie in folders of different names."""
+def label_of(case: Case, root: str, patterns: PathPatterns) -> str:
+    """What no pattern explains of the paths below the side's folder, which is another one for every side."""
     place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
     if not root or not place.startswith(root.rstrip("/") + "/"):
         return case.label
     return facts_of_path(os.path.relpath(place, root), patterns)[1]
 
 
-def chosen(cases: Sequence[Case], where: dict[str, str]) -> list[Case]:
-    """The cases with these values: ``devices=1:8`` takes both."""
+def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:
+    """The cases with these values: ``{"devices": "1:8"}`` takes both."""
 
-    def matches(case: Case, key: str, wanted: str) -> bool:
+    def matches(case: Case, key: str, texts: str) -> bool:
         value: Scalar = case.key.get(key, "")
-        return str(value).lower() in {str(normal(key, one)).lower() for one in wanted.split(":")}
+        return str(value).lower() in {str(normal(key, text)).lower() for text in texts.split(":")}
 
-    return [case for case in cases if all(matches(case, key, wanted) for key, wanted in where.items())]
+    return [case for case in cases if all(matches(case, key, texts) for key, texts in wanted.items())]

@@ -13,8 +13,16 @@ _TITLES = {"framework_version": "version", "batch_size": "batch/device"}
 
 
 @dataclass(slots=True)
-class Grid:
-    """A table of texts, with footnotes and a caption."""
+class TextTable:
+    """A table of texts for people.
+
+    Attributes:
+        titles: the headings of the columns.
+        rows: the cells, as many as there are titles in each row.
+        right: for every column, whether its cells stand to the right.
+        footnotes: lines under the table.
+        caption: how the numbers were made.
+    """
 
     titles: list[str]
     rows: list[list[str]]
@@ -29,7 +37,7 @@ _SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
 def escaped(text: object) -> str:
     """Text that means itself in a Markdown table and in HTML."""
     plain = str(text).replace("\r", " ").replace("\n", " ").replace("&", "&amp;")
-    return _SPECIAL.sub(lambda found: {"<": "&lt;", ">": "&gt;"}.get(found[0], "\\" + found[0]), plain)
+    return _SPECIAL.sub(lambda match: {"<": "&lt;", ">": "&gt;"}.get(match[0], "\\" + match[0]), plain)
 
 
 def number(value: float | None) -> str:
@@ -39,7 +47,7 @@ def number(value: float | None) -> str:
     return f"{value:.2f}" if abs(value) >= 10 or value == 0 else f"{value:.4g}"
 
 
-def grid(extraction: Extraction) -> Grid:
+def case_table(extraction: Extraction) -> TextTable:
     """The table of cases: what tells them apart, the centre, its interval, speedup and efficiency."""
     cases = extraction.cases
     keys = [k for k in CASE_KEYS if any(k in c.key for c in cases)]
@@ -55,45 +63,53 @@ def grid(extraction: Extraction) -> Grid:
     rows = []
     for case, label in zip(cases, labels, strict=True):
         marks = [notes.setdefault(note, len(notes) + 1) for note in case.notes]
-        rows.append(_row(case, keys, [label] if show_label else [], others, marks))
+        rows.append(_cells(case, keys, [label] if show_label else [], others, marks))
     right = [k in ("batch_size", "nodes", "devices", "threads") for k in keys] + [False] * show_label
     right += [True, True, False, False, *([True] * len(others)), True, True, False]
-    return Grid(titles, rows, right, [f"{n}. {note}" for note, n in notes.items()], caption(extraction))
+    footnotes = [f"{mark}. {note}" for note, mark in notes.items()]
+    return TextTable(titles, rows, right, footnotes, caption(extraction))
 
 
-def _row(case: Case, keys: list[str], label: list[str], others: list[str], marks: list[int]) -> list[str]:
+def _cells(case: Case, keys: list[str], label: list[str], others: list[str], marks: list[int]) -> list[str]:
     summary = case.throughput
     interval = ""
     if summary.low is not None and summary.high is not None and summary.level is not None:
         interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
-    row = [str(case.key.get(k, "")) for k in keys] + label
-    row += [
+    return [
+        *(str(case.key.get(k, "")) for k in keys),
+        *label,
         f"{summary.n}" if summary.n == len(case.runs) else f"{summary.n}/{len(case.runs)}",
         number(summary.value) or "no value",
         summary.unit,
         interval,
+        *(_other(case, name) for name in others),
+        "" if case.speedup is None else f"{case.speedup:.2f}",
+        "" if case.efficiency is None else f"{100 * case.efficiency:.1f}%",
+        ",".join(str(mark) for mark in sorted(marks)),
     ]
-    for name in others:
-        other = case.metrics.get(name)
-        row.append(f"{number(other.value)} {other.unit}".strip() if other is not None and other.value is not None else "")
-    row.append("" if case.speedup is None else f"{case.speedup:.2f}")
-    row.append("" if case.efficiency is None else f"{100 * case.efficiency:.1f}%")
-    row.append(",".join(str(m) for m in sorted(marks)))
-    return row
+
+
+def _other(case: Case, name: str) -> str:
+    """The value of a metric beside throughput, with its unit; empty for none."""
+    summary = case.metrics.get(name)
+    return "" if summary is None or summary.value is None else f"{number(summary.value)} {summary.unit}".strip()
 
 
 def _told_apart(cases: list[Case], keys: list[str]) -> bool:
     return len({tuple(str(c.key.get(k, "")) for k in keys) for c in cases}) == len(cases)
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def caption(extraction: Extraction) -> str:
     """How the numbers were made: stands under every table."""
     options = extraction.options
-    runs = len(extraction.runs)
-    window = str(options.window)
-    text = f"{options.aggregate} over n runs; estimator {options.estimator}; {window}"
+    text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
     if options.convention:
         text += f"; convention {options.convention}"
     if options.as_printed:
         text += " (values as printed)"
-    return f"{text}; {runs} run{'s' if runs != 1 else ''}, {len(extraction.skipped)} file{'s' if len(extraction.skipped) != 1 else ''} skipped."
+    return f"{text}; {counted(len(extraction.runs), 'run')}, {counted(len(extraction.skipped), 'file')} skipped."

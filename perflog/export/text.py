@@ -1,36 +1,33 @@
-"""The table for terminals, by rich, and Markdown, by tabulate."""
+"""Tables of texts for terminals, by rich, and for Markdown, by tabulate."""
 
 from __future__ import annotations
 
-from perflog.export.columns import Grid, escaped, grid
-from perflog.extraction import Extraction
+from typing import Any
+
+from perflog.export.columns import TextTable, escaped
 
 #: Cells that stand out on a terminal.
-_STYLES = {"no value": "bold red", "slower": "bold red", "faster": "bold green", "same": "green", "not enough data": "yellow", "inconclusive": "yellow"}
+_STYLES = {
+    "no value": "bold red", "slower": "bold red", "faster": "bold green", "same": "green",
+    "not enough data": "yellow", "inconclusive": "yellow",
+}  # fmt: skip
 
 
-def markdown(extraction: Extraction) -> str:
-    """The cases as a Markdown table with caption and footnotes."""
-    return marked(grid(extraction))
-
-
-def marked(made: Grid) -> str:
-    """Any grid as Markdown. What comes from logs and paths is escaped."""
+def to_markdown(table: TextTable) -> str:
+    """A table as Markdown. What comes from logs and paths is escaped."""
     from tabulate import tabulate
 
-    rows = [[escaped(cell) for cell in row] for row in made.rows]
-    align = ["right" if r else "left" for r in made.right]
-    table = tabulate(rows, headers=made.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True)
-    return "\n".join([table, "", escaped(made.caption), *([""] if made.footnotes else []), *(escaped(n) for n in made.footnotes)]) + "\n"
+    rows = [[escaped(cell) for cell in row] for row in table.rows]
+    align = ["right" if right else "left" for right in table.right]
+    text = tabulate(
+        rows, headers=table.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True
+    )
+    footnotes = [escaped(note) for note in table.footnotes]
+    return "\n".join([text, "", escaped(table.caption), *([""] if footnotes else []), *footnotes]) + "\n"
 
 
-def terminal(extraction: Extraction, width: int | None, colour: bool) -> str:
-    """The cases as a table for people; ``width`` None means as wide as its content."""
-    return drawn(grid(extraction), width, colour)
-
-
-def drawn(made: Grid, width: int | None, colour: bool) -> str:
-    """Any grid as a table for people."""
+def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
+    """A table for people; ``width`` None means as wide as its content."""
     import io
 
     from rich.console import Console
@@ -38,22 +35,22 @@ def drawn(made: Grid, width: int | None, colour: bool) -> str:
 
     out = io.StringIO()
     console = Console(file=out, width=width or 4000, force_terminal=colour, no_color=not colour, highlight=False)
-    if made.rows:
-        console.print(_table(made))
-    console.print(Text(made.caption), soft_wrap=True)
-    for note in made.footnotes:
+    if table.rows:
+        console.print(_rich_table(table))
+    console.print(Text(table.caption), soft_wrap=True)
+    for note in table.footnotes:
         console.print(Text(note), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _table(made: Grid):  # type: ignore[no-untyped-def]
+def _rich_table(table: TextTable) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title, right in zip(made.titles, made.right, strict=True):
-        table.add_column(title, justify="right" if right else "left", overflow="fold")
-    for row in made.rows:
-        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    return table
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title, right in zip(table.titles, table.right, strict=True):
+        drawn.add_column(title, justify="right" if right else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    return drawn

@@ -1,1 +1,3 @@
-"""Parser files (TOML) in, a catalogue out: what the lines of a format look like, what their numbers mean, and the field's words for them."""
+"""Parser files (TOML) in, a catalogue out: what the lines of a format look like, what their numbers
+mean, and the field's words for them.
+"""

@@ -1,26 +1,27 @@
 """All parsers at hand: perflog's own, the user's folders, and Python entry points.
 
-Loading is lazy and cached: a parser's samples are checked the first time one of its lines is found.
+A parser's samples are checked the first time that one of its lines is found, once per catalogue.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from perflog import resources
 from perflog.errors import ParserError, UsageError
 from perflog.formats.load import load_parser
+from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import Parser, Pattern
-from perflog.formats.paths import PathPattern, load_path_patterns
+from perflog.formats.paths import PathPattern, PathPatterns, load_path_patterns
 from perflog.formats.samples import check_parser
 
-#: Files in a parsers folder that are no parsers.
-_OTHER_FILES = frozenset({"paths.toml"})
+#: The file in a parsers' folder that is no parser.
+_PATHS = "paths.toml"
 ENTRY_POINT_GROUP = "perflog.parsers"
 
 
@@ -29,7 +30,8 @@ class Catalog:
     """The parsers in use, sorted by priority (specific first)."""
 
     parsers: tuple[Parser, ...]
-    path_patterns: tuple[PathPattern, ...]
+    path_patterns: PathPatterns
+    _sound: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> Parser:
         for parser in self.parsers:
@@ -64,21 +66,20 @@ class Catalog:
         return {parser.name: parser for parser in self.parsers}
 
     def checked(self, name: str) -> Parser:
-        """The parser, its samples checked once.
+        """The parser, its samples checked once (by each of two threads that ask at the same moment).
+
+        perflog's own parsers are checked by its tests (and by ``perflog parsers check``), not again at every use.
 
         Raises:
             ParserError: when a sample does not give what it promises.
         """
         parser = self.by_name[name]
-        if name not in _CHECKED:
+        if name not in self._sound and not parser.own:
             faults = check_parser(parser)
             if faults:
                 raise ParserError(faults[0])
-            _CHECKED.add(name)
+            self._sound.add(name)
         return parser
-
-
-_CHECKED: set[str] = set()
 
 
 def user_folder() -> Path:
@@ -93,24 +94,26 @@ def load_catalog(folders: Iterable[str | os.PathLike[str]] = ()) -> Catalog:
         ParserError: for a file that is not well formed.
         UsageError: for a folder that does not exist.
     """
-    own = resources.folder("parsers")
-    found: dict[str, Parser] = {parser.name: parser for parser in _load_folder(own)}
-    for make in _entry_points():
-        parser = make()
-        found[parser.name] = parser
+    folders = list(folders)
+    parsers: dict[str, Parser] = {
+        parser.name: replace(parser, own=True) for parser in _load_folder(resources.folder("parsers"))
+    }
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        parser = _made_by(point)
+        parsers[parser.name] = parser
     for folder in _extra(folders):
-        found |= {parser.name: parser for parser in _load_folder(folder)}
-    ordered = sorted(found.values(), key=lambda p: (-p.priority, p.name))
+        parsers |= {parser.name: parser for parser in _load_folder(folder)}
+    ordered = sorted(parsers.values(), key=lambda p: (-p.priority, p.name))
     return Catalog(tuple(ordered), path_patterns(folders))
 
 
-def path_patterns(folders: Iterable[str | os.PathLike[str]] = ()) -> tuple[PathPattern, ...]:
+def path_patterns(folders: Iterable[str | os.PathLike[str]] = ()) -> PathPatterns:
     """What paths say, without the parsers; raises what :func:`load_catalog` does."""
-    paths = load_path_patterns(resources.folder("parsers") / "paths.toml")
+    patterns: tuple[PathPattern, ...] = load_path_patterns(resources.folder("parsers") / _PATHS)
     for folder in _extra(folders):
-        if (folder / "paths.toml").is_file():
-            paths = load_path_patterns(folder / "paths.toml") + paths
-    return paths
+        if (folder / _PATHS).is_file():
+            patterns = load_path_patterns(folder / _PATHS) + patterns
+    return PathPatterns(patterns)
 
 
 def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -123,14 +126,22 @@ def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
 
 
 def _load_folder(folder: Path) -> list[Parser]:
-    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name not in _OTHER_FILES]
+    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name != _PATHS]
 
 
-def _entry_points() -> list[Callable[[], Parser]]:
-    makers: list[Callable[[], Parser]] = []
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        made = point.load()
-        if not callable(made):
-            raise ParserError(f"entry point {point.name!r} of {ENTRY_POINT_GROUP}: expected a function that returns a Parser")
-        makers.append(made)
-    return makers
+def _made_by(point: EntryPoint) -> Parser:
+    """The parser that an entry point's function returns.
+
+    Raises:
+        ParserError: when it cannot be imported, is no function or returns no parser.
+    """
+    where = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
+    try:
+        make = point.load()
+    except (ImportError, AttributeError) as error:
+        raise ParserError(f"{where}: {point.value!r} cannot be imported: {error}") from error
+    parser = make() if callable(make) else None
+    if not isinstance(parser, Parser):
+        raise ParserError(f"{where}: expected a function that returns a Parser, found {point.value!r}")
+    check_meaning(parser)
+    return parser

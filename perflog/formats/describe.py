@@ -24,7 +24,10 @@ def describe_parser(parser: Parser) -> str:
                 if value.span == "window"
                 else value.span
             )
-            lines.append(f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip() + f", {span}, of the {value.scope}")
+            lines.append(
+                f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip()
+                + f", {span}, of the {value.scope}"
+            )
         lines += [f"  sample: {sample.line}" for sample in pattern.samples[:2]]
     lines += [f"trap: {trap}" for trap in parser.traps]
     return "\n".join(lines)

@@ -1,19 +1,21 @@
-"""A parser's TOML file as frozen objects; what cannot be understood is rejected. The schema is in ``docs/parsers.md``."""
+"""A parser's TOML file as frozen objects; what cannot be understood is rejected (``docs/parsers.md``)."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from perflog.errors import ParserError
-from perflog.formats.parser import EVENTS, LAST_GROUPS, QUANTITIES, RESERVED_GROUPS, ROLES, SCOPES, SINCE, SPANS, Parser, Pattern, Sample, Value
+from perflog.formats.meaning import check_meaning
+from perflog.formats.parser import Parser, Pattern, Sample, Value
 from perflog.formats.regexes import expand, jump_in, tail_after
+from perflog.formats.schema import ParserFile, PatternTable, ValueTable
+from perflog.formats.toml import convert, read_toml, texts
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
+_PARSER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def load_parser(file: Path) -> Parser:
@@ -22,122 +24,75 @@ def load_parser(file: Path) -> Parser:
     Raises:
         ParserError: with the file, the pattern and the key at fault, and what would be right.
     """
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ParserError(f"{file}: not a readable TOML file: {error}") from None
-    return parser_from(data, file)
+    return parser_from(read_toml(file, ParserError), file)
 
 
 def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
-    """Build a parser from TOML data (see :func:`load_parser`)."""
-    known = {"title", "source", "framework", "priority", "pattern", "traps", "default"}
-    _no_others(data, known, str(file))
-    for key in ("title", "source", "pattern"):
-        if key not in data:
-            raise ParserError(f"{file}: '{key}' is missing")
+    """Build a parser from TOML data (see :func:`load_parser`); its name is the file's, without ``.toml``."""
     name = file.stem
-    patterns = tuple(_pattern(name, item, f"{file}: pattern {item.get('name', n)!r}") for n, item in enumerate(data["pattern"]))
-    names = [p.name for p in patterns]
-    for pattern in patterns:
-        if names.count(pattern.name) > 1:
-            raise ParserError(f"{file}: two patterns are named '{pattern.name}'; names must differ")
-        if pattern.position and pattern.position not in names:
-            raise ParserError(f"{file}: pattern '{pattern.name}' takes its position from '{pattern.position}', which is not a pattern of this file")
-    patterns = tuple(_placed(p, patterns) for p in patterns)
-    return Parser(
+    if not _PARSER_NAME.fullmatch(name):
+        raise ParserError(f"{file}: a parser's file is named with letters, digits, _ and -, such as my_format.toml")
+    table = convert(data, ParserFile, str(file), ParserError)
+    tables = {pattern.name: pattern for pattern in table.pattern}
+    parser = Parser(
         name=name,
-        title=data["title"],
-        source=data["source"],
-        framework=data.get("framework", ""),
-        priority=int(data.get("priority", 50)),
+        title=table.title,
+        source=table.source,
+        framework=table.framework,
+        priority=table.priority,
         file=file,
-        patterns=patterns,
-        traps=tuple(data.get("traps", ())),
-        default={k: str(v) for k, v in data.get("default", {}).items()},
+        patterns=tuple(_pattern(name, pattern, tables.get(pattern.position), file) for pattern in table.pattern),
+        traps=table.traps,
+        default=texts(table.default),
     )
+    check_meaning(parser)
+    return parser
 
 
-def _placed(pattern: Pattern, patterns: tuple[Pattern, ...]) -> Pattern:
-    """A pattern that takes its steps from another's lines counts them as that one does."""
-    if not pattern.position:
-        return pattern
-    source = next(p for p in patterns if p.name == pattern.position)
-    return replace(pattern, step_base=source.step_base, step_per=source.step_per)
-
-
-def _pattern(parser: str, data: Mapping[str, Any], where: str) -> Pattern:
-    known = {"name", "role", "literal", "regex", "step_base", "step_per", "step_repeats", "position", "position_once", "event",
-             "starts_run", "set", "map", "value", "also", "memory_unit", "sample", "rejects"}  # fmt: skip
-    _no_others(data, known, where)
-    for key in ("name", "role", "literal", "regex"):
-        if not data.get(key):
-            raise ParserError(f"{where}: '{key}' is missing")
-    _one_of(data["role"], ROLES, "role", where)
-    _one_of(data.get("step_per", "run"), SINCE, "step_per", where)
-    regex = expand(data["regex"])
-    also = expand(data.get("also", ""))
-    groups = tuple(_GROUP.findall(regex))
-    also_groups = tuple(_GROUP.findall(also))
-    if also and (data["role"] != "step" or set(also_groups) - set(LAST_GROUPS) or not also_groups):
-        raise ParserError(f"{where}: 'also' reads {' and '.join(LAST_GROUPS)} of a pattern with role step, nothing else")
-    values = tuple(_value(item, groups, where) for item in data.get("value", ()))
-    named = {v.group for v in values} | RESERVED_GROUPS
-    if data["role"] in ("step", "position", "summary"):
-        for group in groups:
-            if group not in named:
-                raise ParserError(f"{where}: nothing says what group '{group}' means; add a [[pattern.value]] for it, or write (?:…)")
-    if data["role"] == "event":
-        _one_of(data.get("event", ""), EVENTS, "event", where)
-    tail = tail_after(data["literal"], data["regex"])
+def _pattern(parser: str, table: PatternTable, position: PatternTable | None, file: Path) -> Pattern:
+    """A pattern; one that takes its steps from another's lines (``position``) counts them as that one does."""
+    where = f"{file}: pattern {table.name!r}"
+    regex = expand(table.regex, f"{where}: regex")
+    also = expand(table.also, f"{where}: also")
+    tail = tail_after(table.literal, table.regex)
+    counter = table if position is None else position
     return Pattern(
         parser=parser,
-        name=data["name"],
-        role=data["role"],
-        literal=data["literal"],
+        name=table.name,
+        role=table.role,
+        literal=table.literal,
         regex=regex,
-        groups=groups,
-        step_base=int(data.get("step_base", 1)),
-        step_per=data.get("step_per", "run"),
-        step_repeats=bool(data.get("step_repeats", False)),
-        position=data.get("position", ""),
-        position_once=bool(data.get("position_once", False)),
-        event=data.get("event", ""),
-        starts_run=bool(data.get("starts_run", False)),
-        set={k: str(v) for k, v in data.get("set", {}).items()},
-        map=data.get("map", {}),
-        values=values,
-        samples=tuple(Sample(s["line"], s.get("expect", {})) for s in data.get("sample", ())),
-        rejects=tuple(data.get("rejects", ())),
-        tail=None if tail is None else expand(tail),
-        jump=None if tail is None else jump_in(tail, where),
+        groups=tuple(_GROUP.findall(regex)),
+        step_base=counter.step_base,
+        step_per=counter.step_per,
+        step_repeats=table.step_repeats,
+        position=table.position,
+        position_once=table.position_once,
+        event=table.event,
+        starts_run=table.starts_run,
+        set=texts(table.set),
+        map={key: texts(words) for key, words in table.map.items()},
+        values=tuple(_value(item) for item in table.value),
+        samples=tuple(Sample(item.line, item.expect) for item in table.sample),
+        rejects=table.rejects,
+        tail=None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
+        jump=None if tail is None else jump_in(tail, f"{where}: regex"),
         also=also,
-        also_groups=also_groups,
-        memory_unit=data.get("memory_unit", "MiB"),
+        also_groups=tuple(_GROUP.findall(also)),
+        memory_unit=table.memory_unit,
     )
 
 
-def _value(data: Mapping[str, Any], groups: tuple[str, ...], where: str) -> Value:
-    _no_others(data, {"group", "quantity", "unit", "span", "since", "window", "offset", "scope", "metric", "pick"}, where)
-    value = Value(**data)
-    if value.group not in groups:
-        raise ParserError(f"{where}: value '{value.group}' is not a named group of the regex (groups: {', '.join(groups)})")
-    _one_of(value.quantity, QUANTITIES, "quantity", where)
-    _one_of(value.span, SPANS, "span", where)
-    _one_of(value.since, SINCE, "since", where)
-    _one_of(value.scope, SCOPES, "scope", where)
-    _one_of(value.pick, ("last", "first", "max", "min"), "pick", where)
-    if value.quantity == "metric" and not value.metric:
-        raise ParserError(f"{where}: value '{value.group}' has quantity 'metric' and needs metric = \"<its name>\"")
-    return value
-
-
-def _no_others(data: Mapping[str, Any], known: set[str], where: str) -> None:
-    for key in data:
-        if key not in known:
-            raise ParserError(f"{where}: unknown key '{key}' (known: {', '.join(sorted(known))})")
-
-
-def _one_of(value: str, allowed: tuple[str, ...], key: str, where: str) -> None:
-    if value not in allowed:
-        raise ParserError(f"{where}: {key} = {value!r} is not one of {', '.join(allowed)}")
+def _value(table: ValueTable) -> Value:
+    return Value(
+        group=table.group,
+        quantity=table.quantity,
+        unit=table.unit,
+        span=table.span,
+        since=table.since,
+        window=table.window,
+        offset=table.offset,
+        scope=table.scope,
+        metric=table.metric,
+        pick=table.pick,
+    )

@@ -9,14 +9,11 @@ from typing import Any
 
 from perflog.formats.regexes import Jump
 
-ROLES = ("step", "position", "summary", "event", "metadata", "ignore")
-QUANTITIES = ("step_time", "rate", "elapsed", "interval_time", "samples", "timestamp", "time_to_train", "accuracy", "metric")
-SPANS = ("last", "interval", "window", "cumulative", "run")
-SCOPES = ("rank", "device", "node", "job")
-SINCE = ("run", "epoch")
 #: Groups whose last value is a metric of the run.
 LAST_GROUPS = ("loss", "memory")
-EVENTS = ("run_start", "run_stop", "run_failed")
+
+#: Groups of a measurement that stay text; all others are numbers.
+TEXT_GROUPS = frozenset({"unit", "timestamp"})
 
 #: Named groups with a fixed meaning; every other group must be named by a value or be metadata.
 RESERVED_GROUPS = frozenset(
@@ -88,7 +85,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Parser:
-    """A format: its patterns and where its facts come from."""
+    """A format: its patterns and where its facts come from. ``own``: it is one of perflog's, which its tests check."""
 
     name: str
     title: str
@@ -99,6 +96,7 @@ class Parser:
     patterns: tuple[Pattern, ...]
     traps: tuple[str, ...] = ()
     default: Mapping[str, str] = field(default_factory=dict)
+    own: bool = False
 
     def pattern(self, name: str) -> Pattern:
         return next(p for p in self.patterns if p.name == name)

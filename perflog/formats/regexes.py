@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perflog.errors import ParserError
+from perflog.formats.dialect import translate
 
 #: Written ``{N}`` in a regex. Short classes keep Rust's one-pass matcher in use (docs/performance.md);
 #: what is not a number after all becomes null when it is cast, and is counted as not understood.
@@ -31,11 +32,15 @@ class Jump:
     tail: str
 
 
-def expand(regex: str) -> str:
-    """Replace the macros ``{I}``, ``{N}``, ``{NN}``, ``{ETA}`` and ``{TO}`` by what they stand for."""
+def expand(regex: str, where: str) -> str:
+    r"""Replace the macros ``{I}``, ``{N}``, ``{NN}``, ``{ETA}`` and ``{TO}``, and classes such as ``\s``.
+
+    Raises:
+        ParserError: with ``where``, for a regex that the engines would not read alike (:mod:`perflog.formats.dialect`).
+    """
     for macro, text in MACROS.items():
         regex = regex.replace(macro, text)
-    return regex
+    return translate(regex, where)
 
 
 def tail_after(literal: str, regex: str) -> str | None:
@@ -55,7 +60,7 @@ def tail_after(literal: str, regex: str) -> str | None:
     rest = regex[at:]
     if rest[:1] in ("*", "+", "?") or re.match(r"\{[0-9]", rest):
         return None  # the quantifier would belong to the literal's last character
-    return None if _has_top_level_bar(rest) else rest
+    return rest
 
 
 _PLAIN_TEXT = re.compile(r"(?:[^\\.\[\](){}*+?|^$]|\\[^A-Za-z0-9])+")
@@ -79,27 +84,8 @@ def jump_in(tail: str, where: str) -> Jump | None:
         raise ParserError(f"{where}: {{TO}} may stand once, before three or more characters of plain text")
     if text in head or literal in head:
         raise ParserError(f"{where}: the text after {{TO}}, {literal!r}, also stands before it; choose more of it")
-    return Jump(expand(head), literal, expand(rest[len(text) :]))
-
-
-def _has_top_level_bar(regex: str) -> bool:
-    depth, in_class, at = 0, False, 0
-    while at < len(regex):
-        char = regex[at]
-        if char == "\\":
-            at += 2
-            continue
-        if in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-            at += 2 if regex[at + 1 : at + 2] == "^" else 1
-            continue
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        elif char == "|" and depth == 0:
-            return True
-        at += 1
-    return False
+    return Jump(
+        expand(head, f"{where}, before {{TO}}"),
+        literal,
+        expand(rest[len(text) :], f"{where}, after the text that follows {{TO}}"),
+    )

@@ -7,10 +7,11 @@ must be those expected. A mismatch is shown with the line and a caret where the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from perflog.formats.parser import Parser, Pattern, Sample
+from perflog.formats.meaning import TIMES
+from perflog.formats.parser import TEXT_GROUPS, Parser, Pattern, Sample
 
 
 def check_parser(parser: Parser) -> list[str]:
@@ -20,10 +21,11 @@ def check_parser(parser: Parser) -> list[str]:
 
 def _faults(parser: Parser) -> Iterator[str]:
     for pattern in parser.patterns:
-        error = _compile_error(pattern.regex) or _compile_error(pattern.also)
-        if error:
-            yield f"pattern '{pattern.name}': the regex does not compile in Rust syntax: {error}"
-            return
+        for regex in _regexes_of(pattern):
+            error = _compile_error(regex)
+            if error:
+                yield f"pattern '{pattern.name}': the regex does not compile in Rust syntax: {error}"
+                return
     for pattern in parser.patterns:
         if not pattern.samples:
             yield f"pattern '{pattern.name}' has no sample line; add [[pattern.sample]] with line and expect"
@@ -34,22 +36,82 @@ def _faults(parser: Parser) -> Iterator[str]:
                 yield f"pattern '{pattern.name}' matches a line it must reject:\n  {line}"
 
 
+def _regexes_of(pattern: Pattern) -> Iterator[str]:
+    """A pattern's regexes, whole and in the parts in which they are matched."""
+    yield pattern.regex
+    yield pattern.also
+    if pattern.tail is not None:
+        yield pattern.tail
+    if pattern.jump is not None:
+        yield pattern.jump.head
+        yield pattern.jump.tail
+
+
 def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator[str]:
+    if "\n" in sample.line or "\r" in sample.line:
+        yield f"pattern '{pattern.name}': a sample is one line, without its end: {sample.line!r}"
+        return
     read = read_line(pattern, sample.line)
     if read is None:
         yield f"pattern '{pattern.name}' does not match its sample:\n{gave_up(pattern, sample.line)}"
         return
-    if pattern.tail is not None and sample.line.count(pattern.literal) > 1 and _holds_literal_twice(pattern, sample.line):
-        yield f"pattern '{pattern.name}': the literal {pattern.literal!r} occurs again inside the match, which is split there; choose another"
+    if (
+        pattern.tail is not None
+        and sample.line.count(pattern.literal) > 1
+        and _holds_literal_twice(pattern, sample.line)
+    ):
+        yield (
+            f"pattern '{pattern.name}': the literal {pattern.literal!r} occurs again inside the match, "
+            "which is split there; choose another"
+        )
+    yield from _value_faults(pattern, sample, read)
+    yield from _overlaps(parser, pattern, sample)
+
+
+def _value_faults(pattern: Pattern, sample: Sample, read: Mapping[str, str | None]) -> Iterator[str]:
+    """What a sample reads but should not."""
     for group, wanted in sample.expect.items():
         if group not in pattern.groups + pattern.also_groups:
             yield f"pattern '{pattern.name}': sample expects '{group}', which is not a group of the regex"
         elif not same(read.get(group), wanted):
-            yield f"pattern '{pattern.name}': sample expects {group} = {wanted!r}, read {read.get(group)!r} from\n  {sample.line}"
+            found = f"{group} = {wanted!r}, read {read.get(group)!r}"
+            yield f"pattern '{pattern.name}': sample expects {found} from\n  {sample.line}"
+    for group in _number_groups(pattern):
+        text = read.get(group)
+        if text is not None and not _is_number(text):
+            yield f"pattern '{pattern.name}': group '{group}' must read a number, read {text!r} from\n  {sample.line}"
+
+
+def _number_groups(pattern: Pattern) -> list[str]:
+    """The groups that are read as numbers, whatever the lines print."""
+    if pattern.role in ("step", "position"):
+        return [group for group in pattern.groups + pattern.also_groups if group not in TEXT_GROUPS]
+    if pattern.role == "event":
+        return ["timestamp"]
+    if pattern.role == "summary":  # a time may be printed as 3:04:05, a metric be no number in some logs
+        return [value.group for value in pattern.values if value.quantity not in {*TIMES, "metric"}]
+    return []
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _overlaps(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator[str]:
+    """Other patterns of the parser that take a pattern's sample too."""
     if pattern.role == "metadata":
         return  # one line of settings may hold several facts
     for other in parser.patterns:
-        if other is pattern or other.role == "metadata" or pattern.name == other.position or other.name == pattern.position:
+        if (
+            other is pattern
+            or other.role == "metadata"
+            or pattern.name == other.position
+            or other.name == pattern.position
+        ):
             continue  # one line may hold a position and the measurement that it places
         if pattern.role == "ignore" and pattern.literal != other.literal:
             continue  # a line to be ignored is taken from all others

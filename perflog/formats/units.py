@@ -6,6 +6,8 @@ different names; tokens, words and steps are kinds of their own.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _ITEMS = {
     "images": ("image", "images", "img", "imgs", "frames", "frame"),
     "samples": ("sample", "samples", "instance", "instances", "item", "items"),
@@ -17,7 +19,19 @@ _ITEMS = {
 _OTHER = {
     "tokens": ("token", "tokens", "tok", "tks", "tk"),
     "words": ("word", "words"),
-    "steps": ("step", "steps", "it", "iter", "iters", "iteration", "iterations", "batch", "batches", "update", "updates"),
+    "steps": (
+        "step",
+        "steps",
+        "it",
+        "iter",
+        "iters",
+        "iteration",
+        "iterations",
+        "batch",
+        "batches",
+        "update",
+        "updates",
+    ),
     "epochs": ("epoch", "epochs"),
 }
 _WORK = {alias: name for table in (_ITEMS, _OTHER) for name, aliases in table.items() for alias in aliases}
@@ -27,6 +41,7 @@ _TIME = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms":
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
 
 
+@lru_cache(maxsize=1024)  # pure, and asked for every log
 def rate_unit(text: str | None) -> tuple[str, float] | None:
     """The canonical unit of a printed rate unit, and the factor to it.
 
@@ -48,6 +63,16 @@ def rate_unit(text: str | None) -> tuple[str, float] | None:
     if work not in _WORK:
         return None
     return f"{_WORK[work]}/s", factor / _TIME[time.strip()]
+
+
+def is_time(unit: str) -> bool:
+    """Whether a unit is one of time, so that :func:`seconds_in` knows it."""
+    return unit.lower() in _TIME
+
+
+def is_work(unit: str) -> bool:
+    """Whether a word names work that is counted, such as ``samples`` or ``tok``."""
+    return unit.lower() in _WORK
 
 
 def seconds_in(unit: str) -> float:

@@ -1,4 +1,4 @@
-"""The words for what a training was: the keys that tell configurations apart, and the form their values are compared in."""
+"""The words for what a training was: the keys that tell configurations apart, and the form of their values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from typing import Any
 CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
 INTEGERS = frozenset({"batch_size", "global_batch_size", "devices", "devices_per_node", "nodes", "threads", "repeat"})
 SOURCES = ("command line", "config", "log", "path", "machine", "parser")
-_PRECISION = {"float32": "fp32", "single": "fp32", "fp32": "fp32", "float16": "fp16", "half": "fp16", "bfloat16": "bf16", "mixed": "amp"}
+_PRECISION = {
+    "float32": "fp32",
+    "single": "fp32",
+    "fp32": "fp32",
+    "float16": "fp16",
+    "half": "fp16",
+    "bfloat16": "bf16",
+    "mixed": "amp",
+}
 
 Scalar = str | int
 
@@ -24,14 +32,24 @@ class Fact:
     where: str = ""
 
 
+#: More digits than any count has; a longer text is an identifier.
+_MOST_DIGITS = 18
+
+
+def _count(digits: str, least: int) -> int | None:
+    """A whole number of ``least`` or more; None for other texts (``²`` is a digit to Python, but no number)."""
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
+        return None
+    return int(digits) if int(digits) >= least else None
+
+
 def normal(key: str, value: Any) -> Scalar | None:
     """A value in the form that is compared and shown; None when it is none."""
     text = str(value).strip().strip("'\"")
     if not text or text.lower() in ("none", "null", "nan"):
         return None
     if key in INTEGERS:
-        digits = text.replace(",", "")
-        return int(digits) if digits.isdigit() and int(digits) > 0 else (0 if key == "repeat" and digits == "0" else None)
+        return _count(text.replace(",", ""), least=0 if key == "repeat" and text == "0" else 1)
     if key == "precision":
         return _PRECISION.get(text.lower(), text.lower())
     return text

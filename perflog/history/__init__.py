@@ -9,13 +9,85 @@ SQLite by default, PostgreSQL for a team; one schema and one set of statements f
 ``schema``      its tables
 ``migrate``     its version, and bringing it up to date (``migrations``, Alembic)
 ``database``    transactions that read or write it; its errors in plain words
-``plain``       runs and options as rows, and back
-``save``        one campaign into it, whole or not at all
-``load``        one campaign out of it, as an extraction
-``campaigns``   which campaigns there are; deleting one
-``series``      cases followed over campaigns
+``plain``       runs and options as records of plain data, and back
+``saving``      one campaign into it, whole or not at all
+``loading``     one campaign out of it, as an extraction
+``listing``     which campaigns there are; deleting one
+``points``      a case's values in every campaign, out of the database
+``following``   cases followed over campaigns: points as series
 ``doubts``      what changed along a series: level, machine, rule
-``tell``        series and campaigns as tables, CSV and JSON
+``rendering``   series and campaigns as tables, CSV and JSON
 ``picture``     series drawn
 ==============  =====================================================================
+
+>>> import perflog
+>>> from perflog import history
+>>> history.save("history.sqlite", perflog.extract("logs/").extraction, "v2.5")  # doctest: +SKIP
+>>> history.series("history.sqlite", {"model": "rn50", "devices": "8"})  # doctest: +SKIP
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perflog.history.doubts import Part, parts
+    from perflog.history.following import Series, series
+    from perflog.history.listing import Entry, campaigns, delete
+    from perflog.history.loading import Campaign, load
+    from perflog.history.picture import draw_series
+    from perflog.history.place import Database, default_database, name_of
+    from perflog.history.points import Point
+    from perflog.history.rendering import FORMATS, render_campaigns, render_series
+    from perflog.history.saving import Saved, save
+
+__all__ = [
+    "FORMATS",
+    "Campaign",
+    "Database",
+    "Entry",
+    "Part",
+    "Point",
+    "Saved",
+    "Series",
+    "campaigns",
+    "default_database",
+    "delete",
+    "draw_series",
+    "load",
+    "name_of",
+    "parts",
+    "render_campaigns",
+    "render_series",
+    "save",
+    "series",
+]
+#: Where each name is; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
+_MODULES = {
+    "FORMATS": "rendering",
+    "Campaign": "loading",
+    "Database": "place",
+    "Entry": "listing",
+    "Part": "doubts",
+    "Point": "points",
+    "Saved": "saving",
+    "Series": "following",
+    "campaigns": "listing",
+    "default_database": "place",
+    "delete": "listing",
+    "draw_series": "picture",
+    "load": "loading",
+    "name_of": "place",
+    "parts": "doubts",
+    "render_campaigns": "rendering",
+    "render_series": "rendering",
+    "save": "saving",
+    "series": "following",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"perflog.history.{_MODULES[name]}"), name)
+    raise AttributeError(f"module 'perflog.history' has no attribute {name!r}")

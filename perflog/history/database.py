@@ -16,9 +16,11 @@ from perflog.errors import PerflogError
 from perflog.history.migrate import current, upgrade
 from perflog.history.place import Database, shown, url_of
 
-#: Seconds to wait for another writer (SQLite), for a server (PostgreSQL).
+#: Seconds to wait for another writer (SQLite; the largest campaign of the tests is saved in one), for a server's answer
+#: (PostgreSQL).
 PATIENCE, CONNECTING = 60, 10
-#: Two that begin a history at once: one makes the tables, the other finds them made at its next try.
+#: Two that begin a history at once: one makes the tables, the other finds them made at its next try. More
+#: tries are for more that begin at once.
 TRIES = 5
 
 
@@ -45,7 +47,8 @@ def reading(database: Database) -> Iterator[Connection | None]:
 
 @contextmanager
 def writing(database: Database) -> Iterator[Connection]:
-    """A transaction that changes the history, which is made where there is none. Committed at the end, if nothing was raised.
+    """A transaction that changes the history, which is made where there is none. Committed at the end, if nothing was
+    raised.
 
     Raises:
         IntegrityError: when another writer was first.
@@ -72,13 +75,20 @@ def _nothing() -> Iterator[None]:
 def _engine(url: URL, writes: bool) -> Engine:
     if url.drivername == "sqlite":
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
-        # Python's sqlite3 begins transactions at the first INSERT only and never for tables: SQLAlchemy begins them instead,
-        # and a writer at once as a writer, so that it waits for another one here and not in the middle
+        # Python's sqlite3 begins transactions at the first INSERT only and never for tables: SQLAlchemy begins them
+        # instead, and a writer at once as a writer, so that it waits for another one here and not in the middle
         event.listen(engine, "connect", _sqlite_connected)
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN"))
+        event.listen(
+            engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        )
         return engine
     arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECTING}
-    return create_engine(url, poolclass=NullPool, connect_args=arguments, isolation_level="READ COMMITTED" if writes else "REPEATABLE READ")
+    return create_engine(
+        url,
+        poolclass=NullPool,
+        connect_args=arguments,
+        isolation_level="READ COMMITTED" if writes else "REPEATABLE READ",
+    )
 
 
 def _sqlite_connected(connection: sqlite3.Connection, _: object) -> None:
@@ -133,11 +143,11 @@ _SQLITE = {
 
 
 def _words(error: DBAPIError, url: URL) -> str:
-    said = str(error.orig).strip()
+    message = str(error.orig).strip()
     if url.drivername == "sqlite":
         if Path(str(url.database)).is_dir():
             return "it is a folder; name a file with --database"
-        return _SQLITE.get(said, said)
+        return _SQLITE.get(message, message)
     if url.password:
-        said = said.replace(str(url.password), "***")
-    return " ".join(said.split())
+        message = message.replace(str(url.password), "***")
+    return " ".join(message.split())

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from perflog.history.series import Point, Series
+from perflog.history.following import Series
+from perflog.history.points import Point
 from perflog.runs.machine import differences
 from perflog.stats.changes import Change, change_points
 from perflog.stats.prediction import Prediction, predict
@@ -34,6 +35,7 @@ class Outlook:
 
     @property
     def holds(self) -> bool | None:
+        """Whether the value is where it was expected; None where nothing was, or there is no value."""
         value = self.point.summary.value
         return self.prediction.holds(value) if value is not None else None
 
@@ -45,16 +47,16 @@ class Part:
     ``unseen``: why no changes of level could be looked for. ``outlook`` is None where no point has a value.
     """
 
-    points: list[Point]
+    points: tuple[Point, ...]
     broken: str
-    shifts: list[Shift]
+    shifts: tuple[Shift, ...]
     unseen: str
     outlook: Outlook | None
 
 
-def parts(one: Series, margin: float = MARGIN) -> list[Part]:
+def parts(series: Series, margin: float = MARGIN) -> list[Part]:
     """The parts of a series, in order. Changes of level within the margin are left out."""
-    return [_part(points, broken, margin) for points, broken in _split(one.points)]
+    return [_part(points, broken, margin) for points, broken in _split(series.points)]
 
 
 def _split(points: Sequence[Point]) -> Iterator[tuple[list[Point], str]]:
@@ -72,8 +74,8 @@ def _split(points: Sequence[Point]) -> Iterator[tuple[list[Point], str]]:
 
 def _difference(old: Point, new: Point, machines: Sequence[Mapping[str, str]]) -> str:
     changed = []
-    if machines and new.machines and not all(one in machines for one in new.machines):
-        other = next(one for one in new.machines if one not in machines)
+    if machines and new.machines and not all(machine in machines for machine in new.machines):
+        other = next(machine for machine in new.machines if machine not in machines)
         changed.append(f"the machine: {differences(machines[-1], other)}")
     if old.rule != new.rule:
         changed.append(f"the rule: {old.rule} → {new.rule}")
@@ -82,11 +84,12 @@ def _difference(old: Point, new: Point, machines: Sequence[Mapping[str, str]]) -
     return "; ".join(changed)
 
 
-def _part(points: list[Point], broken: str, margin: float) -> Part:
+def _part(points: Sequence[Point], broken: str, margin: float) -> Part:
     valued = [(point, point.summary.value) for point in points if point.summary.value is not None]
     values = [value for _, value in valued]
-    found = change_points(values)
-    shifts = [Shift(valued[c.index][0], c) for c in found.points if c.ratio is None or abs(c.ratio - 1) > margin]
-    since = found.points[-1].index if found.points else 0
+    changes = change_points(values)
+    large = [change for change in changes.points if change.ratio is None or abs(change.ratio - 1) > margin]
+    shifts = tuple(Shift(valued[change.index][0], change) for change in large)
+    since = changes.points[-1].index if changes.points else 0
     outlook = Outlook(valued[-1][0], predict(values[since:-1])) if valued else None
-    return Part(points, broken, shifts, found.reason, outlook)
+    return Part(tuple(points), broken, shifts, changes.reason, outlook)

@@ -23,10 +23,13 @@ def current(connection: Connection, name: str) -> bool | None:
     Raises:
         PerflogError: for a newer one, naming the database.
     """
-    found = version_in(connection)
-    if found is not None and found > VERSION:
-        raise PerflogError(f"the history in {name} was made by a newer perflog (schema {found}, this perflog knows {VERSION}): upgrade perflog")
-    return None if found is None else found == VERSION
+    saved = version_in(connection)
+    if saved is not None and saved > VERSION:
+        raise PerflogError(
+            f"the history in {name} was made by a newer perflog (schema {saved}, this perflog knows {VERSION}): "
+            "upgrade perflog"
+        )
+    return None if saved is None else saved == VERSION
 
 
 def upgrade(connection: Connection) -> None:

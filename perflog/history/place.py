@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 #: As users and callers name a database.
 Database = str | os.PathLike[str]
-_DRIVERS = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "postgresql+psycopg": "postgresql+psycopg"}
+_POSTGRESQL = "postgresql+psycopg"
+_DRIVERS = {"sqlite": "sqlite", "postgresql": _POSTGRESQL, "postgres": _POSTGRESQL, _POSTGRESQL: _POSTGRESQL}
 
 
 def default_database() -> str:
     """Where the history is unless told otherwise (XDG Base Directory Specification)."""
     data = os.environ.get("XDG_DATA_HOME", "")
-    base = Path(data) if os.path.isabs(data) else Path.home() / ".local/share"  # noqa: PTH117 - the text, not the path, may be empty
+    absolute = os.path.isabs(data)  # noqa: PTH117 - the text, not the path, may be empty
+    base = Path(data) if absolute else Path.home() / ".local/share"
     return str(base / "perflog/history.sqlite")
 
 
@@ -40,7 +42,9 @@ def url_of(database: Database) -> URL:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise UsageError("--database: the URL cannot be read: expected postgresql://user:password@host:port/name") from None
+        raise UsageError(
+            "--database: the URL cannot be read: expected postgresql://user:password@host:port/name"
+        ) from None
     driver = _DRIVERS.get(url.drivername)
     if driver is None:
         raise UsageError(f"--database {url.drivername}://…: expected a file, or postgresql://user@host/name")
@@ -51,4 +55,15 @@ def url_of(database: Database) -> URL:
 
 def shown(url: URL) -> str:
     """How messages name it: the file, or the URL without its password."""
-    return str(url.database) if url.drivername == "sqlite" else url.set(drivername="postgresql").render_as_string(hide_password=True)
+    if url.drivername == "sqlite":
+        return str(url.database)
+    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def name_of(database: Database) -> str:
+    """A database as messages name it: the file, or the URL without its password.
+
+    Raises:
+        UsageError: for a text that is neither a file's name nor such a URL.
+    """
+    return shown(url_of(database))

@@ -1,4 +1,4 @@
-"""Runs and options as rows of plain data, and back: what comes back equals what was there."""
+"""Runs and options as records of plain data, and back: what comes back equals what was there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
@@ -14,60 +14,64 @@ from perflog.cases.case import short_labels
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import LogFile
-from perflog.runs.machine import Facts, machine_of
+from perflog.runs.machine import Facts, Machine, known_facts
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run, Skipped
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
 
-Row = dict[str, Any]
+#: A row of a table, without the campaign's key.
+Record = dict[str, Any]
 #: The integers that every database holds; a larger batch size is found by its text alone.
 _LARGEST = 2**63 - 1
-_RUN = frozenset({"log", "parser", "framework", "metadata", "label", "metrics", "notes", "window", "first_line", "last_line", "lines"})
+_RUN = frozenset({
+    "log", "parser", "framework", "metadata", "label", "metrics", "notes", "window", "first_line", "last_line", "lines",
+    "machine",
+})  # fmt: skip
 _METRIC = (
-    "name", "value", "unit", "estimator", "used", "excluded", "first_line", "last_line", "first_step", "last_step", "reason", "parser", "time_per_step",
+    "name", "value", "unit", "estimator", "used", "excluded", "first_line", "last_line", "first_step", "last_step",
+    "reason", "parser", "time_per_step",
 )  # fmt: skip
 
 
-@dataclass(slots=True)
-class Rows:
-    """A campaign as rows, without its key in the database; ``content``: the hash of what it says."""
+@dataclass(frozen=True, slots=True)
+class Records:
+    """A campaign as records, without its key in the database; ``content``: the hash of what it says."""
 
-    options: dict[str, Any]
+    options: Record
     skipped: list[Any]
-    machines: list[Row] = field(default_factory=list)
-    cases: list[Row] = field(default_factory=list)
-    runs: list[Row] = field(default_factory=list)
-    metrics: list[Row] = field(default_factory=list)
-    content: str = ""
+    machines: list[Record]
+    cases: list[Record]
+    runs: list[Record]
+    metrics: list[Record]
+    content: str
 
 
-def rows_of(extraction: Extraction) -> Rows:
-    """Everything of an extraction as rows, with the machine facts that lie beside its logs."""
-    rows = Rows(options_to(extraction.options), [[s.log.path, s.log.size, s.log.member, s.reason] for s in extraction.skipped])
-    machines: dict[str, int] = {}
+def records_of(extraction: Extraction) -> Records:
+    """Everything of an extraction as records, with the machine facts that lie beside its logs."""
+    skipped = [[s.log.path, s.log.size, s.log.member, s.reason] for s in extraction.skipped]
+    machines: dict[str, int] = {}  # their facts as text, and their numbers in order
+    cases: list[Record] = []
+    runs: list[Record] = []
+    metrics: list[Record] = []
     for number, (case, label) in enumerate(zip(extraction.cases, short_labels(extraction.cases), strict=True)):
-        rows.cases.append(_case_row(number, case.key, label, case.runs[0].parser))
-        for at, run in enumerate(case.runs):
-            rows.runs.append(_run_row(run, number, at, _machine(rows, machines, machine_of(run.log))))
-            for nth, metric in enumerate(run.metrics.values()):
-                rows.metrics.append({"case_number": number, "run_number": at, "number": nth, **_metric_row(metric)})
-    rows.content = _content(rows)
-    return rows
+        cases.append(_case_row(number, case.key, label, case.runs[0].parser))
+        for nth, run in enumerate(case.runs):
+            facts = known_facts(run.machine)
+            machine = None
+            if facts is not None:
+                machine = machines.setdefault(json.dumps(facts, sort_keys=True), len(machines))
+            runs.append(_run_row(run, number, nth, machine))
+            for order, metric in enumerate(run.metrics.values()):
+                numbers = {"case_number": number, "run_number": nth, "number": order}
+                metrics.append(numbers | _metric_row(metric))
+    known: list[Record] = [{"number": number, "facts": json.loads(text)} for text, number in machines.items()]
+    options = options_to(extraction.options)
+    return Records(options, skipped, known, cases, runs, metrics, _content(options, known, cases, runs, metrics))
 
 
-def _machine(rows: Rows, known: dict[str, int], facts: Facts | None) -> int | None:
-    if facts is None:
-        return None
-    text = json.dumps(facts, sort_keys=True)
-    if text not in known:
-        known[text] = len(known)
-        rows.machines.append({"number": known[text], "facts": facts})
-    return known[text]
-
-
-def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> Row:
-    row: Row = {"number": number, "key": dict(key), "log": label, "parser": parser}
+def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> Record:
+    row: Record = {"number": number, "key": dict(key), "log": label, "parser": parser}
     for name in CASE_KEYS:
         value = key.get(name)
         if name in INTEGERS:
@@ -77,7 +81,7 @@ def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> R
     return row
 
 
-def _run_row(run: Run, case: int, number: int, machine: int | None) -> Row:
+def _run_row(run: Run, case: int, number: int, machine: int | None) -> Record:
     return {
         "case_number": case, "number": number, "path": run.log.path, "member": run.log.member, "size": run.log.size,
         "parser": run.parser, "framework": run.framework, "label": run.label, "window_taken": run.window,
@@ -87,7 +91,7 @@ def _run_row(run: Run, case: int, number: int, machine: int | None) -> Row:
     }  # fmt: skip
 
 
-def _metric_row(metric: Metric) -> Row:
+def _metric_row(metric: Metric) -> Record:
     row = {name: getattr(metric, name) for name in _METRIC}
     for name in ("value", "first_step", "last_step", "time_per_step"):
         if row[name] is not None and math.isnan(row[name]):  # SQLite takes it for NULL; so do we everywhere
@@ -97,17 +101,25 @@ def _metric_row(metric: Metric) -> Row:
     return row | {"more": _more(metric, frozenset(_METRIC))}
 
 
-def _more(thing: Run | Metric, known: Iterable[str]) -> Row:
+def _more(thing: Run | Metric, known: Iterable[str]) -> Record:
     """Fields that have no column, as a later perflog may have them."""
     return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in known}
 
 
-def _content(rows: Rows) -> str:
-    """The hash of what a campaign says: the same for the same logs in another folder, and whatever files lie beside them."""
-    labels = _without_shared([row["label"] for row in rows.runs])
-    cases = [row | {"log": ""} for row in rows.cases]
-    runs = [row | {"path": PurePath(row["path"]).name, "label": label} for row, label in zip(rows.runs, labels, strict=True)]
-    text = json.dumps([rows.options, rows.machines, cases, runs, rows.metrics], sort_keys=True)
+def _content(
+    options: Record,
+    machines: Sequence[Record],
+    cases: Sequence[Record],
+    runs: Sequence[Record],
+    metrics: Sequence[Record],
+) -> str:
+    """The hash of what a campaign says: the same for the same logs in another folder, whatever lies beside them."""
+    labels = _without_shared([run["label"] for run in runs])
+    bare_cases = [case | {"log": ""} for case in cases]
+    bare_runs = [
+        run | {"path": PurePath(run["path"]).name, "label": label} for run, label in zip(runs, labels, strict=True)
+    ]
+    text = json.dumps([options, machines, bare_cases, bare_runs, metrics], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -123,13 +135,14 @@ def _without_shared(labels: Sequence[str]) -> list[str]:
 # ---------------------------------------------------------------- and back
 
 
-def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]]) -> Run:
-    """A run from its row and those of its metrics, in order."""
+def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], facts: Facts | None) -> Run:
+    """A run from its row and those of its metrics, in order, with the facts of its machine where they are known."""
     metadata = Metadata(dict(row["facts"]), dict(row["sources"]), list(row["doubts"]))
-    made = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_known(Metric, m["more"])) for m in metrics}
+    own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_known(Metric, m["more"])) for m in metrics}
     return Run(
-        LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], made, list(row["notes"]),
-        row["window_taken"], row["first_line"], row["last_line"], row["lines"], **_known(Run, row["more"]),
+        LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], own,
+        list(row["notes"]), row["window_taken"], row["first_line"], row["last_line"], row["lines"],
+        machine=None if facts is None else Machine("", facts), **_known(Run, row["more"]),
     )  # fmt: skip
 
 
@@ -149,6 +162,7 @@ def options_to(options: Options) -> dict[str, Any]:
 
 
 def options_from(plain: Mapping[str, Any]) -> Options:
-    amounts: dict[str, Any] = {name: Amount(**value) if value else None for name, value in _known(Window, plain["window"]).items()}
+    known = _known(Window, plain["window"])
+    amounts: dict[str, Any] = {name: Amount(**value) if value else None for name, value in known.items()}
     window = Window(**amounts)
     return Options(**{**_known(Options, plain), "window": window})

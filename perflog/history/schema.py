@@ -39,7 +39,9 @@ _ESCAPED = "json:"
 
 
 class Words(TypeDecorator[str]):
-    """Text exactly as it is. What no database holds (NUL, undecodable bytes of a file name) is kept in its JSON form."""
+    """Text exactly as it is. What no database holds (NUL, undecodable bytes of a file name) is kept in its JSON
+    form.
+    """
 
     impl = Text
     cache_ok = True
@@ -72,7 +74,9 @@ def _required(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:
 
 
 def _campaign() -> Column[Any]:
-    return Column("campaign", Number, ForeignKey("perflog_campaign.id", ondelete="CASCADE"), primary_key=True, autoincrement=False)
+    return Column(
+        "campaign", Number, ForeignKey("perflog_campaign.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
 
 
 def _number(name: str) -> Column[Any]:
@@ -102,7 +106,8 @@ machine = Table("perflog_machine", METADATA, _campaign(), _number("number"), _re
 case = Table(
     "perflog_case", METADATA, _campaign(), _number("number"),
     Column("framework", Words), Column("framework_version", Words), Column("model", Words), Column("precision", Words),
-    Column("batch_size", BigInteger), Column("nodes", BigInteger), Column("devices", BigInteger), Column("accelerator", Words),
+    Column("batch_size", BigInteger), Column("nodes", BigInteger), Column("devices", BigInteger),
+    Column("accelerator", Words),
     _required("key", JSON), _required("log", Words), _required("parser", Words),
     Index("perflog_case_model", "model", "devices"),
 )  # fmt: skip
@@ -111,22 +116,31 @@ case = Table(
 run = Table(
     "perflog_run", METADATA, _campaign(), _number("case_number"), _number("number"),
     _required("path", Words), _required("member", Words), _required("size", BigInteger),
-    _required("parser", Words), _required("framework", Words), _required("label", Words), _required("window_taken", Words),
+    _required("parser", Words), _required("framework", Words), _required("label", Words),
+    _required("window_taken", Words),
     _required("first_line", BigInteger), _required("last_line", BigInteger), _required("lines", BigInteger),
-    _required("facts", JSON), _required("sources", JSON), _required("doubts", JSON), _required("notes", JSON), _required("more", JSON),
+    _required("facts", JSON), _required("sources", JSON), _required("doubts", JSON), _required("notes", JSON),
+    _required("more", JSON),
     Column("machine", Integer),
-    ForeignKeyConstraint(["campaign", "case_number"], ["perflog_case.campaign", "perflog_case.number"], ondelete="CASCADE"),
-    ForeignKeyConstraint(["campaign", "machine"], ["perflog_machine.campaign", "perflog_machine.number"], ondelete="CASCADE"),
+    ForeignKeyConstraint(
+        ["campaign", "case_number"], ["perflog_case.campaign", "perflog_case.number"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["campaign", "machine"], ["perflog_machine.campaign", "perflog_machine.number"], ondelete="CASCADE"
+    ),
 )  # fmt: skip
 
 metric = Table(
     "perflog_metric", METADATA, _campaign(), _number("case_number"), _number("run_number"), _number("number"),
     _required("name", Words), Column("value", Double), _required("unit", Words), _required("estimator", Words),
-    _required("used", BigInteger), _required("excluded", JSON), _required("first_line", BigInteger), _required("last_line", BigInteger),
+    _required("used", BigInteger), _required("excluded", JSON), _required("first_line", BigInteger),
+    _required("last_line", BigInteger),
     Column("first_step", Double), Column("last_step", Double), _required("reason", Words), _required("parser", Words),
     Column("time_per_step", Double), _required("more", JSON),
     ForeignKeyConstraint(
-        ["campaign", "case_number", "run_number"], ["perflog_run.campaign", "perflog_run.case_number", "perflog_run.number"], ondelete="CASCADE",
+        ["campaign", "case_number", "run_number"],
+        ["perflog_run.campaign", "perflog_run.case_number", "perflog_run.number"],
+        ondelete="CASCADE",
     ),
 )  # fmt: skip
 

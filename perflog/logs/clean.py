@@ -3,20 +3,23 @@
 Clean text keeps every line feed, so that line numbers stay those of the file. Inside a line ``\\r`` separates
 sub-lines: progress-bar updates, and the parts that different ranks wrote into one line. A launcher tag stays
 only at the start of a sub-line, in the form ``[1,RANK]<stdout>:``; everything that this module removes is
-named here, nothing else is changed.
+named here, nothing else is changed. Every byte is looked at, and a line is cleaned by what stands in it alone:
+it does not matter how a log is cut into blocks.
 """
 
 from __future__ import annotations
 
 import re
 
-from perflog.logs.ranks import _samples
-
 #: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
-_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 #: mpirun --tag-output [--timestamp-output] and horovodrun.
-_TAG = re.compile(rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?\[(?:[0-9]+,)?([0-9]+)\]<std(?:out|err)>:")
-_RAY_REPEATED = re.compile(rb" \[repeated [0-9]+x across cluster\][^\n]*")
+_TAG = re.compile(
+    rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?"
+    rb"\[(?:[0-9]+,)?([0-9]+)\]<std(?:out|err)>:"
+)
+#: What Ray adds to a line that it prints once for several workers, to the end of the sub-line.
+_RAY_REPEATED = re.compile(rb" \[repeated [0-9]+x across cluster\][^\r\n]*")
 
 
 def clean_block(data: bytes) -> bytes:
@@ -31,14 +34,24 @@ def clean_block(data: bytes) -> bytes:
         data = data.replace(b"\r\n", b"\n")
     if b"<" in data and b"]<std" in data:
         data = _separate_ranks(data)
-    if b" pid=" in b"".join(_samples(data)):
-        data = _RAY_REPEATED.sub(b"", data)
+    if b"x across cluster]" in data:
+        data = _without_repeats(data)
     return data
 
 
 def valid_utf8(data: bytes) -> bytes:
     """The same text with what is not UTF-8 replaced."""
     return data.decode("utf-8", "replace").encode("utf-8")
+
+
+def _without_repeats(data: bytes) -> bytes:
+    """Drop what Ray adds to a line, where the line has a worker's ``pid=`` before it; elsewhere it is the program's."""
+
+    def shortened(repeated: re.Match[bytes]) -> bytes:
+        start = data.rfind(b"\n", 0, repeated.start()) + 1
+        return b"" if data.find(b" pid=", start, repeated.start()) >= 0 else repeated[0]
+
+    return _RAY_REPEATED.sub(shortened, data)
 
 
 def _separate_ranks(data: bytes) -> bytes:
@@ -58,15 +71,19 @@ def _separate_line(line: bytes) -> bytes:
     start = _TAG.match(line)
     if start and b"]<std" not in line[start.end() :]:
         return b"[1,%s]<stdout>:%s" % (start[1], line[start.end() :])
-    parts: dict[bytes, list[bytes]] = {}
-    texts: list[bytes] = []
-    at, rank = 0, b""
+    pieces: dict[bytes, list[bytes]] = {}
+    end, rank = 0, b""
     for tag in _TAG.finditer(line):
-        parts.setdefault(rank, []).append(line[at : tag.start()])
-        at, rank = tag.end(), tag[1]
-    parts.setdefault(rank, []).append(line[at:])
-    for rank, pieces in parts.items():
-        text = b"".join(pieces)
-        if text:
-            texts.append(b"[1,%s]<stdout>:%s" % (rank, text.replace(b"\r", b"\r[1,%s]<stdout>:" % rank)) if rank else text)
+        pieces.setdefault(rank, []).append(line[end : tag.start()])
+        end, rank = tag.end(), tag[1]
+    pieces.setdefault(rank, []).append(line[end:])
+    texts = [_of_rank(rank, b"".join(parts)) for rank, parts in pieces.items() if any(parts)]
     return b"\r".join(texts)
+
+
+def _of_rank(rank: bytes, text: bytes) -> bytes:
+    """A rank's text with the rank's tag before each sub-line; text before the first tag is of no rank."""
+    if not rank:
+        return text
+    tag = b"[1,%s]<stdout>:" % rank
+    return tag + text.replace(b"\r", b"\r" + tag)

@@ -1,182 +1,220 @@
-"""The bytes of a log in blocks of whole lines, whatever container they are in.
+"""The bytes of a log, whatever container it is in: whole when it is small, else in blocks of whole lines.
 
-A plain file is cut at line ends without reading it, so that blocks can be read in parallel; compressed files
-and UTF-16 text are read in order.
+A plain file is cut at line ends without reading it, so that blocks can be read in parallel; compressed files,
+members of archives and UTF-16 text are read in order, with one block in memory. How deep a container may lie in
+another: an archive or a compressed file may hold compressed files; what these hold is plain, or not read.
 """
 
 from __future__ import annotations
 
-import codecs
-import gzip
-import io
 import os
-import zipfile
-import zlib
-from collections.abc import Callable, Iterator
-from typing import IO, cast
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 
+from perflog.logs.archives import Member, archive_in, archive_of, members_of
+from perflog.logs.blocks import blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.find import LogFile
+from perflog.logs.streams import (
+    HEAD,
+    Stream,
+    UnreadableError,
+    compression_of,
+    decompressed,
+    is_utf16,
+    stream_of_descriptor,
+    utf8_of_utf16,
+)
+
+__all__ = ["BLOCK", "LONGEST_LINE", "Content", "Load", "UnreadableError", "blocks_of", "open_small", "read_archive"]
 
 BLOCK = 8 << 20
 #: A line longer than this is cut (a block must end somewhere).
 LONGEST_LINE = 64 << 20
-
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-#: Reads one block; called in a worker thread.
+#: Reads one block; called in a worker thread. One of a plain file raises UnreadableError when the file has become
+#: shorter meanwhile, or cannot be read any more.
 Load = Callable[[], bytes]
+#: What a member of an archive holds: all of it when it is small, else its blocks, or why it cannot be read.
+Content = bytes | Iterator[Load] | UnreadableError
+_CHUNK = 1 << 20
 
 
-class UnreadableError(Exception):
-    """A file that cannot be read, or whose rest cannot; the text says why."""
-
-
-def read_small(log: LogFile) -> tuple[bytes, str]:
-    """All bytes of a log, and what is wrong with its container (empty when nothing is).
+def open_small(log: LogFile, most: int) -> bytes | None:
+    """All bytes of a log, unpacked; None when they are more than ``most`` (then ``blocks_of`` gives them).
 
     Raises:
-        UnreadableError: when not even a part can be read.
+        UnreadableError: when the log cannot be read, or not to its end; its ``data`` are the bytes before (or none).
     """
-    if log.size < 0:
-        raise UnreadableError("not a regular file, or not permitted")
-    if log.member or log.path.endswith(".zip"):
-        return _drain(_zip_blocks(log))
+    if log.member:
+        for _, content in read_archive([log], most):
+            if isinstance(content, UnreadableError):
+                raise content
+            return content if isinstance(content, bytes) else None
+    descriptor, size = _opened(log)
     try:
-        with open(log.path, "rb") as file:  # noqa: PTH123 - 20,000 logs: Path objects cost
-            data = file.read()
+        data = os.read(descriptor, (size if size <= most else HEAD) + 1)
+        if not _is_plain(data):
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            return _whole(_text_of_file(log.path, stream_of_descriptor(descriptor)), most)
+        if len(data) == size:
+            return data
+        stream = stream_of_descriptor(descriptor)  # it grows, or is none whose size is known
+        stream.put_back(data)
+        return _whole(stream, most) if size <= most else None
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
-    if data[:2] == _GZIP or data[:4] == _ZSTD or data[:2] in _UTF16:
-        return _drain(_decoded(io.BytesIO(data), data[:4]))
-    return data, ""
+    finally:
+        os.close(descriptor)
 
 
-def _drain(blocks: Iterator[bytes]) -> tuple[bytes, str]:
-    parts: list[bytes] = []
+def read_into(log: LogFile, buffer: memoryview) -> int:
+    """Read a small plain file to the front of a buffer: how many bytes; -1 when it is not plain, or does not fit.
+
+    Reading 20,000 logs into one buffer takes a third of the time of reading each into memory of its own.
+
+    Raises:
+        UnreadableError: when the log cannot be read.
+    """
+    descriptor, size = _opened(log)
     try:
-        parts.extend(blocks)
-    except UnreadableError as error:
-        if not parts:
-            raise
-        return b"".join(parts), str(error)
-    return b"".join(parts), ""
+        count = os.readv(descriptor, [buffer]) if size < len(buffer) else -1
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    finally:
+        os.close(descriptor)
+    return count if count == size and _is_plain(bytes(buffer[: min(count, HEAD)])) else -1
 
 
 def blocks_of(log: LogFile) -> Iterator[Load]:
-    """The log's blocks in order. Raises UnreadableError, at once or when a container turns out to be broken."""
-    if log.member or log.path.endswith(".zip"):
-        yield from (_given(block) for block in _zip_blocks(log))
+    """The log's blocks in order; at a broken container the blocks before the damage come first.
+
+    Raises:
+        UnreadableError: at once, or when a container turns out to be broken.
+    """
+    if log.member:
+        for _, content in read_archive([log], -1):
+            if isinstance(content, UnreadableError):
+                raise content
+            if not isinstance(content, bytes):
+                yield from content
         return
+    descriptor, size = _opened(log)
     try:
-        file = open(log.path, "rb")  # noqa: SIM115, PTH123
+        stream = stream_of_descriptor(descriptor)
+        if _is_plain(stream.peek(HEAD)):
+            for start, end in ranges_of_file(descriptor, size, BLOCK, LONGEST_LINE):
+                yield partial(read_range, log.path, start, end)
+        else:
+            yield from _loads(_text_of_file(log.path, stream))
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
-    with file:
-        magic = file.read(4)
-        file.seek(0)
-        if magic[:2] == _GZIP or magic == _ZSTD or magic[:2] in _UTF16:
-            yield from (_given(block) for block in _decoded(file, magic))
-            return
-        yield from _cut(log.path, file.fileno(), os.fstat(file.fileno()).st_size)
+    finally:
+        os.close(descriptor)
 
 
-def _given(block: bytes) -> Load:
-    return lambda: block
+def read_archive(logs: Sequence[LogFile], most: int) -> Iterator[tuple[LogFile, Content]]:
+    """Members of one archive with what they hold, each once, in the order of the archive: it is read once for all.
 
-
-def _cut(path: str, descriptor: int, size: int) -> Iterator[Load]:
-    start = 0
-    while start < size:
-        end = _line_end(descriptor, start + BLOCK, start + LONGEST_LINE, size)
-
-        def load(start: int = start, end: int = end) -> bytes:
-            with open(path, "rb", buffering=0) as part:  # noqa: PTH123 - of its own: threads share no position
-                return os.pread(part.fileno(), end - start, start)
-
-        yield load
-        start = end
-
-
-def _line_end(descriptor: int, at: int, limit: int, size: int) -> int:
-    """The first line end at or after ``at``: a line feed, or for one endless progress bar a ``\\r``."""
-    carriage = 0
-    while at < size:
-        chunk = os.pread(descriptor, 1 << 16, at)
-        found = chunk.find(b"\n")
-        if found >= 0:
-            return at + found + 1
-        if not carriage and b"\r" in chunk:
-            carriage = at + chunk.find(b"\r") + 1
-        at += len(chunk)
-        if at >= limit:
-            return carriage or at
-    return size
-
-
-def _decoded(file: IO[bytes], magic: bytes) -> Iterator[bytes]:
-    if magic[:2] == _GZIP:
-        yield from _lines(gzip.GzipFile(fileobj=file), "gzip")
-    elif magic == _ZSTD:
-        yield from _zstd(file)
-    else:
-        yield from _utf16(file)
-
-
-def _lines(stream: gzip.GzipFile | zipfile.ZipExtFile, container: str) -> Iterator[bytes]:
-    """Blocks of whole lines from a stream; what could be read comes before the error."""
-    rest = b""
-    while True:
-        try:
-            data = stream.read1(1 << 20)  # small reads: what precedes the damage is not lost
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-            if rest:
-                yield rest
-            raise UnreadableError(f"the {container} data are damaged or cut short: {error}") from None
-        if not data:
-            if rest:
-                yield rest
-            return
-        data = rest + data
-        if len(data) < BLOCK:
-            rest = data
-            continue
-        at = data.rfind(b"\n") + 1
-        if not at and len(data) < LONGEST_LINE:
-            rest = data
-            continue
-        at = at or len(data)
-        yield data[:at]
-        rest = data[at:]
-
-
-def _zstd(file: IO[bytes]) -> Iterator[bytes]:
-    """Zstandard, through polars (the standard library has it from Python 3.14 on only)."""
-    import polars as pl
-
-    source = file.name if isinstance(getattr(file, "name", None), str) else file
+    A member of more than ``most`` bytes comes as an iterator of blocks, which must be used up, or is lost, before
+    the next member is asked for. One that is cut short or damaged comes as an UnreadableError whose ``data`` are the
+    bytes before; as blocks, it raises after them. Members that the archive no longer holds come last.
+    """
+    wanted = {log.member: log for log in logs}
+    why = "the archive holds no such member any more"
     try:
-        lines = pl.read_lines(source, name="line") if not isinstance(source, str) else pl.read_lines(source, name="line", glob=False)
-    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise UnreadableError(f"the zstd data are damaged or cut short: {str(error).splitlines()[0]}") from None
-    for part in lines.iter_slices(200_000):
-        yield ("\n".join(part.to_series().to_list()) + "\n").encode()
+        with closing(members_of(logs[0].path)) as members:
+            for member in members:
+                log = wanted.pop(member.name, None)
+                if log is not None:
+                    yield log, _content(member, most)
+                if not wanted:
+                    return
+    except UnreadableError as error:
+        why = str(error)
+    for log in wanted.values():
+        yield log, UnreadableError(why)
 
 
-def _utf16(file: IO[bytes]) -> Iterator[bytes]:
-    text = io.TextIOWrapper(file, encoding="utf-16", errors="replace", newline="")
-    while data := text.read(BLOCK // 2):
-        yield (data + text.readline()).encode()
-
-
-def _zip_blocks(log: LogFile) -> Iterator[bytes]:
+def _content(member: Member, most: int) -> Content:
     try:
-        with zipfile.ZipFile(log.path) as archive, archive.open(log.member or archive.namelist()[0]) as stream:
-            magic = stream.read(4)
-        with zipfile.ZipFile(log.path) as archive, archive.open(log.member or archive.namelist()[0]) as stream:
-            if magic[:2] == _GZIP:
-                yield from _lines(gzip.GzipFile(fileobj=stream), "gzip")
-            else:
-                yield from _lines(cast(zipfile.ZipExtFile, stream), "zip")
-    except (OSError, zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, IndexError) as error:
-        raise UnreadableError(f"the zip archive cannot be read: {error}") from None
+        text = _text_of(member.open(), 1)
+        data = _whole(text, most)
+    except UnreadableError as error:
+        return error
+    return _loads(text) if data is None else data
+
+
+def _opened(log: LogFile) -> tuple[int, int]:
+    """An open file and its size. It does not wait where a pipe has taken the file's place."""
+    if log.size < 0:
+        raise UnreadableError("not a regular file, or not permitted")
+    try:
+        descriptor = os.open(log.path, os.O_RDONLY | os.O_NONBLOCK)
+        status = os.fstat(descriptor)
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise UnreadableError("not a regular file, or not permitted")
+    return descriptor, status.st_size
+
+
+def _is_plain(head: bytes) -> bool:
+    return not is_utf16(head) and compression_of(head) is None and not archive_of(head)
+
+
+def _text_of_file(path: str, stream: Stream) -> Stream:
+    """The text of a file that is compressed, or of UTF-16."""
+    archive, plain = archive_in(stream)
+    if archive:
+        raise UnreadableError(_why_not_whole(path, archive))
+    return _text_of(plain, 1)
+
+
+def _why_not_whole(path: str, kind: str) -> str:
+    """Why an archive is not read as one log: `find_logs` names it so when it is damaged, empty or of another format."""
+    count = 0
+    try:
+        for _ in members_of(path):
+            count += 1
+    except UnreadableError as error:
+        return f"{error} (after {count} of its files)" if count else str(error)
+    if count:
+        return f"a {kind} archive with {count} files, none of which is taken for a log"
+    return f"the {kind} archive holds no files"
+
+
+def _text_of(stream: Stream, layers: int) -> Stream:
+    """The text that a stream holds, in at most so many layers of compression."""
+    for _ in range(layers):
+        compression = compression_of(stream.peek(HEAD))
+        if compression is not None:
+            stream = decompressed(stream, compression)
+    head = stream.peek(HEAD)
+    if compression_of(head) is not None:
+        raise UnreadableError("a compressed file in a compressed file in another container: not read")
+    if archive_of(head):
+        raise UnreadableError("an archive in another container: not read")
+    return utf8_of_utf16(stream) if is_utf16(head) else stream
+
+
+def _whole(text: Stream, most: int) -> bytes | None:
+    """All bytes of a text; None when they are more than ``most``: then the text is as it was."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while size <= most and (data := text.read(_CHUNK)):
+            parts.append(data)
+            size += len(data)
+    except UnreadableError as error:
+        raise UnreadableError(str(error), b"".join(parts)) from None
+    if size > most:
+        text.put_back(b"".join(parts))
+        return None
+    return b"".join(parts)
+
+
+def _loads(text: Stream) -> Iterator[Load]:
+    for block in blocks_of_stream(text.read, BLOCK, LONGEST_LINE):
+        yield partial(bytes, block)

@@ -1,30 +1,48 @@
-"""Find logs: files, folders, and what compressed files hold. Decides nothing about their content."""
+"""Find logs: files, folders, and what archives hold. Decides nothing about their content."""
 
 from __future__ import annotations
 
 import os
 import re
-import zipfile
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import UsageError
+from perflog.logs.archives import is_archive, members_of
+from perflog.logs.streams import UnreadableError
 
 #: Folders that hold no logs of trainings (version control, caches).
-_SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache", ".perflog"})
+_SKIPPED_FOLDERS = frozenset({
+    ".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache", ".perflog",
+})  # fmt: skip
 #: What `perflog run` writes beside its logs: the machine's facts, and each training's own measurement.
 MACHINE, SIDE = "machine.json", ".side.json"
+#: The options of a folder's logs.
+_CONFIG = "perflog.toml"
 
 
 #: How `perflog run` names the log of a training that goes on, or has failed.
 RUNNING, FAILED = ".running", ".failed"
 UNFINISHED = (RUNNING, FAILED)
+#: What names of compressed files and of archives end with. Only names are made of these: content tells what a file is.
+_COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+_ARCHIVES = (".zip", ".tar", *(f".tar{end}" for end in _COMPRESSED), ".tgz", ".tzst", ".txz", ".tbz2")
+#: Formats of other programs that are zip archives inside: checkpoints, arrays, documents, packages. They hold no logs.
+_NO_LOGS_INSIDE = (
+    ".pt", ".pth", ".ckpt", ".npz", ".keras", ".mar", ".nemo", ".whl", ".egg", ".jar", ".apk",
+    ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A log: a file, or a member of a zip archive."""
+    """A log: a file, or a member of an archive.
+
+    ``size``: its bytes, packed as they are; of a zip's or tar's member those that it unpacks to; -1 for what is no
+    regular file.
+    """
 
     path: str
     size: int
@@ -32,27 +50,36 @@ class LogFile:
 
     @property
     def name(self) -> str:
-        """How the log is named in every output: the path as found, and the member of an archive."""
-        return f"{self.path}!{self.member}" if self.member else self.path
+        """How the log is named in every output: the path as found, and the member of an archive.
+
+        Bytes that are no UTF-8 stand as ``\\xe9`` in it, so that it can be printed.
+        """
+        name = f"{self.path}!{self.member}" if self.member else self.path
+        return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
     @property
     def place(self) -> str:
         """The path that metadata is read from (an archive's own name is a folder of its members)."""
         if self.member:
-            return f"{self.path.removesuffix('.zip')}/{self.member}"
-        for ending in (".gz", ".zst", *UNFINISHED):
-            if self.path.endswith(ending):
-                return self.path.removesuffix(ending)
-        return self.path
+            return f"{_without(self.path, _ARCHIVES)}/{_without(_without(self.member, _COMPRESSED), UNFINISHED)}"
+        return _without(_without(self.path, _COMPRESSED), UNFINISHED)
+
+
+def _without(name: str, endings: Iterable[str]) -> str:
+    """A name without the longest of these endings that it has."""
+    return name[: -max((len(ending) for ending in endings if name.endswith(ending)), default=0) or None]
 
 
 def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     """All files at and below ``paths``, sorted by name in their natural order, without doubles.
 
+    Links to folders are not followed below ``paths``. What is no regular file, a folder that must not be read and an
+    archive that is damaged or holds no logs are logs too, so that reading tells why they are none.
+
     Raises:
         UsageError: when a path does not exist.
     """
-    found: dict[str, LogFile] = {}
+    logs: dict[tuple[str, str], LogFile] = {}
     for given in paths:
         path = os.fspath(given)
         if path == "-":
@@ -61,19 +88,22 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
             status = Path(path).stat()
         except OSError as error:
             raise UsageError(_missing(path, error)) from None
-        folder = Path(path).is_dir()
-        for log in _walk(path) if folder else _members(path, status.st_size):
-            found.setdefault(log.name, log)
-    return sorted(found.values(), key=lambda log: natural(log.name))
+        for log in _walk(path) if stat.S_ISDIR(status.st_mode) else _logs_in(path, status):
+            logs.setdefault((log.path, log.member), log)
+    return sorted(logs.values(), key=lambda log: (natural(log.name), log.name))
 
 
+#: Files of these names are not opened when they are found; an archive under such a name is told when it is read.
+_TEXT_ENDINGS = (".log", ".txt", ".out", ".err")
 _NUMBER = re.compile(r"([0-9]+)")
 
 
 def natural(text: str) -> list[str | int]:
     """A sort key under which ``2n8g`` precedes ``10n8g``: texts and numbers in turn."""
-    parts: list[str | int] = list(_NUMBER.split(text))
-    parts[1::2] = [int(part) for part in parts[1::2]]
+    pieces: list[str] = _NUMBER.split(text)
+    parts: list[str | int] = [*pieces]
+    # read as base 16, digits have the same order, and Python has no limit on how many there may be (4,300 in base 10)
+    parts[1::2] = [int(digits, 16) for digits in pieces[1::2]]
     return parts
 
 
@@ -95,30 +125,45 @@ def _walk(folder: str) -> Iterator[LogFile]:
     while pending:
         here = pending.pop()
         try:
-            entries = list(os.scandir(here))
+            with os.scandir(here) as listing:
+                entries = list(listing)
         except OSError:
             yield LogFile(here, -1)  # reported as unreadable by the reading stage
             continue
         for entry in entries:
-            if entry.is_dir():
+            try:
+                status = entry.stat()
+            except OSError:  # a link to nothing or to itself; a file that has gone
+                yield LogFile(entry.path, -1)
+                continue
+            if stat.S_ISDIR(status.st_mode):
                 if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
                     pending.append(entry.path)
-            elif entry.is_file():
-                if entry.name == MACHINE or entry.name.endswith(SIDE):
-                    continue
-                yield from _members(entry.path, entry.stat().st_size)
-            else:
-                yield LogFile(entry.path, -1)
+            elif not _is_ours(entry.name):
+                yield from _logs_in(entry.path, status)
 
 
-def _members(path: str, size: int) -> Iterator[LogFile]:
-    if not path.endswith(".zip"):
-        yield LogFile(path, size)
+def _is_ours(name: str) -> bool:
+    """Whether a file of this name is perflog's own, beside logs."""
+    return name in (MACHINE, _CONFIG) or name.endswith(SIDE)
+
+
+def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
+    """The file itself, or an archive's members; the archive too where it is damaged or holds no log."""
+    if not stat.S_ISREG(status.st_mode):
+        yield LogFile(path, -1)
         return
+    if path.endswith(_TEXT_ENDINGS) or not is_archive(path) or path.lower().endswith(_NO_LOGS_INSIDE):
+        yield LogFile(path, status.st_size)
+        return
+    complete = False
     try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if not member.is_dir():
-                    yield LogFile(path, member.file_size, member.filename)
-    except (OSError, zipfile.BadZipFile):
-        yield LogFile(path, size)
+        for member in members_of(path):
+            *folders, name = member.name.split("/")
+            if not _is_ours(name) and _SKIPPED_FOLDERS.isdisjoint(folders):
+                yield LogFile(path, member.size, member.name)
+                complete = True
+    except UnreadableError:
+        complete = False
+    if not complete:
+        yield LogFile(path, status.st_size)

@@ -1,141 +1,129 @@
-"""Which format gets which line: all patterns' matches in clean texts, each line given to one parser."""
+"""Which parser gets which line of a text: the most specific one that matched there; for the polars engine."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.logs.ranks import may_hold_ranks, rank_of
+from perflog.logs.ranks import rank_of
 from perflog.matching.matches import UNTAGGED
-from perflog.matching.polars_engine import Matches, Texts
+from perflog.matching.polars_texts import Hits, numbers
 
-#: Parsers up to this priority are asked only where no more specific one found a measurement.
-GENERIC = 20
+Ints = NDArray[np.int64]
 _ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
+#: How a line begins that may carry a launcher's tag: a cheap test before every match's line is looked at.
+_MAY_BE_TAGGED = re.compile(rb"(?:^|[\n\r])(?: {0,3}[0-9]{1,5}: |\[(?:rank|default|1,)|\()")
+#: How many of each text's last matches the ``also`` of a pattern is read from.
+LAST_LINES = 64
+#: A launcher's tag stands in so many bytes of its line.
+TAG_BYTES = 128
 
 
-@dataclass(slots=True)
-class Block:
-    """One pattern's matches in one block of one log, with lines counted from the block's first line as 0."""
+@dataclass(frozen=True, slots=True)
+class ClaimedText:
+    """One text: each pattern's hits that were left to it, and where the lines of the text end.
 
-    pattern: Pattern
-    lines: NDArray[np.int64]
-    ranks: NDArray[np.int64] | None
-    columns: dict[str, NDArray[Any]]
-    candidates: int
+    ``breaks``: byte offsets of line feeds and carriage returns; ``feeds``: of line feeds alone.
+    """
 
+    hits: list[Hits]
+    feeds: Ints
+    breaks: Ints
+    lines: int
+    cut: bool
+    tagged: bool
 
-def match_texts(
-    texts: Sequence[bytes], catalog: Catalog, literals: set[str] | None = None, excluded: frozenset[str] = frozenset(), whole: bool = True,
-    at_end: bool = True,
-) -> tuple[list[tuple[list[Block], int]], set[str]]:  # fmt: skip
-    """All patterns' matches in clean texts: for each text its blocks and number of lines; and the literals seen."""
-    batch = Texts(texts)
-    unseen = [x for x in catalog.literals if not literals or x not in literals]
-    seen = (literals or set()) | batch.literals(unseen, whole=False)
-    found: list[list[Matches]] = [[] for _ in texts]
-    patterns = [p for literal in catalog.literals if literal in seen for p in catalog.by_literal[literal] if p.key not in excluded]
-    priority = {p.name: p.priority for p in catalog.parsers}
-    generic = {name for name, number in priority.items() if number <= GENERIC}
-    _match_all(batch, [p for p in patterns if p.parser not in generic], priority, found, list(range(len(texts))))
-    rest = [p for p in patterns if p.parser in generic]
-    unmeasured = [n for n, matches in enumerate(found) if not any(m.pattern.role == "step" and len(m) for m in matches)]
-    if unmeasured and (rest or whole):
-        others = batch if len(unmeasured) == len(texts) else Texts([batch.bytes[n] for n in unmeasured])
-        if whole:  # every byte is searched where the two ends told of no measurement
-            late = others.literals([x for x in unseen if x not in seen], whole=True)
-            seen |= late
-            rest += [p for literal in catalog.literals if literal in late for p in catalog.by_literal[literal] if p.key not in excluded]
-        _match_all(others, rest, priority, found, unmeasured)
-    return [_blocks(text, matches, catalog, at_end) for text, matches in zip(batch.bytes, found, strict=True)], seen
+    def line_of(self, offset: Ints) -> Ints:
+        """The line, from 0, that each byte offset is in, (n,)."""
+        return np.searchsorted(self.feeds, offset)
+
+    def rank_of(self, text: bytes, offset: Ints) -> Ints:
+        """The rank whose tag begins each offset's sub-line, (n,)."""
+        ranks = np.full(len(offset), UNTAGGED, dtype=np.int64)
+        if not self.tagged:
+            return ranks
+        places = np.searchsorted(self.breaks, offset)
+        starts = np.where(places > 0, self.breaks[places - 1] + 1, 0) if len(self.breaks) else np.zeros_like(offset)
+        for row, start in enumerate(starts.tolist()):
+            end = int(self.breaks[places[row]]) if places[row] < len(self.breaks) else len(text)
+            rank = rank_of(text[start : min(end, start + TAG_BYTES)])
+            ranks[row] = UNTAGGED if rank is None else rank
+        return ranks
 
 
-def _match_all(batch: Texts, patterns: Sequence[Pattern], priority: Mapping[str, int], found: list[list[Matches]], numbers: list[int]) -> None:
-    """Add the matches of patterns in a batch to ``found``; ``numbers`` are the batch's texts' places there."""
-    for pattern in sorted(patterns, key=lambda p: -priority[p.parser]):  # what a specific parser takes, no other is asked for
-        matches = batch.match(pattern, pattern.groups)
-        if matches is None:
-            continue
-        bounds = np.searchsorted(matches.text, np.arange(len(numbers) + 1)).tolist()
-        for number, (low, high) in zip(numbers, pairwise(bounds), strict=True):
-            if high > low or len(numbers) == 1:
-                found[number].append(matches.rows(slice(low, high)))
+def claimed(text: bytes, hits: Sequence[Hits], priority: Mapping[str, int], at_end: bool) -> ClaimedText:
+    """Give each sub-line of a clean text to one parser, and lines that are to be ignored to none.
 
-
-def _blocks(text: bytes, found: list[Matches], catalog: Catalog, at_end: bool) -> tuple[list[Block], int]:
-    unfinished = not text.endswith(b"\n")
-    if not any(len(m) for m in found):
-        none = [Block(m.pattern, np.empty(0, dtype=np.int64), None, m.columns, m.candidates) for m in found]
-        return none, text.count(b"\n") + unfinished
+    Args:
+        hits: of each pattern, in the order in which they take turns.
+        priority: of each parser.
+        at_end: whether the text's end is its log's, so that its last line may be cut inside a number.
+    """
     raw = np.frombuffer(text, dtype=np.uint8)
     feeds = np.flatnonzero(raw == 10)
-    if at_end and not text.endswith((b"\n", b"\r")):
-        found = [_without_cut_number(text, m) for m in found]
-    found = _claim(text, feeds, raw, found, catalog)
-    ranked = may_hold_ranks(text)
-    blocks = []
-    for matches in found:
-        lines = np.searchsorted(feeds, matches.offset)
-        ranks = _ranks(text, matches.offset) if ranked and len(matches) else None
-        blocks.append(Block(matches.pattern, lines, ranks, matches.columns, matches.candidates))
-    return blocks, len(feeds) + unfinished
-
-
-def _without_cut_number(text: bytes, matches: Matches) -> Matches:
-    """Drop a match in an unfinished last line whose last number touches the end: 12 may have been 1234."""
-    last = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
-    if not len(matches) or matches.offset[-1] < last:
-        return matches
-    tail = text[int(matches.offset[-1]) :]
-    if not _ENDS_IN_NUMBER.search(tail):
-        return matches
-    return matches.rows(slice(0, len(matches) - 1))
-
-
-def _ranks(text: bytes, offsets: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The rank whose tag begins each match's line or sub-line; None when no line has one."""
-    ranks = np.empty(len(offsets), dtype=np.int64)
-    for at, offset in enumerate(offsets.tolist()):
-        start = max(text.rfind(b"\n", 0, offset), text.rfind(b"\r", max(0, offset - 4096), offset)) + 1
-        rank = rank_of(text[start : start + 128])
-        ranks[at] = UNTAGGED if rank is None else rank
-    return None if (ranks == UNTAGGED).all() else ranks
-
-
-def _claim(text: bytes, feeds: NDArray[np.int64], raw: NDArray[np.uint8], found: list[Matches], catalog: Catalog) -> list[Matches]:
-    """Give each line to one parser (the most specific), and lines that are to be ignored to none."""
-    active = [m for m in found if len(m)]
-    claimants = [m for m in active if m.pattern.role != "metadata"]
-    parsers = {m.pattern.parser for m in claimants}
-    ignoring = [m for m in claimants if m.pattern.role == "ignore"]
-    if len(parsers) < 2 and not ignoring:
-        return found
+    unfinished = bool(text) and not text.endswith(b"\n")
+    lines = len(feeds) + unfinished
+    if not any(len(found) for found in hits):
+        return ClaimedText(list(hits), feeds, feeds, lines, False, False)
     breaks = np.flatnonzero((raw == 10) | (raw == 13)) if b"\r" in text else feeds
-    rows = {id(m): np.searchsorted(breaks, m.offset) for m in claimants}
-    numbers = {name: number for number, name in enumerate(sorted(parsers))}
-    priority = {name: catalog.by_name[name].priority for name in parsers}
-    owner = np.full(len(breaks) + 1, -1, dtype=np.int16)
-    for m in sorted(claimants, key=lambda m: -priority[m.pattern.parser]):
-        mine = rows[id(m)]
-        owner[mine[owner[mine] < 0]] = numbers[m.pattern.parser]
-    ignored = {name: np.zeros(len(breaks) + 1, dtype=bool) for name in {m.pattern.parser for m in ignoring}}
-    for m in ignoring:
-        ignored[m.pattern.parser][rows[id(m)]] = True
-    result = []
-    for m in found:
-        if id(m) in rows:
-            mine = rows[id(m)]
-            keep = owner[mine] == numbers[m.pattern.parser]
-            if m.pattern.role != "ignore" and m.pattern.parser in ignored:
-                keep &= ~ignored[m.pattern.parser][mine]
-            m = m if keep.all() else m.rows(keep)
-        result.append(m)
-    return result
+    left = _owned(hits, [np.searchsorted(breaks, found.offset) for found in hits], len(breaks) + 1, priority)
+    cut = False
+    if at_end and not text.endswith((b"\n", b"\r")):
+        last = int(breaks[-1]) + 1 if len(breaks) else 0
+        if _ENDS_IN_NUMBER.search(text[last:]):  # 12 may have been 1234
+            whole = [found.take(found.offset < last) for found in left]
+            cut = any(len(a) < len(b) for a, b in zip(whole, left, strict=True))
+            left = whole
+    return ClaimedText(left, feeds, breaks, lines, cut, _MAY_BE_TAGGED.search(text) is not None)
+
+
+def _owned(hits: Sequence[Hits], rows: Sequence[Ints], n: int, priority: Mapping[str, int]) -> list[Hits]:
+    """The hits that stay, where ``rows`` are the sub-lines of each pattern's hits and ``n`` is how many there are."""
+    claimants = [place for place, found in enumerate(hits) if len(found) and found.pattern.role != "metadata"]
+    parsers = sorted({hits[place].pattern.parser for place in claimants})
+    ignoring = [place for place in claimants if hits[place].pattern.role == "ignore"]
+    if len(parsers) < 2 and not ignoring:
+        return list(hits)
+    owner = np.full(n, -1, dtype=np.int64)
+    for place in sorted(claimants, key=lambda place: -priority[hits[place].pattern.parser]):
+        mine = rows[place]
+        owner[mine[owner[mine] < 0]] = parsers.index(hits[place].pattern.parser)
+    ignored = {hits[place].pattern.parser: np.zeros(n, dtype=bool) for place in ignoring}
+    for place in ignoring:
+        ignored[hits[place].pattern.parser][rows[place]] = True
+    left = list(hits)
+    for place in claimants:
+        pattern, mine = hits[place].pattern, rows[place]
+        keep = owner[mine] == parsers.index(pattern.parser)
+        if pattern.role != "ignore" and pattern.parser in ignored:
+            keep &= ~ignored[pattern.parser][mine]
+        left[place] = hits[place] if keep.all() else hits[place].take(keep)
+    return left
+
+
+def numbers_of_also(pattern: Pattern, text: bytes, offset: Ints) -> dict[str, NDArray[np.float64]]:
+    """The groups of a pattern's ``also`` at its matches in one text, each (n,); NaN but for the last matches."""
+    import polars as pl
+
+    columns = {group: np.full(len(offset), np.nan) for group in pattern.also_groups}
+    literal = b"" if pattern.tail is None else pattern.literal.encode()  # by line: the whole sub-line
+    first = max(0, len(offset) - LAST_LINES)
+    subjects = [_subject(text, literal, place).decode("utf-8") for place in offset[first:].tolist()]
+    fields = pl.Series(subjects, dtype=pl.String).str.extract_groups(pattern.also)
+    for group in pattern.also_groups:
+        columns[group][first:] = numbers(fields.struct.field(group))
+    return columns
+
+
+def _subject(text: bytes, literal: bytes, place: int) -> bytes:
+    """What follows a literal, up to the end of its sub-line or its next occurrence there; all of it without one."""
+    start = place + len(literal)
+    ends = [end for end in (text.find(b"\n", start), text.find(b"\r", start)) if end >= 0]
+    end = min(ends, default=len(text))
+    again = text.find(literal, start, end) if literal else -1
+    return text[start : again if again >= 0 else end]

@@ -22,14 +22,13 @@ TRIM_COUNT, TRIM_SHARE = 5, 0.05
 class Estimate:
     """A centre, and the sums behind it: ``value`` in work per unit of time as stored (see measure.py)."""
 
-    value: float
-    used: int
-    covers: float
-    time: float
-    work: float
+    value: float = float("nan")
+    used: int = 0
+    covers: float = 0.0
+    time: float = 0.0
+    work: float = 0.0
     dropped: int = 0
     reason: str = ""
-    resolution: float = 0.0
 
 
 def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str) -> Estimate:
@@ -54,20 +53,23 @@ def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str) -> Estimate:
         return Estimate(float("nan"), 0, 0.0, 0.0, 0.0, reason="no measurement lies wholly inside the window")
     if estimator == "total" or rates is None:
         value = last if estimator == "last" else (work / time if time > 0 else float("nan"))
-        return Estimate(value, used, covers, time, work, reason="" if value > 0 else "the measured time is zero or negative")
-    every = rates.array()
-    positive = every[np.isfinite(every) & (every > 0)]  # differences of rounded running means may vanish
+        reason = "" if value > 0 else "the measured time is zero or negative"
+        return Estimate(value, used, covers, time, work, reason=reason)
+    printed = rates.array()
+    positive = printed[np.isfinite(printed) & (printed > 0)]  # differences of rounded running means may vanish
     lost = used - len(positive)
     if estimator == "trimmed":
         drop = max(TRIM_COUNT, int(len(positive) * TRIM_SHARE))
         if len(positive) <= 2 * drop:
-            return Estimate(float("nan"), used, covers, time, work, lost, f"{len(positive)} measurements, trimmed mean drops {drop} at each end")
+            reason = f"{len(positive)} measurements, trimmed mean drops {drop} at each end"
+            return Estimate(float("nan"), used, covers, time, work, lost, reason)
         kept = np.sort(positive)[drop : len(positive) - drop]
-        return Estimate(float(np.mean(kept)), used - 2 * drop, covers, time, work, lost + 2 * drop)
+        return Estimate(float(np.mean(kept)), len(kept), covers, time, work, lost + 2 * drop)
     if not len(positive):
-        return Estimate(float("nan"), used, covers, time, work, lost, "no measurement has a positive rate")
+        reason = "no measurement has a positive rate"
+        return Estimate(float("nan"), used, covers, time, work, lost, reason)
     value = float(np.mean(positive)) if estimator == "mean" else _median(positive)
-    return Estimate(value, used, covers, time, work, lost)
+    return Estimate(value, used - lost, covers, time, work, lost)
 
 
 def _median(values: NDArray[np.float64]) -> float:

@@ -60,6 +60,7 @@ class Store:
     def _spill(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
+        self._file.seek(0, 2)  # blocks may have been read in part
         for rows in self._blocks:
             n = rows.shape[1]
             ramps = {at: ramp for at, column in enumerate(rows) if (ramp := _ramp(column)) is not None}
@@ -83,8 +84,6 @@ class Store:
                 else:
                     rows[at] = np.frombuffer(self._file.read(part.n * 8), dtype=np.float64)
             yield rows
-        if self._file is not None:
-            self._file.seek(0, 2)
         yield from self._blocks
 
 

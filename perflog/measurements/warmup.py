@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.measurements.series import Segment
+from perflog.measurements.segment import Segment
 from perflog.measurements.store import FIELDS
 from perflog.settings.amount import Amount, Window
 from perflog.stats.warmup import mser5
@@ -19,6 +19,8 @@ from perflog.stats.warmup import mser5
 MOST = 2_000_000
 #: A fixed warm-up is doubted when the rate behind the detector's end differs by more than this share.
 DIFFERENCE = 0.01
+#: Measurements behind the detector's end at least: the rate of fewer says little.
+LEAST_LATER = 5
 
 
 def rows_of(segment: Segment, most: int = MOST) -> NDArray[np.float64]:
@@ -33,13 +35,13 @@ def rows_of(segment: Segment, most: int = MOST) -> NDArray[np.float64]:
 
 
 def settled(segment: Segment, window: Window) -> tuple[Window, str, str]:
-    """(the window with the warm-up found in place of ``auto``, a note that says it, a reason where none can be found)."""
+    """(the window with the warm-up found in place of ``auto``, a note that says it, why none can be found)."""
     rows = rows_of(segment)
     found = mser5(rows[3] / rows[2])
     if found.cut is None:
         return window, "", f"warm-up auto: {found.reason}"
-    steps = float(rows[0, found.cut]) - segment.origin
-    in_records = segment.keyless or (window.steps is not None and window.steps.unit == "records")
+    steps = float(rows[0, found.cut]) - segment.count.origin
+    in_records = segment.count.keyless or (window.steps is not None and window.steps.unit == "records")
     amount = Amount(found.cut, "records") if in_records else Amount(max(0.0, steps), "steps")
     note = f"warm-up auto: {amount} left out (MSER-5)"
     if found.at_cap:
@@ -57,25 +59,37 @@ def doubt(segment: Segment, window: Window) -> str:
     found = mser5(rows[3] / rows[2])
     if not found.cut:
         return ""
-    start = rows[0] - segment.origin
-    end = window.warmup.number + window.steps.number if window.steps is not None and window.steps.unit == window.warmup.unit == "steps" else np.inf
-    if window.warmup.unit == "steps":
-        inside = (start >= window.warmup.number - 1e-9) & (rows[1] - segment.origin <= end + 1e-9)
-    elif window.warmup.unit == "records":
-        inside = np.arange(rows.shape[1]) >= window.warmup.number
-    else:
-        return ""
+    inside = _inside(segment, window, rows)
     later = inside.copy()
     later[: found.cut] = False
-    if later.sum() == inside.sum() or later.sum() < 5:
+    if later.sum() == inside.sum() or later.sum() < LEAST_LATER:
         return ""
-    rates = [float(rows[4, mask].sum() / rows[3, mask].sum()) for mask in (inside, later)]
+    times = [float(rows[3, mask].sum()) for mask in (inside, later)]
+    if min(times) <= 0:  # differences of running means may come to nothing
+        return ""
+    rates = [float(rows[4, mask].sum()) / time for mask, time in zip((inside, later), times, strict=True)]
     change = rates[1] / rates[0] - 1
     if not abs(change) > DIFFERENCE:
         return ""
-    until = f"{start[found.cut]:g} steps" if window.warmup.unit == "steps" else f"{found.cut} records"
+    step = float(rows[0, found.cut]) - segment.count.origin
+    until = f"{step:g} steps" if window.warmup.unit == "steps" else f"{found.cut} records"
     cap = " or longer" if found.at_cap else ""
-    return f"warm-up {window.warmup}, the detector (MSER-5) finds {until}{cap}: the rate then differs by {100 * change:+.1f} %"
+    return (
+        f"warm-up {window.warmup}, the detector (MSER-5) finds {until}{cap}: "
+        f"the rate then differs by {100 * change:+.1f} %"
+    )
+
+
+def _inside(segment: Segment, window: Window, rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which measurements a fixed window takes, (n,); none where its warm-up is neither in steps nor in records."""
+    warmup, steps = window.warmup, window.steps
+    if warmup.unit == "records":
+        return np.arange(rows.shape[1]) >= warmup.number
+    if warmup.unit != "steps":
+        return np.zeros(rows.shape[1], dtype=bool)
+    start, end = rows[0] - segment.count.origin, rows[1] - segment.count.origin
+    high = warmup.number + steps.number if steps is not None and steps.unit == "steps" else np.inf
+    return np.asarray((start >= warmup.number - 1e-9) & (end <= high + 1e-9))
 
 
 def _may_matter(rows: NDArray[np.float64]) -> bool:
@@ -84,5 +98,6 @@ def _may_matter(rows: NDArray[np.float64]) -> bool:
     if not half:
         return False
     work, time = (np.cumsum(column[::-1])[::-1] for column in (rows[4], rows[3]))
-    rates = work[: half + 1] / time[: half + 1]
-    return bool((rates.max() - rates.min()) > DIFFERENCE * rates.min())
+    with np.errstate(divide="ignore", invalid="ignore"):  # differences of running means may come to nothing
+        rates = work[: half + 1] / time[: half + 1]
+        return bool((rates.max() - rates.min()) > DIFFERENCE * rates.min())

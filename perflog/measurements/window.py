@@ -1,4 +1,4 @@
-"""Which measurements count: the warm-up left out, and how much is taken after it."""
+"""Which measurements count: the warm-up left out, how much is taken after it, and the estimate from what is taken."""
 
 from __future__ import annotations
 
@@ -9,72 +9,106 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.measurements.series import Segment
+from perflog.measurements.estimate import Estimate, estimate
+from perflog.measurements.segment import Segment, Taken
+from perflog.measurements.warmup import doubt, settled
 from perflog.settings.amount import Amount, Window
+
+#: Steps are sums of floating-point numbers: a border is met within this much of a step.
+STEP_TOLERANCE = 1e-9
+
+
+def take(segment: Segment, window: Window, estimator: str, seconds_scale: float | None, doubts: bool = True) -> Taken:
+    """What a window takes of a segment, with its estimate.
+
+    Args:
+        window: as the user gave it; its warm-up may be ``auto``.
+        estimator: see :func:`perflog.measurements.estimate.estimate`.
+        seconds_scale: what turns the time column into seconds, None when that is unknown.
+        doubts: whether a fixed warm-up is held against the detector's.
+    """
+    if segment.taken is not None and segment.taken.asked == (window, estimator, doubts):
+        return segment.taken
+    asked = (window, estimator, doubts)
+    note = ""
+    if window.warmup.unit == "auto":
+        window, note, reason = settled(segment, window)
+        if reason:
+            return Taken(asked, Estimate(reason=reason), reason=reason)
+    reason = _impossible(segment, window, seconds_scale)
+    if reason:
+        return Taken(asked, Estimate(reason=reason), reason=reason)
+    selection = _Selection(segment, window, seconds_scale)
+    result = estimate(selection.blocks(), estimator)
+    late = ""
+    if doubts and asked[0].warmup.unit != "auto" and not result.reason:
+        late = doubt(segment, window)
+    return Taken(
+        asked, result, selection.excluded, selection.first_line, selection.last_line,
+        selection.first_step, selection.last_step, result.reason, note, late,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Taken:
-    """What a window took: blocks of rows, and why rows were left out."""
+class _Selection:
+    """The rows of a segment's store inside a window, block by block, and what was left out on the way."""
 
+    segment: Segment
+    window: Window
+    seconds_scale: float | None
     excluded: dict[str, int] = field(default_factory=dict)
     used: int = 0
     first_line: int = 0
     last_line: int = 0
     first_step: float = 0.0
     last_step: float = 0.0
-    reason: str = ""
 
-    def leave_out(self, why: str, count: int) -> None:
+    def blocks(self) -> Iterator[NDArray[np.float64]]:
+        """Blocks of rows, (len(store.FIELDS), taken).
+
+        A measurement that covers steps on both sides of a border is left out (Hoefler & Belli 2015, rule 9).
+        """
+        position, clock = 0, 0.0
+        for rows in self.segment.store.blocks():
+            inside = self._inside(rows, np.arange(position, position + rows.shape[1]), clock)
+            position += rows.shape[1]
+            clock += float(rows[3].sum()) * (self.seconds_scale or 0.0)
+            if not inside.any():
+                continue
+            picked = rows if inside.all() else rows[:, inside]
+            if not self.used:
+                self.first_line, self.first_step = int(picked[5, 0]), float(picked[0, 0])
+            self.used += picked.shape[1]
+            self.last_line, self.last_step = int(picked[5, -1]), float(picked[1, -1])
+            yield picked
+
+    def _inside(self, rows: NDArray[np.float64], index: NDArray[np.int64], clock: float) -> NDArray[np.bool_]:
+        """Which rows of a block the window takes, (n,)."""
+        window, count = self.window, self.segment.count
+        start, end = rows[0] - count.origin, rows[1] - count.origin
+        total = count.end - count.origin
+        if window.last is not None:
+            records = window.last.unit == "records"
+            inside = (
+                index >= self.segment.store.count - window.last.number
+                if records
+                else start >= total - window.last.number - STEP_TOLERANCE
+            )
+            self._leave_out("before the window", len(inside) - int(inside.sum()))
+            return np.asarray(inside)
+        low, high = borders(window, total)
+        first = _after_warmup(window.warmup, rows, start, index, low, clock, self.seconds_scale)
+        self._leave_out("warm-up", len(first) - int(first.sum()))
+        if window.steps is None:
+            return first
+        records = window.steps.unit == "records"
+        until = index < low + window.steps.number if records else end <= high + STEP_TOLERANCE
+        self._leave_out("after the window", int((first & ~until).sum()))
+        return np.asarray(first & until)
+
+    def _leave_out(self, why: str, count: int) -> None:
         if count:
             self.excluded[why] = self.excluded.get(why, 0) + count
-
-
-def select(segment: Segment, window: Window, seconds_scale: float | None, taken: Taken) -> Iterator[NDArray[np.float64]]:
-    """The rows of a segment's store inside the window, block by block; ``taken`` is filled on the way.
-
-    ``seconds_scale``: what turns the time column into seconds, None when that is unknown.
-    A measurement that covers steps on both sides of a border is left out (Hoefler & Belli 2015, rule 9).
-    """
-    store = segment.store
-    if not store.count:
-        taken.reason = "no measurement in the log"
-        if segment.unknown_count:
-            taken.reason = "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
-        return
-    origin = segment.origin
-    total = segment.end - origin
-    taken.reason = _impossible(segment, window, seconds_scale, total)
-    if taken.reason:
-        return
-    low, high = _borders(window, total)
-    position, clock = 0, 0.0
-    for rows in store.blocks():
-        n = rows.shape[1]
-        start, end = rows[0] - origin, rows[1] - origin
-        inside = np.ones(n, dtype=bool)
-        index = np.arange(position, position + n)
-        if window.last is not None:
-            inside = index >= store.count - window.last.number if window.last.unit == "records" else start >= total - window.last.number - 1e-9
-            taken.leave_out("before the window", n - int(inside.sum()))
-        else:
-            first = _after_warmup(window.warmup, rows, start, index, low, clock, seconds_scale)
-            taken.leave_out("warm-up", n - int(first.sum()))
-            inside = first
-            if window.steps is not None:
-                until = index < low + window.steps.number if window.steps.unit == "records" else end <= high + 1e-9
-                taken.leave_out("after the window", int((first & ~until).sum()))
-                inside = first & until
-        position += n
-        clock += float(rows[3].sum()) * (seconds_scale or 0.0)
-        if not inside.any():
-            continue
-        picked = rows if inside.all() else rows[:, inside]
-        if not taken.used:
-            taken.first_line, taken.first_step = int(picked[5, 0]), float(picked[0, 0])
-        taken.used += picked.shape[1]
-        taken.last_line, taken.last_step = int(picked[5, -1]), float(picked[1, -1])
-        yield picked
 
 
 def _after_warmup(
@@ -94,10 +128,10 @@ def _after_warmup(
         assert scale is not None
         began = clock + np.concatenate(([0.0], np.cumsum(rows[3])[:-1])) * scale
         return np.asarray(began >= warmup.number)
-    return np.asarray(start >= low - 1e-9)
+    return np.asarray(start >= low - STEP_TOLERANCE)
 
 
-def _borders(window: Window, total: float) -> tuple[float, float]:
+def borders(window: Window, total: float) -> tuple[float, float]:
     """Steps at which the window begins and ends (records: its first record)."""
     low = window.warmup.number
     if window.warmup.unit == "%":
@@ -106,27 +140,33 @@ def _borders(window: Window, total: float) -> tuple[float, float]:
     return low, high
 
 
-def _impossible(segment: Segment, window: Window, scale: float | None, total: float) -> str:
+def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     """Why the window cannot be taken, in the words shown instead of a number; empty when it can."""
-    count = segment.store.count
-    asked = [a for a in (window.warmup if window.last is None else None, window.steps, window.last) if a is not None]
-    if segment.keyless and any(a.unit in ("steps", "%") for a in asked):
+    count, total = segment.store.count, segment.count.end - segment.count.origin
+    if not count and segment.tally.unknown:
+        return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
+    if not count:
+        return "no measurement in the log"
+    asked = (window.last,) if window.last is not None else (window.warmup, window.steps)
+    if segment.count.keyless and any(amount.unit in ("steps", "%") for amount in asked if amount is not None):
         return "this format prints no step numbers: give the warm-up in records (--warmup 5records)"
     if window.last is not None:
         have = count if window.last.unit == "records" else total
-        return f"{have:g} {window.last.unit}, last {window.last.number:g} asked for" if have < window.last.number else ""
-    warmup = window.warmup
-    if warmup.unit == "s" and scale is None:
+        short = have < window.last.number
+        return f"{have:g} {window.last.unit}, last {window.last.number:g} asked for" if short else ""
+    if window.warmup.unit == "s" and scale is None:
         return "the log's rates cannot be turned into seconds without the batch size: give --set batch_size=N"
-    if warmup.unit in ("steps", "%"):
-        low = math.ceil(total * warmup.number / 100) if warmup.unit == "%" else warmup.number
-        if total <= low:
-            return f"{total:g} steps, warm-up {warmup.number:g}"
-        if window.steps is not None and window.steps.unit == "steps" and total < low + window.steps.number:
-            return f"{total:g} steps, warm-up {low:g} and {window.steps.number:g} asked for after it"
-    if warmup.unit == "records":
-        if count <= warmup.number:
-            return f"{count} records, warm-up {warmup.number:g}"
-        if window.steps is not None and window.steps.unit == "records" and count < warmup.number + window.steps.number:
-            return f"{count} records, warm-up {warmup.number:g} and {window.steps.number:g} asked for after it"
+    unit = "records" if window.warmup.unit == "records" else "steps"
+    if window.warmup.unit in ("steps", "%", "records"):
+        return _too_short(float(count) if unit == "records" else total, window, unit)
+    return ""
+
+
+def _too_short(have: float, window: Window, unit: str) -> str:
+    """Why so many steps or records are too few for the warm-up and what is asked for after it; empty when not."""
+    low, high = borders(window, have)
+    if have <= low:
+        return f"{have:g} {unit}, warm-up {low:g}"
+    if window.steps is not None and window.steps.unit == unit and have < high:
+        return f"{have:g} {unit}, warm-up {low:g} and {window.steps.number:g} asked for after it"
     return ""

@@ -1,6 +1,8 @@
-"""What all pictures have in common: the background is white whatever the page's theme; the colours are those of Okabe & Ito
-(*Color Universal Design*, 2008), which the colour-blind tell apart; the same data always give the same bytes, so that a
-README's picture can be checked.
+"""What all pictures have in common.
+
+The background is white whatever the page's theme. The colours are those of Okabe & Ito (*Color Universal Design*,
+2008), which the colour-blind tell apart. The same data always give the same bytes, so that a README's picture can be
+checked.
 """
 
 from __future__ import annotations
@@ -16,16 +18,25 @@ FORMATS = ("svg", "png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 
 
-def rendered(make: Callable[[], Figure], form: str) -> bytes:
-    """The figure that ``make`` gives, as SVG or PNG."""
-    import matplotlib as mpl
+_SETTINGS = {
+    "svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
+    "axes.spines.right": False,
+}  # fmt: skip
 
-    mpl.use("Agg")
-    settings: Any = {"svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    with mpl.rc_context(settings):
+
+def rendered(make: Callable[[], Figure], form: str) -> bytes:
+    """The figure that ``make`` gives, as SVG or PNG.
+
+    Figures are matplotlib's objects without its pyplot, so that the backend of the program that calls is left alone.
+    """
+    from matplotlib import rc_context
+
+    settings: Any = _SETTINGS
+    with rc_context(settings):
         figure = make()
         out = io.BytesIO()
-        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata={"Date": None} if form == "svg" else {"Software": "perflog"})
+        metadata: Any = {"Date": None} if form == "svg" else {"Software": "perflog"}
+        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata=metadata)
     return out.getvalue()
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from perflog.extraction import Extraction, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.measurements.series import Segment
+from perflog.measurements.segment import Segment
 from perflog.reading.reading import Reading
 from perflog.runs.primary import segments_of
 from perflog.runs.run import Outcome, Run
@@ -24,7 +24,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True)
 class Trace:
-    """A run's ``steps`` (n,), at the end of each measurement, and ``seconds`` a step (n,); ``window``: the steps that counted."""
+    """The step times of a run.
+
+    Attributes:
+        steps: (n,), the step at the end of each measurement.
+        seconds: (n,), the time of a step.
+        window: the first and the last step that counted.
+    """
 
     run: Run
     steps: Floats
@@ -34,15 +40,15 @@ class Trace:
 
 def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple[Extraction, list[Trace]]:
     """Extract, and keep each run's step times. Runs whose step time is not known have no trace."""
-    found: list[Trace] = []
+    known: list[Trace] = []
 
     def look(reading: Reading, outcome: Outcome) -> None:
         for run, segment in segments_of(reading, outcome, catalog):
-            made = trace_of(run, segment)
-            if made is not None:
-                found.append(made)
+            trace = trace_of(run, segment)
+            if trace is not None:
+                known.append(trace)
 
-    return extract_logs(list(logs), options, catalog, look=look), found
+    return extract_logs(list(logs), options, catalog, look=look), known
 
 
 def trace_of(run: Run, segment: Segment) -> Trace | None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from perflog.formats.parser import Pattern
+from perflog.matching.matches import Ints, Matches
+
+#: Of one pattern's fact lines in a block, so many of the first and of the last are kept, beside all that can count.
+FACTS_KEPT = 400
 
 
 @dataclass(slots=True)
@@ -25,3 +32,55 @@ class Account:
     matches: int = 0
     first_line: int = 0
     last_line: int = 0
+
+
+def facts_of(matches: Matches, first_line: int, starts: Sequence[int]) -> Iterator[LogFact]:
+    """The facts on a pattern's lines in one block.
+
+    Of very many lines those are kept that can count: the first and the last ones, those with the smallest and the
+    largest number of every group, the first and the last with each text, and the first after each run's beginning.
+
+    Args:
+        first_line: the number of the block's first line.
+        starts: the lines, as numbers in the log, where a run may begin.
+    """
+    n = len(matches)
+    lines = matches.line + first_line
+    rows = range(n) if n <= 2 * FACTS_KEPT else _that_count(matches.columns, lines, starts)
+    for row in rows:
+        fields = {name: str(column[row]) for name, column in matches.columns.items() if column[row] is not None}
+        yield LogFact(matches.pattern, int(lines[row]), int(matches.rank[row]), fields)
+
+
+def facts_that_count(facts: Sequence[LogFact], starts: Sequence[int]) -> list[LogFact]:
+    """Of very many facts of one pattern, in the order of their lines, those that can count (see :func:`facts_of`)."""
+    names = list(dict.fromkeys(name for fact in facts for name in fact.fields))
+    columns = {name: [fact.fields.get(name) for fact in facts] for name in names}
+    lines = np.array([fact.line for fact in facts], dtype=np.int64)
+    return [facts[row] for row in _that_count(columns, lines, starts)]
+
+
+def _that_count(columns: Mapping[str, Sequence[str | None]], lines: Ints, starts: Sequence[int]) -> list[int]:
+    n = len(lines)
+    kept = {*range(FACTS_KEPT), *range(n - FACTS_KEPT, n)}
+    kept.update(row for row in np.searchsorted(lines, np.asarray(starts, dtype=np.int64)).tolist() if row < n)
+    for column in columns.values():
+        numbers = np.array([_number(text) for text in column])
+        finite = np.flatnonzero(np.isfinite(numbers))
+        if len(finite):
+            kept.update((int(finite[np.argmin(numbers[finite])]), int(finite[np.argmax(numbers[finite])])))
+        first: dict[str | None, int] = {}
+        last: dict[str | None, int] = {}
+        for row, text in enumerate(column):
+            first.setdefault(text, row)
+            last[text] = row
+        if len(first) <= FACTS_KEPT:  # names and settings; numbers that differ on every line are no such
+            kept.update(first.values(), last.values())
+    return sorted(kept)
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text.replace(",", "")) if text else float("nan")
+    except ValueError:
+        return float("nan")

@@ -1,41 +1,41 @@
-"""The reading stage, the only one that opens logs: many small logs at a time, large ones in blocks, on two threads.
+"""The schedule over many logs: small ones many at a time, large ones in blocks, on some threads.
 
-Polars releases the interpreter lock while it matches, so threads are enough (``docs/performance.md``).
+Both engines release the interpreter's lock while they match, so threads are enough (``docs/performance.md``).
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache
-from typing import TypeVar
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Generic, TypeVar, cast
 
 from perflog.formats.catalog import Catalog
-from perflog.logs.clean import clean_block
-from perflog.logs.containers import BLOCK, Load, UnreadableError, blocks_of, read_small
+from perflog.logs.binary import why_no_text
+from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive
 from perflog.logs.find import LogFile
-from perflog.matching.claim import Block, match_texts
-from perflog.reading.reading import ENOUGH_TRIED, Reading
+from perflog.matching import Batch, Engine, engine_for
+from perflog.reading.batch import fold_batch
+from perflog.reading.gather import Buffers, Gathered
+from perflog.reading.reading import Reading
+from perflog.settings.options import Options
 
 T = TypeVar("T")
 
-#: Logs up to this size are read whole and matched together with others.
+#: Logs up to this size, unpacked, are read whole and matched together with others.
 SMALL = 4 << 20
 #: How many bytes of small logs are matched together, and how many logs at most.
 BATCH, BATCH_LOGS = 8 << 20, 400
-#: Every byte of the first blocks of a log is searched for all formats; of later blocks, head and tail.
-SEARCHED_WHOLE = 2
-#: Jobs under way at once: enough for two cores, few enough for memory.
+#: Jobs under way at once: enough for the threads, few enough for memory.
 AHEAD = 3
 
+_GATHERED = b"gathered"
+#: Told how many bytes of logs were read.
 Progress = Callable[[int], None]
-_BLANK = b"\x00\r\n \t"
-#: glibc's ``mallopt`` parameters (malloc.h), and the size below which blocks stay in its heap.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _HEAP = -1, -3, 256 << 20
 
 
 def workers() -> int:
@@ -44,171 +44,227 @@ def workers() -> int:
         asked = int(os.environ.get("PERFLOG_THREADS", ""))
         if asked > 0:
             return asked
-    return max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))
-
-
-@cache
-def _keep_freed_memory() -> None:
-    """Let glibc reuse the memory of one block for the next.
-
-    By default every block is mapped anew and given back, and the kernel clears its pages each time: a tenth of
-    the time of a large log.
-    """
-    with suppress(OSError, AttributeError, TypeError):
-        libc = ctypes.CDLL(None)
-        libc.mallopt(_M_MMAP_THRESHOLD, _HEAP)
-        libc.mallopt(_M_TRIM_THRESHOLD, _HEAP)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(4, cores))
 
 
 def read_logs(
-    logs: Sequence[LogFile], catalog: Catalog, finish: Callable[[Reading], T], as_printed: bool = False, progress: Progress | None = None
+    logs: Sequence[LogFile],
+    catalog: Catalog,
+    finish: Callable[[Reading], T],
+    as_printed: bool = False,
+    progress: Progress | None = None,
+    options: Options | None = None,
 ) -> Iterator[T]:
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
     A log that cannot be read becomes a reading with a ``problem``; it never stops the others.
+
+    Args:
+        as_printed: see :class:`Reading`.
+        progress: told the bytes read.
+        options: which window ``finish`` will take, so that it is taken of many plain logs at once.
+
+    Raises:
+        ParserError: when a pattern needs more steps than are allowed.
     """
-    tell = progress or (lambda _: None)
-    if sum(log.size for log in logs) > BATCH:
-        _keep_freed_memory()
     with ThreadPoolExecutor(workers()) as pool:
-        waiting: deque[Future[list[tuple[T, int]]]] = deque()
+        buffers = Buffers(BATCH + SMALL + 1)
+        tell = progress or (lambda _: None)
+        reader = _Reader(engine_for(catalog), catalog, finish, as_printed, options, pool, tell, buffers)
+        waiting: deque[Future[list[_Done[T]]]] = deque()
         for batch in _batches(logs):
-            if len(batch) == 1 and batch[0].size > SMALL:
-                while waiting:
-                    yield from _told(waiting.popleft(), tell)
-                yield finish(_read_large(batch[0], catalog, pool, as_printed, tell))
-                continue
-            waiting.append(pool.submit(_read_batch, batch, catalog, finish, as_printed))
+            waiting.append(pool.submit(reader.read_batch, batch))
             if len(waiting) > AHEAD:
-                yield from _told(waiting.popleft(), tell)
+                yield from reader.results(waiting.popleft())
         while waiting:
-            yield from _told(waiting.popleft(), tell)
-
-
-def _told(job: Future[list[tuple[T, int]]], tell: Progress) -> Iterator[T]:
-    for result, size in job.result():
-        tell(size)
-        yield result
+            yield from reader.results(waiting.popleft())
 
 
 def _batches(logs: Sequence[LogFile]) -> Iterator[list[LogFile]]:
+    """Logs that are read by one job: so many of small ones, a large one alone, an archive's members together."""
     batch: list[LogFile] = []
     size = 0
-    for log in logs:
-        if log.size > SMALL:
-            if batch:
+    for (path, in_archive), group in groupby(logs, key=lambda log: (log.path if log.member else "", bool(log.member))):
+        for log in group:
+            full = size + max(log.size, 0) > BATCH or len(batch) >= BATCH_LOGS
+            other = bool(batch) and (batch[-1].path != path if in_archive else bool(batch[-1].member))
+            if batch and ((full and not in_archive) or other):
                 yield batch
-            yield [log]
-            batch, size = [], 0
-            continue
-        if batch and (size + log.size > BATCH or len(batch) >= BATCH_LOGS):
-            yield batch
-            batch, size = [], 0
-        batch.append(log)
-        size += max(log.size, 0)
+                batch, size = [], 0
+            batch.append(log)
+            size += max(log.size, 0)
     if batch:
         yield batch
 
 
-def _read_batch(batch: list[LogFile], catalog: Catalog, finish: Callable[[Reading], T], as_printed: bool) -> list[tuple[T, int]]:
-    readings = [Reading(log, as_printed) for log in batch]
-    texts: list[bytes] = []
-    owners: list[Reading] = []
-    for reading in readings:
-        text = _small_text(reading)
-        if text is not None:
-            texts.append(text)
-            owners.append(reading)
-    if texts:
-        blocks, _ = match_texts(texts, catalog)
-        for reading, (found, count) in zip(owners, blocks, strict=True):
-            reading.add(found, count)
-    return [(finish(reading), max(reading.log.size, 0)) for reading in readings]
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    """A log that was read: what became of it; or a log that is too large for the batch, to be read in blocks."""
+
+    size: int
+    result: T | None = None
+    large: LogFile | None = None
 
 
-def _small_text(reading: Reading) -> bytes | None:
-    """The clean text of a small log; None, with the reading's problem set, when there is none."""
+@dataclass(frozen=True, slots=True)
+class _Reader(Generic[T]):
+    """What every job needs to read its logs."""
+
+    engine: Engine
+    catalog: Catalog
+    finish: Callable[[Reading], T]
+    as_printed: bool
+    options: Options | None
+    pool: ThreadPoolExecutor
+    tell: Progress
+    buffers: Buffers
+
+    def results(self, job: Future[list[_Done[T]]]) -> Iterator[T]:
+        """What became of a job's logs; those that turned out to be large are read now, on all threads."""
+        for done in job.result():
+            if done.large is not None:
+                yield self.finish(self._read_large(done.large))
+            else:
+                self.tell(done.size)
+                yield cast(T, done.result)
+
+    def read_batch(self, logs: Sequence[LogFile]) -> list[_Done[T]]:
+        """Read logs that were put together, in their order; runs on a thread of the pool."""
+        done: dict[tuple[str, str], _Done[T]] = {}
+        gathered = self.buffers.gathered()
+        for reading, content in self._contents(logs, gathered):
+            key = _key(reading.log)
+            if content is None:
+                done[key] = _Done(0, large=reading.log)
+            elif isinstance(content, Iterator):
+                self._fold_blocks(reading, content)
+                done[key] = self._finished(reading)
+            elif reading.problem or (content is not _GATHERED and not gathered.add_text(reading, content)):
+                done[key] = self._finished(reading)
+            if gathered.size > BATCH:
+                done |= self._fold_small(gathered)
+        done |= self._fold_small(gathered)
+        return [done[_key(log)] for log in logs]
+
+    def _contents(self, logs: Sequence[LogFile], gathered: Gathered) -> Iterator[tuple[Reading, Content | None]]:
+        """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one that is gathered already, None for
+        one that is too large for a batch."""
+        if logs[0].member:
+            for log, content in read_archive(logs, SMALL):
+                yield Reading(log, self.as_printed), content
+            return
+        for log in logs:
+            reading = Reading(log, self.as_printed)
+            if log.size > SMALL:
+                yield reading, None
+                continue
+            try:
+                yield reading, _GATHERED if gathered.add_file(reading) else open_small(log, SMALL)
+            except UnreadableError as error:
+                yield reading, error
+
+    def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], _Done[T]]:
+        readings = gathered.readings
+        if not readings:
+            return {}
+        batch = self.engine.match(gathered.texts(), at_end=True)
+        fold_batch(readings, batch, self.catalog, self.options)
+        gathered.clear()
+        return {_key(reading.log): self._finished(reading) for reading in readings}
+
+    def _finished(self, reading: Reading) -> _Done[T]:
+        return _Done(max(reading.log.size, 0), self.finish(reading))
+
+    def _fold_blocks(self, reading: Reading, loads: Iterator[Load]) -> None:
+        """Fold a log in blocks, one after the other: a member of an archive that is read once for all."""
+        for part in _parts(loads, reading):
+            if not _fold_block(reading, self._match_block(part)):
+                break
+        _end(reading, self.catalog)
+
+    def _read_large(self, log: LogFile) -> Reading:
+        """Fold a log block by block; its blocks are matched ahead on the pool."""
+        reading = Reading(log, self.as_printed)
+        parts = _parts(blocks_of(log), reading)
+        waiting: deque[Future[_Block]] = deque()
+        try:
+            while True:
+                ahead = AHEAD if reading.bytes else 1  # the first block may tell that it is no log
+                waiting.extend(
+                    self.pool.submit(self._match_block, part) for part in islice(parts, max(0, ahead - len(waiting)))
+                )
+                if not waiting:
+                    break
+                block = waiting.popleft().result()
+                if not _fold_block(reading, block):
+                    break
+                self.tell(block.size)
+        except UnreadableError as error:
+            reading.notes.append(str(error))
+        finally:
+            for job in waiting:
+                job.cancel()
+        _end(reading, self.catalog)
+        return reading
+
+    def _match_block(self, part: _Part) -> _Block:
+        data = part.load()
+        problem = why_no_text(data) if part.first else ""
+        return _Block(len(data), problem, None if problem else self.engine.match([data], at_end=part.last))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A block that is yet to be read, and whether it is its log's first or last."""
+
+    load: Load
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """A block of a large log: its size, why it is no text, and its matches."""
+
+    size: int
+    problem: str
+    batch: Batch | None
+
+
+def _key(log: LogFile) -> tuple[str, str]:
+    return log.path, log.member
+
+
+def _parts(loads: Iterator[Load], reading: Reading) -> Iterator[_Part]:
+    """A log's blocks, up to its end or to where its container is broken, which is noted."""
+    load = _next(loads, reading)
+    first = True
+    while load is not None:
+        following = _next(loads, reading)
+        yield _Part(load, first, following is None)
+        load, first = following, False
+
+
+def _next(loads: Iterator[Load], reading: Reading) -> Load | None:
     try:
-        data, damage = read_small(reading.log)
+        return next(loads, None)
     except UnreadableError as error:
-        reading.problem = str(error)
+        reading.notes.append(str(error))
         return None
-    if damage:
-        reading.notes.append(damage)
-    reading.bytes = len(data)
-    reading.problem = _not_text(data)
-    return None if reading.problem else clean_block(data)
 
 
-def _not_text(data: bytes) -> str:
-    """Why these bytes are no log; empty when they may be one."""
-    if not data[:256].strip(_BLANK) and not data.strip(_BLANK):
-        return "empty file" if not data else "nothing but blanks or NUL bytes"
-    head = data[:65536].replace(b"\x00", b"")[:8192]
-    if data[:4] in (b"\x89PNG", b"PK\x03\x04", b"\x7fELF", b"%PDF") or data[:3] == b"\xff\xd8\xff":
-        return "binary file"
-    odd = len(head.translate(None, bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b"))
-    nul = data[:8192].count(0)
-    if odd > 0.05 * max(1, len(head)) or (nul > 0.05 * min(8192, len(data)) and odd > 0.01 * max(1, len(head))):
-        return "binary file"
-    return ""
+def _fold_block(reading: Reading, block: _Block) -> bool:
+    """Fold a block in; False when the log is no text."""
+    reading.bytes += block.size
+    if block.batch is None:
+        reading.problem = block.problem
+        return False
+    reading.add(*block.batch.of_text(0))
+    return True
 
 
-def _read_large(log: LogFile, catalog: Catalog, pool: ThreadPoolExecutor, as_printed: bool, tell: Progress) -> Reading:
-    """Fold a large log block by block; its blocks are matched ahead on the pool."""
-    reading = Reading(log, as_printed)
-    loads = blocks_of(log)
-    seen: set[str] = set()
-    excluded: frozenset[str] = frozenset()
-    waiting: deque[Future[tuple[list[Block], set[str], int, int, str]]] = deque()
-    number = 0
-    try:
-        while True:
-            while len(waiting) < (AHEAD if number >= 1 else 1):
-                try:
-                    load = next(loads)
-                except StopIteration:
-                    break
-                except UnreadableError as error:
-                    reading.notes.append(str(error))
-                    loads = iter(())
-                    break
-                last = number < SEARCHED_WHOLE
-                waiting.append(pool.submit(_match_block, load, catalog, set(seen), excluded, last, number == 0))
-                number += 1
-            if not waiting:
-                break
-            blocks, found, count, size, problem = waiting.popleft().result()
-            if problem:
-                reading.problem = problem
-                break
-            seen |= found
-            reading.bytes += size
-            reading.add(blocks, count)
-            excluded = _excluded(reading)
-            tell(size)
-    finally:
-        for job in waiting:
-            job.cancel()
+def _end(reading: Reading, catalog: Catalog) -> None:
+    reading.settle(catalog)
     if not reading.bytes and not reading.problem:
         reading.problem = reading.notes.pop() if reading.notes else "empty file"
-    return reading
-
-
-def _match_block(
-    load: Load, catalog: Catalog, seen: set[str], excluded: frozenset[str], whole: bool, first: bool
-) -> tuple[list[Block], set[str], int, int, str]:
-    data = load()
-    if first and (problem := _not_text(data)):
-        return [], set(), 0, len(data), problem
-    text = clean_block(data)
-    ((blocks, count),), found = match_texts([text], catalog, seen, excluded, whole)
-    return blocks, found, count, len(data), ""
-
-
-def _excluded(reading: Reading) -> frozenset[str]:
-    """Patterns whose literal is common in this log and whose regex never matched."""
-    return frozenset(key for key, account in reading.accounts.items() if not account.matches and account.candidates > ENOUGH_TRIED)
-
-
-__all__ = ["BLOCK", "read_logs", "workers"]

@@ -1,1 +1,3 @@
-"""An extraction in, a document out: tables by style, regions of a README, reports in Markdown and HTML, the explanation of a log."""
+"""An extraction in, a document out: tables by style, regions of a README, reports in Markdown and HTML,
+the explanation of a log.
+"""

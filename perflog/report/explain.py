@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
 from perflog.formats.samples import gave_up, read_line
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
-from perflog.logs.find import LogFile
+from perflog.logs.find import LogFile, find_logs
 from perflog.reading.account import Account
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import build_runs
+from perflog.report.extractions import catalog_of
+from perflog.runs.build import RunBuilder
 from perflog.runs.run import Metric, Run, Skipped
+from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
 #: How many lines that were not understood are shown per pattern.
 SHOWN = 2
 
 
-def explain_log(log: LogFile, catalog: Catalog, options: Options) -> tuple[str, bool]:
-    """The explanation, and whether every run of the log has a value."""
-    (reading,) = read_logs([log], catalog, lambda r: r, options.as_printed)
-    outcome = build_runs(reading, catalog, options)
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What was read from one log.
+
+    Attributes:
+        log: the log's name.
+        text: what was read, what was not understood, and why other parsers were rejected.
+        complete: whether the log has a run and every run has a value.
+    """
+
+    log: str
+    text: str
+    complete: bool
+
+
+def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) -> Iterator[Explanation]:
+    """Explain the logs at and below paths, one after the other.
+
+    Raises:
+        UsageError: when a path does not exist, or an option is not right.
+    """
+    options, catalog = settings.options(), catalog_of(settings)
+    for log in find_logs(paths):
+        yield explain_log(log, catalog, options)
+
+
+def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation:
+    """Explain one log."""
+    (reading,) = read_logs([log], catalog, lambda finished: finished, options.as_printed)
+    outcome = RunBuilder(catalog, options).build(reading)
     lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")
@@ -33,8 +63,8 @@ def explain_log(log: LogFile, catalog: Catalog, options: Options) -> tuple[str, 
             lines.extend(_run(run, number, len(outcome)))
     lines.append("parsers")
     lines.extend(_parsers(reading, catalog))
-    fine = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
-    return "\n".join(lines), fine
+    complete = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
+    return Explanation(log.name, "\n".join(lines), complete)
 
 
 def _run(run: Run, number: int, total: int) -> Iterator[str]:
@@ -55,7 +85,8 @@ def _metric(metric: Metric) -> str:
     if metric.used:
         text += f", {metric.used} measurement{'s' if metric.used != 1 else ''}"
     if metric.first_line:
-        text += f", line {metric.first_line}" if metric.first_line == metric.last_line else f", lines {metric.first_line} to {metric.last_line}"
+        several = f", lines {metric.first_line} to {metric.last_line}"
+        text += f", line {metric.first_line}" if metric.first_line == metric.last_line else several
     if metric.excluded:
         text += "; left out: " + ", ".join(f"{count} {why}" for why, count in metric.excluded.items())
     return text + ")"
@@ -95,7 +126,8 @@ def _rejected(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Ac
     if account.matches:
         yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
         return
-    yield f"  {parser.name}: rejected, {account.candidates} lines hold {pattern.literal!r}, none matches '{pattern.name}'"
+    lines = f"{account.candidates} lines hold {pattern.literal!r}"
+    yield f"  {parser.name}: rejected, {lines}, none matches '{pattern.name}'"
     yield from _not_understood(reading, pattern, account.candidates)
 
 
@@ -110,7 +142,8 @@ def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[
         if read_line(pattern, line) is None:
             short = line if len(line) < 400 else line[:400]
             if shown == 0:
-                yield f"    {pattern.name}: {count} lines hold its literal and are not understood, such as line {number}:"
+                problem = f"{count} lines hold its literal and are not understood"
+                yield f"    {pattern.name}: {problem}, such as line {number}:"
             yield "\n".join("      " + part for part in gave_up(pattern, short).splitlines())
             shown += 1
             if shown == SHOWN:

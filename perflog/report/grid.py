@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from perflog.cases.case import Case, short_labels
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
-from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
+from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import natural
 
 #: Fields that follow from others, beside the case keys and labels.
 DERIVED = ("devices_per_node", "case", "repeat", "log")
-VALUES = ("throughput", "speedup", "efficiency", "step_time", "time_to_train", "accuracy", "loss", "memory", "reported", "n", "batch_size")
+VALUES = (
+    "throughput", "speedup", "efficiency", "step_time", "time_to_train", "accuracy", "loss", "memory", "reported", "n",
+    "batch_size",
+)  # fmt: skip
 _PRECISIONS = ("fp32", "tf32", "fp16", "amp", "bf16", "fp8")
 
 
@@ -81,14 +85,14 @@ def fields(text: str, option: str) -> tuple[Field, ...]:
     Raises:
         UsageError: for an empty name or value, with the right form.
     """
-    out = []
+    parsed = []
     for part in filter(None, (p.strip() for p in text.split(","))):
-        name, given, values = part.partition("=")
+        name, equals, values = part.partition("=")
         only = tuple(value for v in values.split(":") if (value := normal(name, v)) is not None)
-        if not name.isidentifier() or (given and len(only) != len(values.split(":"))):
+        if not name.isidentifier() or (equals and len(only) != len(values.split(":"))):
             raise UsageError(f"{option} {text!r}: expected fields such as precision,batch_size or devices=1:8:32")
-        out.append(Field(name, only))
-    return tuple(out)
+        parsed.append(Field(name, only))
+    return tuple(parsed)
 
 
 def grid(extraction: Extraction, projection: Projection) -> Grid:
@@ -99,12 +103,14 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
             names the dimension that varies and how to show or choose it.
     """
     shown = [f.name for f in (*projection.rows, *projection.columns)]
-    items = [item for item in _items(extraction, "repeat" in shown or "log" in shown) if _chosen(item, projection.where)]
-    _known(items, shown, projection)
+    by_run = "repeat" in shown or "log" in shown
+    items = [item for item in _items(extraction, by_run) if _chosen(item, projection.where)]
+    _check_names(items, shown, projection)
+    listed = (*projection.rows, *projection.columns)
     placed: dict[tuple[Key, Key], Item] = {}
     for item in items:
         row, column = (_key(item, part) for part in (projection.rows, projection.columns))
-        if not all(_listed(f, v) for f, v in zip((*projection.rows, *projection.columns), (*row, *column), strict=True)):
+        if not all(_listed(f, v) for f, v in zip(listed, (*row, *column), strict=True)):
             continue
         if (row, column) in placed:
             raise UsageError(_collision(placed[row, column], item, shown))
@@ -120,32 +126,43 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
     for case, label in zip(extraction.cases, short_labels(extraction.cases), strict=True):
         base = _fields(case, label)
         if not by_run:
-            numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason) for name, s in case.metrics.items()}
-            numbers |= {"speedup": Number(case.speedup, "", case.throughput.n), "efficiency": Number(case.efficiency, "", case.throughput.n)}
-            numbers["n"] = Number(float(case.throughput.n), "", case.throughput.n)
-            yield Item(base, numbers, case.notes, case)
+            yield Item(base, _numbers(case), case.notes, case)
             continue
         for run in case.runs:
-            own = {k: v for k, v in {"repeat": run.values.get("repeat"), "log": run.log.name}.items() if v is not None}
-            yield Item({**base, **own}, {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}, run.notes, case)
+            facts = {"repeat": run.values.get("repeat"), "log": run.log.name}
+            own = {name: fact for name, fact in facts.items() if fact is not None}
+            numbers = {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}
+            yield Item({**base, **own}, numbers, run.notes, case)
+
+
+def _numbers(case: Case) -> dict[str, Number]:
+    numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason) for name, s in case.metrics.items()}
+    n = case.throughput.n
+    return numbers | {
+        "speedup": Number(case.speedup, "", n), "efficiency": Number(case.efficiency, "", n),
+        "n": Number(float(n), "", n),
+    }  # fmt: skip
 
 
 def _fields(case: Case, label: str) -> dict[str, Scalar]:
-    out: dict[str, Scalar] = dict(case.key)
+    values: dict[str, Scalar] = dict(case.key)
     if label:
-        out["label"] = label
+        values["label"] = label
     nodes, devices = case.key.get("nodes"), case.key.get("devices")
     if isinstance(nodes, int) and isinstance(devices, int) and devices % nodes == 0:
-        out["devices_per_node"] = devices // nodes
-        out["case"] = f"{nodes}n{devices // nodes}g"
-    return out
+        values["devices_per_node"] = devices // nodes
+        values["case"] = f"{nodes}n{devices // nodes}g"
+    return values
 
 
 def _chosen(item: Item, where: Mapping[str, str]) -> bool:
-    return all(str(item.fields.get(k, "")).lower() in {str(normal(k, v)).lower() for v in wanted.split(":")} for k, wanted in where.items())
+    def matches(key: str, texts: str) -> bool:
+        return str(item.fields.get(key, "")).lower() in {str(normal(key, text)).lower() for text in texts.split(":")}
+
+    return all(matches(key, texts) for key, texts in where.items())
 
 
-def _known(items: Sequence[Item], shown: Sequence[str], projection: Projection) -> None:
+def _check_names(items: Sequence[Item], shown: Sequence[str], projection: Projection) -> None:
     known = set(CASE_KEYS) | set(DERIVED) | {"label"} | {k for item in items for k in item.fields}
     for name in (*shown, *projection.where):
         if name not in known:
@@ -169,44 +186,57 @@ def _ordered(keys: set[Key], part: tuple[Field, ...]) -> list[Key]:
     if len(part) == 1 and part[0].only:
         keys = keys | {(value,) for value in part[0].only}
 
-    def place(key: Key) -> tuple[object, ...]:
-        out: list[object] = []
-        for wanted, value in zip(part, key, strict=True):
-            if wanted.only:
-                out.append((0, wanted.only.index(value) if value in wanted.only else len(wanted.only), []))
-            elif wanted.name == "precision" and value in _PRECISIONS:
-                out.append((0, _PRECISIONS.index(str(value)), []))
-            elif isinstance(value, int):
-                out.append((0, value, []))
-            else:
-                out.append((1, 0, natural("" if value is None else str(value))))
-        return tuple(out)
-
-    return sorted(keys, key=place)
+    return sorted(keys, key=lambda key: tuple(_rank(field, value) for field, value in zip(part, key, strict=True)))
 
 
-def _collision(one: Item, other: Item, shown: Sequence[str]) -> str:
-    differ = [k for k in dict.fromkeys((*one.fields, *other.fields)) if one.fields.get(k) != other.fields.get(k) and k not in ("case", "devices_per_node")]
-    at = ", ".join(f"{k}={one.fields.get(k, '?')}" for k in shown)
-    if not differ:
-        return f"two cases fall into the cell {at} and nothing known tells them apart: name fewer logs"
-    told = "; ".join(f"{k} is {one.fields.get(k, 'unknown')} and {other.fields.get(k, 'unknown')}" for k in differ)
-    return f"two cases fall into the cell {at}: {told}. Show {differ[0]} (--rows or --columns), or choose one (--where {differ[0]}=…)"
+def _rank(shown: Field, value: Scalar | None) -> tuple[int, int, Any]:
+    """What a value is sorted by: listed values as listed, precisions from wide to narrow, numbers, then texts."""
+    if shown.only:
+        return 0, shown.only.index(value) if value in shown.only else len(shown.only), []
+    if shown.name == "precision" and value in _PRECISIONS:
+        return 0, _PRECISIONS.index(str(value)), []
+    if isinstance(value, int):
+        return 0, value, []
+    return 1, 0, natural("" if value is None else str(value))
+
+
+def _collision(first: Item, second: Item, shown: Sequence[str]) -> str:
+    differing = [
+        k
+        for k in dict.fromkeys((*first.fields, *second.fields))
+        if first.fields.get(k) != second.fields.get(k) and k not in ("case", "devices_per_node")
+    ]
+    cell = ", ".join(f"{k}={first.fields.get(k, '?')}" for k in shown)
+    if not differing:
+        return f"two cases fall into the cell {cell} and nothing known tells them apart: name fewer logs"
+    values = "; ".join(
+        f"{k} is {first.fields.get(k, 'unknown')} and {second.fields.get(k, 'unknown')}" for k in differing
+    )
+    hint = f"Show {differing[0]} (--rows or --columns), or choose one (--where {differing[0]}=…)"
+    return f"two cases fall into the cell {cell}: {values}. {hint}"
 
 
 def _varying(placed: Mapping[tuple[Key, Key], Item], shown: Sequence[str]) -> list[str]:
     """What differs between cells without being shown, as notes (a batch size that follows the devices)."""
     notes = []
     items = list(placed.values())
-    implied = {"case", "devices_per_node", "nodes", "label"} if {"devices", "case"} & set(shown) else {"label"}
+    by_devices = bool({"devices", "case"} & set(shown))
+    implied = {"case", "devices_per_node", "nodes", "label"} if by_devices else {"nodes", "label"}
     for name in dict.fromkeys(k for item in items for k in item.fields):
-        values = {str(item.fields.get(name, "unknown")) for item in items}
-        if name in shown or name in implied or len(values) < 2 or (name in INTEGERS and name == "nodes"):
+        values = sorted({_text(item, name) for item in items}, key=natural)
+        if name in shown or name in implied or len(values) < 2:
             continue
-        told = "; ".join(
-            f"{value} for "
-            + " and ".join(", ".join(f"{k}={i.fields.get(k, '?')}" for k in shown) for i in items if str(i.fields.get(name, "unknown")) == value)
-            for value in sorted(values, key=natural)
+        places = "; ".join(
+            f"{value} for " + " and ".join(_cell(item, shown) for item in items if _text(item, name) == value)
+            for value in values
         )
-        notes.append(f"{name} is {told}" if len(told) < 300 else f"{name} varies: {', '.join(sorted(values, key=natural))}")
+        notes.append(f"{name} is {places}" if len(places) < 300 else f"{name} varies: {', '.join(values)}")
     return notes
+
+
+def _text(item: Item, name: str) -> str:
+    return str(item.fields.get(name, "unknown"))
+
+
+def _cell(item: Item, shown: Sequence[str]) -> str:
+    return ", ".join(f"{k}={item.fields.get(k, '?')}" for k in shown)

@@ -10,41 +10,53 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case, Summary
 from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
-from perflog.report.grid import Field, Grid, Item, Projection
+from perflog.plot.picture import Picture
+from perflog.report.grid import Field, Grid, Item, Key, Projection
 from perflog.report.grid import grid as placed
-from perflog.report.markdown import Plan, Words, address, environment, method, plan, window_text, words
+from perflog.report.markdown import (
+    Contents,
+    Words,
+    address,
+    contents,
+    environment,
+    method,
+    window_text,
+    words,
+)
 from perflog.report.svg import inline
 from perflog.resources import folder
 from perflog.runs.run import Metric, Run
+
+if TYPE_CHECKING:
+    from perflog.report.table import TableWords
 
 #: What a page of perflog begins with: one may be written over.
 BEGINNING = "<!DOCTYPE html>\n<!-- made by perflog"
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture of the page: SVG as ``plot.picture`` makes it, and what it shows in words."""
-
-    kind: str
-    svg: bytes
-    described: str
-
-
-def page(extraction: Extraction, pictures: Sequence[Picture], commands: Sequence[str], base: Path, language: str) -> bytes:
+def page(
+    extraction: Extraction, pictures: Sequence[Picture], commands: Sequence[str], base: Path, language: str
+) -> bytes:
     """The whole page, its links to logs relative to ``base``.
 
     Raises:
         UsageError: when there is no case, or the cases do not fit one table.
     """
-    every, chosen = words(language), plan(extraction)
-    names, places = case_names(extraction.cases), {id(case): at for at, case in enumerate(extraction.cases)}
+    texts, chosen = words(language), contents(extraction)
+    names = case_names(extraction.cases)
+    places = {id(case): place for place, case in enumerate(extraction.cases)}
+    cases = [
+        _case(place, names, places.get(id(case.base)), extraction, base, language)
+        for place, case in enumerate(extraction.cases)
+    ]
+    counts = {"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)}
     text = (
         _environment()
         .get_template("page.html.j2")
@@ -52,20 +64,29 @@ def page(extraction: Extraction, pictures: Sequence[Picture], commands: Sequence
             beginning=BEGINNING,
             version=__version__,
             language={"en": "en", "zh": "zh-Hans"}[language],
-            title=every["title"]["report"].format(title=chosen.subject),
-            words=every["page"],
-            counts={"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)},
+            title=texts["title"]["report"].format(title=chosen.subject),
+            words=texts["page"],
+            counts=counts,
             environment=environment(extraction, language),
             method=method(extraction, language),
             commands=commands,
             table=_table(extraction, chosen, places, language),
-            pictures=[(p.kind, inline(p.svg, p.kind, p.described), p.described) for p in pictures],
-            cases=[_case(at, case, names, places.get(id(case.base)), extraction, base, language) for at, case in enumerate(extraction.cases)],
-            without=[(at, names[at], c.throughput.reason or "; ".join(c.notes)) for at, c in enumerate(extraction.cases) if c.throughput.value is None],
+            pictures=[(p.kind, inline(p.data, p.kind, p.described), p.described) for p in pictures],
+            cases=cases,
+            without=_without_value(extraction, names),
             skipped=[(s.log.name, s.reason) for s in extraction.skipped],
         )
     )
     return str(text).encode("utf-8", "backslashreplace")  # a path may hold bytes that are no text
+
+
+def _without_value(extraction: Extraction, names: Sequence[str]) -> list[tuple[int, str, str]]:
+    """The cases without a value: place, name, and the reason."""
+    return [
+        (place, names[place], case.throughput.reason or "; ".join(case.notes))
+        for place, case in enumerate(extraction.cases)
+        if case.throughput.value is None
+    ]
 
 
 def _environment() -> Any:
@@ -73,7 +94,9 @@ def _environment() -> Any:
     from jinja2.sandbox import SandboxedEnvironment
 
     loader = FileSystemLoader(folder("templates") / "reports")
-    return SandboxedEnvironment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return SandboxedEnvironment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
 
 
 # ---------------------------------------------------------------- the table
@@ -90,24 +113,34 @@ class Cell:
     marks: tuple[int, ...]
 
 
-def _table(extraction: Extraction, chosen: Plan, places: dict[int, int], language: str) -> dict[str, Any]:
+def _table(extraction: Extraction, chosen: Contents, places: dict[int, int], language: str) -> dict[str, Any]:
     """The report's table: the same cells as in Markdown, each with its case."""
     from perflog.report.style import load_style
     from perflog.report.table import TableWords, doubts, how
 
-    cells = placed(extraction, Projection(tuple(map(Field, chosen.rows)), tuple(map(Field, chosen.columns)), chosen.values))
-    texts = TableWords(load_style("plain"), language, cells, {}, escape=str)
-    notes = doubts(cells)
+    shown = Projection(tuple(map(Field, chosen.rows)), tuple(map(Field, chosen.columns)), chosen.values)
+    grid = placed(extraction, shown)
+    texts = TableWords(load_style("plain"), language, grid, {}, escape=str)
+    notes = doubts(grid)
+    key_columns = [
+        (texts.title(name), all(isinstance(row[place], int | None) for row in grid.rows))
+        for place, name in enumerate(chosen.rows)
+    ]
+    groups = [" · ".join(_named(f, v) for f, v in zip(chosen.columns, column, strict=True)) for column in grid.columns]
+    rows = [
+        {
+            "key_cells": [("–" if v is None else texts.shown(v), "" if v is None else str(v)) for v in row],
+            "cells": _cells(grid, row, texts, places, notes),
+        }
+        for row in grid.rows
+    ]
     return {
-        "key_columns": [(texts.title(name), all(isinstance(row[at], int | None) for row in cells.rows)) for at, name in enumerate(chosen.rows)],
-        "groups": [" · ".join(_named(f, v) for f, v in zip(chosen.columns, column, strict=True)) for column in cells.columns] if chosen.columns else [],
+        "key_columns": key_columns,
+        "groups": groups if chosen.columns else [],
         "titles": [texts.title(value) for value in chosen.values],
-        "columns": len(cells.columns),
-        "rows": [
-            {"key_cells": [("–" if v is None else texts.shown(v), "" if v is None else str(v)) for v in row], "cells": _cells(cells, row, texts, places, notes)}
-            for row in cells.rows
-        ],
-        "made": how(cells, extraction),
+        "columns": len(grid.columns),
+        "rows": rows,
+        "made": how(grid, extraction),
         "notes": notes,
     }
 
@@ -116,22 +149,26 @@ def _named(field: str, value: Scalar | None) -> str:
     return "?" if value is None else f"bs{value}" if field == "batch_size" else str(value)
 
 
-def _cells(cells: Grid, row: tuple[Scalar | None, ...], texts: Any, places: dict[int, int], notes: list[str]) -> list[Cell]:
-    made = []
-    for column in cells.columns:
-        item = cells.cells.get((row, column))
-        for at, value in enumerate(cells.projection.values):
-            found = item.numbers.get(value) if item is not None else None
-            sort = repr(found.value) if found is not None and found.value is not None and math.isfinite(found.value) else ""
-            marks = _marks(item, cells.projection.values, notes) if item is not None and not at else ()
+def _cells(grid: Grid, row: Key, texts: TableWords, places: dict[int, int], notes: list[str]) -> list[Cell]:
+    cells = []
+    values = grid.projection.values
+    for column in grid.columns:
+        item = grid.cells.get((row, column))
+        for value in values:
+            number = item.numbers.get(value) if item is not None else None
+            finite = number is not None and number.value is not None and math.isfinite(number.value)
+            sort = repr(number.value) if number is not None and finite else ""
+            marks = _marks(item, values, notes) if item is not None and value == values[0] else ()
             text = texts.cell(item, value) if sort else "–"
-            made.append(Cell(text, value, sort, None if item is None else places[id(item.case)], marks))
-    return made
+            cells.append(Cell(text, value, sort, None if item is None else places[id(item.case)], marks))
+    return cells
 
 
 def _marks(item: Item, values: Sequence[str], notes: list[str]) -> tuple[int, ...]:
-    said = {*item.notes, *(item.numbers[v].reason for v in values if v in item.numbers and item.numbers[v].value is None)}
-    return tuple(at for at, note in enumerate(notes, 1) if note in said)
+    """The numbers of the notes that an item bears: its own, and the reasons for values that it lacks."""
+    missing = (item.numbers[v].reason for v in values if v in item.numbers and item.numbers[v].value is None)
+    own = {*item.notes, *missing}
+    return tuple(mark for mark, note in enumerate(notes, 1) if note in own)
 
 
 # ---------------------------------------------------------------- where a number comes from
@@ -142,26 +179,32 @@ def case_names(cases: Sequence[Case]) -> list[str]:
     named: dict[str, list[Case]] = {}
     for case in cases:
         named.setdefault(case.name, []).append(case)
-    out = []
+    names = []
     for case in cases:
         same = named[case.name]
-        differ = [k for k in dict.fromkeys(k for c in same for k in c.key) if len({str(c.key.get(k)) for c in same}) > 1]
-        rest = [str(case.key.get(k, "?")) for k in differ] + [case.label] * (len({c.label for c in same}) > 1)
-        out.append(f"{case.name} ({', '.join(rest)})" if rest else case.name)
-    return out
+        keys = dict.fromkeys(k for c in same for k in c.key)
+        differing = [k for k in keys if len({str(c.key.get(k)) for c in same}) > 1]
+        rest = [str(case.key.get(k, "?")) for k in differing] + [case.label] * (len({c.label for c in same}) > 1)
+        names.append(f"{case.name} ({', '.join(rest)})" if rest else case.name)
+    return names
 
 
-def _case(at: int, case: Case, names: Sequence[str], base_at: int | None, extraction: Extraction, base: Path, language: str) -> dict[str, Any]:
-    every = words(language)
-    metrics = [_summary(s, every) for s in case.metrics.values()]
+def _case(
+    place: int, names: Sequence[str], base_place: int | None, extraction: Extraction, base: Path, language: str
+) -> dict[str, Any]:
+    texts, case = words(language), extraction.cases[place]
+    metrics = [_summary(summary, texts) for summary in case.metrics.values()]
     for name, value in (("speedup", case.speedup), ("efficiency", case.efficiency)):
-        if value is not None and base_at is not None:
-            metrics.append({"key": name, "name": every["metrics"][name], "value": f"{value:.10g}", "unit": "", "n": case.throughput.n,
-                            "interval": "", "spread": "", "reason": f"{every['page']['relative_to']} {names[base_at]}", "base": base_at})  # fmt: skip
+        if value is not None and base_place is not None:
+            reason = f"{texts['page']['relative_to']} {names[base_place]}"
+            metrics.append({
+                "key": name, "name": texts["metrics"][name], "value": f"{value:.10g}", "unit": "",
+                "n": case.throughput.n, "interval": "", "spread": "", "reason": reason, "base": base_place,
+            })  # fmt: skip
     return {
-        "at": at,
-        "name": names[at],
-        "key": [(every["environment"].get(k, k), v) for k, v in case.key.items()],
+        "at": place,
+        "name": names[place],
+        "key": [(texts["environment"].get(k, k), v) for k, v in case.key.items()],
         "label": case.label,
         "aggregate": case.throughput.aggregate,
         "estimator": case.estimator,
@@ -169,37 +212,41 @@ def _case(at: int, case: Case, names: Sequence[str], base_at: int | None, extrac
         "metrics": metrics,
         "notes": case.notes,
         "folders": _folders(case, base),
-        "runs": [_run(run, base, every) for run in case.runs],
+        "runs": [_run(run, base, texts) for run in case.runs],
     }
 
 
 def _folders(case: Case, base: Path) -> dict[str, list[tuple[str, str]]]:
     """A case's logs by folder: names and addresses."""
-    out: dict[str, dict[str, str]] = {}
+    folders: dict[str, dict[str, str]] = {}
     for run in case.runs:
         folder, _, name = run.log.name.rpartition("/")
-        out.setdefault(folder or ".", {})[name] = address(run.log.path, base)
-    return {folder: list(logs.items()) for folder, logs in out.items()}
+        folders.setdefault(folder or ".", {})[name] = address(run.log.path, base)
+    return {folder: list(logs.items()) for folder, logs in folders.items()}
 
 
-def _metric_name(name: str, every: Words) -> str:
-    return every["metrics"].get(name, name)
+def _metric_name(name: str, texts: Words) -> str:
+    return texts["metrics"].get(name, name)
 
 
-def _summary(s: Summary, every: Words) -> dict[str, Any]:
-    interval = f"[{number(s.low)}, {number(s.high)}] {100 * s.level:.4g}%" if s.low is not None and s.high is not None and s.level is not None else ""
+def _summary(summary: Summary, texts: Words) -> dict[str, Any]:
+    interval = ""
+    if summary.low is not None and summary.high is not None and summary.level is not None:
+        interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
     return {
-        "key": s.name, "name": _metric_name(s.name, every), "value": _full(s.value), "unit": s.unit, "n": s.n, "interval": interval,
-        "spread": "" if s.spread is None else f"{100 * s.spread:.2g}%", "reason": s.reason if s.value is None else "", "base": None,
+        "key": summary.name, "name": _metric_name(summary.name, texts), "value": _full(summary.value),
+        "unit": summary.unit, "n": summary.n, "interval": interval,
+        "spread": "" if summary.spread is None else f"{100 * summary.spread:.2g}%",
+        "reason": summary.reason if summary.value is None else "", "base": None,
     }  # fmt: skip
 
 
-def _run(run: Run, base: Path, every: Words) -> dict[str, Any]:
-    sources = every.get("sources", {})
+def _run(run: Run, base: Path, texts: Words) -> dict[str, Any]:
+    sources = texts.get("sources", {})
     metadata: dict[str, list[str]] = {}
     for key, value in run.values.items():
-        said = run.metadata.sources.get(key, "derived")
-        metadata.setdefault(sources.get(said, said), []).append(f"{key}={value}")
+        source = run.metadata.sources.get(key, "derived")
+        metadata.setdefault(sources.get(source, source), []).append(f"{key}={value}")
     return {
         "log": run.log.name,
         "address": address(run.log.path, base),
@@ -207,20 +254,24 @@ def _run(run: Run, base: Path, every: Words) -> dict[str, Any]:
         "last_line": run.last_line,
         "lines": run.lines,
         "parser": run.parser,
-        "metrics": [_metric(m, run.parser, every) for m in run.metrics.values()],
+        "metrics": [_metric(metric, run.parser, texts) for metric in run.metrics.values()],
         "metadata": metadata,
         "notes": run.notes,
     }
 
 
-def _metric(m: Metric, parser: str, every: Words) -> dict[str, Any]:
-    why = every.get("excluded", {})
-    steps = f"{m.first_step:g}–{m.last_step:g}" if m.first_step is not None and m.last_step is not None and m.used else ""
+def _metric(metric: Metric, parser: str, texts: Words) -> dict[str, Any]:
+    why = texts.get("excluded", {})
+    steps = ""
+    if metric.first_step is not None and metric.last_step is not None and metric.used:
+        steps = f"{metric.first_step:g}–{metric.last_step:g}"
     return {
-        "key": m.name, "name": _metric_name(m.name, every), "value": _full(m.value), "unit": m.unit, "estimator": m.estimator, "used": m.used,
-        "excluded": [f"{count} {why.get(reason, reason)}" for reason, count in m.excluded.items()],
-        "lines": f"{m.first_line}–{m.last_line}" if m.first_line else "", "steps": steps, "parser": m.parser if m.parser != parser else "",
-        "reason": m.reason if m.value is None else "",
+        "key": metric.name, "name": _metric_name(metric.name, texts), "value": _full(metric.value),
+        "unit": metric.unit, "estimator": metric.estimator, "used": metric.used,
+        "excluded": [f"{count} {why.get(reason, reason)}" for reason, count in metric.excluded.items()],
+        "lines": f"{metric.first_line}–{metric.last_line}" if metric.first_line else "", "steps": steps,
+        "parser": metric.parser if metric.parser != parser else "",
+        "reason": metric.reason if metric.value is None else "",
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """What a report shows, and the Markdown report: a README of regions that ``perflog readme`` keeps true.
 
-The HTML report (``html.py``) shows the same: both are made from the same plan, lists and words
+The HTML report (``html.py``) shows the same: both are made from the same contents, lists and words
 (``templates/reports/words.toml``).
 """
 
@@ -19,9 +19,10 @@ from perflog.cases.case import Case
 from perflog.errors import UsageError
 from perflog.export.columns import escaped
 from perflog.extraction import Extraction
-from perflog.plot.picture import MOST_CASES, scaling_series
+from perflog.plot.series import scaling_series
+from perflog.plot.steps import MOST_CASES
 from perflog.resources import folder
-from perflog.runs.machine_facts import described
+from perflog.runs.machine import described
 from perflog.settings.amount import Amount, Window
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
@@ -30,7 +31,7 @@ Words = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Contents:
     """What a report of certain cases shows: its subject, its table's rows, columns and values, its pictures' kinds."""
 
     subject: str
@@ -40,7 +41,7 @@ class Plan:
     pictures: tuple[str, ...]
 
 
-def plan(extraction: Extraction) -> Plan:
+def contents(extraction: Extraction) -> Contents:
     """Choose rows, columns, values and pictures by what varies between the cases.
 
     Raises:
@@ -51,14 +52,16 @@ def plan(extraction: Extraction) -> Plan:
     extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT]
     columns = [k for k in (*_COLUMNS, *extra) if len({str(c.key.get(k)) for c in cases}) > 1]
     rows = ["devices" if any("devices" in c.key for c in cases) else "label"]
-    for more in ("nodes", "label"):  # only where nothing else tells two cases apart
-        if more not in rows and _told_apart(cases, (*rows, *columns)) < _told_apart(cases, (*rows, *columns, more)):
-            rows.append(more)
+    for field in ("nodes", "label"):  # only where nothing else tells two cases apart
+        shown = (*rows, *columns)
+        if field not in rows and _told_apart(cases, shown) < _told_apart(cases, (*shown, field)):
+            rows.append(field)
     values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
     values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
     pictures = ["scaling"] * _scales(extraction)
     pictures += ["steps"] * (any("step_time" in c.metrics for c in cases) and len(cases) <= MOST_CASES)
-    return Plan(" ".join([*sorted(frameworks), *sorted(models)]) or "perflog", tuple(rows), tuple(columns), tuple(values), tuple(pictures))
+    subject = " ".join([*sorted(frameworks), *sorted(models)]) or "perflog"
+    return Contents(subject, tuple(rows), tuple(columns), tuple(values), tuple(pictures))
 
 
 def _scales(extraction: Extraction) -> bool:
@@ -88,41 +91,43 @@ def environment(extraction: Extraction, language: str) -> list[tuple[str, str]]:
     named, cases = words(language)["environment"], _cases(extraction)
     lines = []
     for key in _ENVIRONMENT:
-        values = list(dict.fromkeys(str(c.key[k]) for c in sorted(cases, key=lambda c: _number(c, key)) for k in (key,) if k in c.key))
+        values = dict.fromkeys(str(case.key[key]) for case in _sorted(cases, key) if key in case.key)
         lines.append((named[key], ", ".join(values) or named["unknown"]))
-    lines += [(named["machine"], machine) for machine in described(os.path.abspath(run.log.path) for c in cases for run in c.runs)]  # noqa: PTH100
+    lines += [(named["machine"], machine) for machine in described(run.machine for case in cases for run in case.runs)]
     counts = sorted({len(c.runs) for c in cases})
     return [*lines, (named["runs"], ", ".join(map(str, counts)))]
 
 
 def method(extraction: Extraction, language: str) -> list[tuple[str, str]]:
     """How the numbers were made: every choice that decides on them."""
-    every, options = words(language), extraction.options
-    named = every["method"]
+    texts, options = words(language), extraction.options
+    named = texts["method"]
     baseline = " ".join(f"{k}={v}" for k, v in options.baseline.items())
     lines = [
-        (named["estimator"], f"{options.estimator}: {every['estimators'][options.estimator]}"),
+        (named["estimator"], f"{options.estimator}: {texts['estimators'][options.estimator]}"),
         (named["window"], window_text(options.window, language)),
-        (named["aggregate"], f"{options.aggregate}: {every['aggregates'][options.aggregate]}"),
+        (named["aggregate"], f"{options.aggregate}: {texts['aggregates'][options.aggregate]}"),
         (named["speedup"], named["baseline"].format(baseline=baseline) if baseline else named["one_device"]),
     ]
     if options.convention:
-        lines.append((named["convention"], options.convention + (f" ({named['as_printed']})" if options.as_printed else "")))
-    given = {**options.config_set, **options.set}
-    return lines + ([(named["set"], ", ".join(f"{k}={v}" for k, v in given.items()))] if given else [])
+        printed = f" ({named['as_printed']})" if options.as_printed else ""
+        lines.append((named["convention"], options.convention + printed))
+    facts = {**options.config_set, **options.set}
+    return lines + ([(named["set"], ", ".join(f"{k}={v}" for k, v in facts.items()))] if facts else [])
 
 
 def window_text(window: Window, language: str) -> str:
     """A window in words."""
-    every = words(language)
-    named, units = every["method"], every.get("units", {})
+    texts = words(language)
+    named, units = texts["method"], texts.get("units", {})
 
     def shown(amount: Amount) -> str:
         return f"{amount.number:g} {units[amount.unit]}" if units else str(amount)
 
     if window.last is not None:
         return named["last"].format(amount=shown(window.last))
-    return named["skip"].format(amount=shown(window.warmup)) + (named["then"].format(amount=shown(window.steps)) if window.steps else "")
+    skipped = named["skip"].format(amount=shown(window.warmup))
+    return skipped + (named["then"].format(amount=shown(window.steps)) if window.steps else "")
 
 
 def listed(pairs: Sequence[tuple[str, str]]) -> str:
@@ -135,7 +140,8 @@ def links(extraction: Extraction, base: Path) -> str:
     lines = []
     for case in _cases(extraction):
         logs = dict.fromkeys(run.log.path for run in case.runs)
-        lines.append(f"- {escaped(case.name)}: {', '.join(f'[{escaped(Path(log).name)}]({address(log, base)})' for log in logs)}")
+        addresses = ", ".join(f"[{escaped(Path(log).name)}]({address(log, base)})" for log in logs)
+        lines.append(f"- {escaped(case.name)}: {addresses}")
     return "\n".join(lines) + "\n"
 
 
@@ -149,10 +155,11 @@ def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str]
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
-    chosen = plan(extraction)
-    environment_ = SandboxedEnvironment(loader=FileSystemLoader(folder("templates") / "reports"), trim_blocks=True, keep_trailing_newline=True)
+    chosen = contents(extraction)
+    loader = FileSystemLoader(folder("templates") / "reports")
+    templates = SandboxedEnvironment(loader=loader, trim_blocks=True, keep_trailing_newline=True)
     return str(
-        environment_.get_template(f"{language}.md.j2").render(
+        templates.get_template(f"{language}.md.j2").render(
             title=escaped(words(language)["title"]["report"].format(title=chosen.subject)),
             recipe=shlex.join([*logs, *options]),
             rows=",".join(chosen.rows),
@@ -171,6 +178,11 @@ def _cases(extraction: Extraction) -> list[Case]:
     return extraction.cases
 
 
-def _number(case: Case, key: str) -> tuple[int, str]:
-    value = case.key.get(key)
-    return (value, "") if isinstance(value, int) else (0, str(value))
+def _sorted(cases: Sequence[Case], key: str) -> list[Case]:
+    """The cases by a field: numbers in their order, else texts."""
+
+    def rank(case: Case) -> tuple[int, str]:
+        value = case.key.get(key)
+        return (value, "") if isinstance(value, int) else (0, str(value))
+
+    return sorted(cases, key=rank)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,17 @@ _LIKE = re.compile(r"<!--[ \t]*/?perflog")
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
 _CELL = re.compile(r"(?<!\\)\|")
 
-#: Makes the text of a recipe: (text, how many first cells name a row). It may raise PerflogError.
-Make = Callable[[str], tuple[str, int]]
+
+@dataclass(frozen=True, slots=True)
+class RegionText:
+    """The text of a region; ``keys``: how many first cells of its table's rows name the row, 0 for no table."""
+
+    text: str
+    keys: int = 0
+
+
+#: Makes the text of a recipe. It may raise PerflogError.
+Make = Callable[[str], RegionText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +44,36 @@ class Region:
     recipe: str
 
 
-def regenerated(path: Path, make: Make) -> tuple[str, str, int]:
-    """(old text, new text, number of regions) of a file.
+def text_of(path: Path) -> str:
+    """A file's text.
 
     Raises:
-        PerflogError: for a file that is no UTF-8 text, a marker out of place, or a recipe that fails; with the
-            file and line. Nothing is written.
+        PerflogError: for a file that cannot be read, or is no UTF-8 text.
     """
     try:
-        old = path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8")
     except OSError as error:
         raise PerflogError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise PerflogError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    new, count = filled(old, str(path), make)
-    return old, new, count
 
 
 def filled(text: str, name: str, make: Make) -> tuple[str, int]:
-    """A text with all its regions made, and how many there are. Raises PerflogError as :func:`regenerated` does."""
+    """A text with all its regions made, and how many there are.
+
+    Args:
+        name: the file's name, for messages.
+        make: makes the text of a recipe.
+
+    Raises:
+        PerflogError: for a marker out of place, or a recipe that fails; with the file and line.
+    """
     lines = text.split("\n")
-    found = regions([line.removesuffix("\r") for line in lines], name)
-    for region in reversed(found):
-        lines[region.begin : region.end + 1] = _made(lines[region.begin : region.end + 1], region, make, f"{name}:{region.begin + 1}")
-    return "\n".join(lines), len(found)
+    in_order = regions([line.removesuffix("\r") for line in lines], name)
+    for region in reversed(in_order):
+        block = slice(region.begin, region.end + 1)
+        lines[block] = _filled_block(lines[block], region, make, f"{name}:{region.begin + 1}")
+    return "\n".join(lines), len(in_order)
 
 
 def regions(lines: Sequence[str], name: str) -> list[Region]:
@@ -67,41 +82,48 @@ def regions(lines: Sequence[str], name: str) -> list[Region]:
     Raises:
         PerflogError: for markers that are nested, unclosed, unopened or cannot be read, with the line.
     """
-    found: list[Region] = []
+    complete: list[Region] = []
     opened: tuple[int, str, str] | None = None
+    for place, line in _outside_fences(lines):
+        where = f"{name}:{place + 1}"
+        begin = _BEGIN.match(line)
+        if begin:
+            if opened:
+                hint = "close that one first with <!-- /perflog -->"
+                raise PerflogError(f"{where}: a region begins inside the one of line {opened[0] + 1}; {hint}")
+            opened = (place, begin[1], begin[2])
+        elif _END.match(line):
+            if not opened:
+                raise PerflogError(f"{where}: <!-- /perflog --> closes no region")
+            complete.append(Region(opened[0], place, opened[1], opened[2]))
+            opened = None
+        elif _LIKE.search(line):
+            forms = "<!-- perflog: table … --> or <!-- /perflog -->"
+            raise PerflogError(f"{where}: a marker must stand alone on its line: {forms}")
+    if opened:
+        raise PerflogError(f"{name}:{opened[0] + 1}: the region is never closed; add <!-- /perflog -->")
+    return complete
+
+
+def _outside_fences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The lines outside code fences, with their places."""
     fence = ""
-    for at, line in enumerate(lines):
+    for place, line in enumerate(lines):
         mark = FENCE.match(line)
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-            continue
-        begin = None if fence else _BEGIN.match(line)
-        if begin:
-            if opened:
-                raise PerflogError(f"{name}:{at + 1}: a region begins inside the one of line {opened[0] + 1}; close that one first with <!-- /perflog -->")
-            opened = (at, begin[1], begin[2])
-        elif not fence and _END.match(line):
-            if not opened:
-                raise PerflogError(f"{name}:{at + 1}: <!-- /perflog --> closes no region")
-            found.append(Region(opened[0], at, opened[1], opened[2]))
-            opened = None
-        elif not fence and _LIKE.search(line):
-            raise PerflogError(f"{name}:{at + 1}: a marker must stand alone on its line: <!-- perflog: table … --> or <!-- /perflog -->")
-    if opened:
-        raise PerflogError(f"{name}:{opened[0] + 1}: the region is never closed; add <!-- /perflog -->")
-    return found
+        elif not fence:
+            yield place, line
 
 
-def _made(block: list[str], region: Region, make: Make, where: str) -> list[str]:
+def _filled_block(block: list[str], region: Region, make: Make, where: str) -> list[str]:
+    """The lines of a region with its text made, from its opening marker to its closing one."""
     ending = "\r" if block[0].endswith("\r") else ""
     old = [line.removesuffix("\r") for line in block[1:-1]]
     try:
-        text, keys = make(region.recipe)
-    except PerflogError as error:
-        raise PerflogError(f"{where}: {error}") from None
-    new = [f"{region.indent}{line}" if line else line for line in text.removesuffix("\n").split("\n")]
-    try:
-        lines, kept = merged(old, new, keys) if keys else (new, [])
+        region_text = make(region.recipe)
+        new = [f"{region.indent}{line}" if line else line for line in region_text.text.removesuffix("\n").split("\n")]
+        lines, kept = merged(old, new, region_text.keys) if region_text.keys else (new, [])
     except PerflogError as error:
         raise PerflogError(f"{where}: {error}") from None
     recipe = region.recipe
@@ -124,35 +146,41 @@ def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str]
         return list(new), []
     rows = {tuple(row_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
     if row_texts(old[was[0]]) != row_texts(new[now[0]]):
-        lost = [" ".join(key) for line in old[was[0] + 2 : was[1]] if (key := tuple(row_texts(line)[:keys])) not in rows]
-        if lost:
-            raise PerflogError(
-                f"the headings change from {old[was[0]].strip()!r} to {new[now[0]].strip()!r}, and no log covers the rows "
-                f"{', '.join(map(repr, lost))}: they cannot be kept under other headings; remove them, or give --title to keep the headings"
-            )
+        _check_nothing_lost(old[was[0] : was[1]], new[now[0]], rows, keys)
         return list(new), []
-    out: list[str] = [old[was[0]], old[was[0] + 1]]
+    lines: list[str] = [old[was[0]], old[was[0] + 1]]
     kept: list[str] = []
     seen = set()
     for line in old[was[0] + 2 : was[1]]:
         key = tuple(row_texts(line)[:keys])
         if key in rows and key not in seen:
-            out.append(_in_layout(line, rows[key]))
+            lines.append(_in_layout(line, rows[key]))
         elif key not in rows:
-            out.append(line)
+            lines.append(line)
             kept.append(" ".join(key))
         seen.add(key)
     order = list(rows)
-    for at, key in enumerate(order):
+    for place, key in enumerate(order):
         if key not in seen:  # a new row goes behind the one it follows in the new table
-            before = next((_place(out, k, keys) for k in reversed(order[:at]) if _place(out, k, keys)), 1)
-            out.insert(before + 1, rows[key])
-    return [*new[: now[0]], *out, *new[now[1] :]], kept
+            before = next((_place(lines, k, keys) for k in reversed(order[:place]) if _place(lines, k, keys)), 1)
+            lines.insert(before + 1, rows[key])
+    return [*new[: now[0]], *lines, *new[now[1] :]], kept
+
+
+def _check_nothing_lost(old: Sequence[str], headings: str, rows: Mapping[tuple[str, ...], str], keys: int) -> None:
+    """Raise PerflogError where other headings would lose rows of the old table that no log covers."""
+    lost = [" ".join(key) for line in old[2:] if (key := tuple(row_texts(line)[:keys])) not in rows]
+    if lost:
+        raise PerflogError(
+            f"the headings change from {old[0].strip()!r} to {headings.strip()!r}, and no log covers the rows "
+            f"{', '.join(map(repr, lost))}: they cannot be kept under other headings; remove them, or give --title to "
+            "keep the headings"
+        )
 
 
 def _table_lines(lines: Sequence[str]) -> tuple[int, int] | None:
     """Where the first table begins and ends."""
-    begin = next((at for at, line in enumerate(lines) if "|" in line), None)
+    begin = next((place for place, line in enumerate(lines) if "|" in line), None)
     if begin is None or begin + 1 >= len(lines):
         return None
     end = begin
@@ -169,24 +197,28 @@ def _cells(line: str) -> list[str]:
 def row_texts(line: str) -> list[str]:
     """The cells of a table's row without the blanks around them; the bars at the ends may be missing."""
     parts = _cells(line)
-    return [part.strip() for part in (parts[1:] if not parts[0].strip() else parts)[: None if parts[-1].strip() else -1]]
+    first = 0 if parts[0].strip() else 1
+    last = len(parts) if parts[-1].strip() else len(parts) - 1
+    return [part.strip() for part in parts[first:last]]
 
 
 def _place(lines: Sequence[str], key: tuple[str, ...], keys: int) -> int:
-    return next((at for at, line in enumerate(lines) if at > 1 and tuple(row_texts(line)[:keys]) == key), 0)
+    places = (place for place, line in enumerate(lines) if place > 1 and tuple(row_texts(line)[:keys]) == key)
+    return next(places, 0)
 
 
 def _in_layout(old: str, new: str) -> str:
     """The old row with the new row's texts; blanks around them stay, and so do columns' widths where they can."""
-    was, now = _cells(old), row_texts(new)
-    if len(row_texts(old)) != len(now) or was[0].strip():
+    cells, texts = _cells(old), row_texts(new)
+    if len(row_texts(old)) != len(texts) or cells[0].strip():
         return new
-    for at, text in enumerate(now, 1):
-        cell = was[at]
+    for place, text in enumerate(texts, 1):
+        cell = cells[place]
         if cell.strip() == text:
             continue
         lead = cell[: len(cell) - len(cell.lstrip())] if cell.strip() else " "
         tail = cell[len(cell.rstrip()) :] if cell.strip() else " "
         padded = len(tail) > 1 or not text
-        was[at] = f"{lead}{text}{' ' * max(1, len(cell) - len(lead) - len(text))}" if padded else f"{lead}{text}{tail}"
-    return "|".join(was)
+        width = max(1, len(cell) - len(lead) - len(text))
+        cells[place] = f"{lead}{text}{' ' * width}" if padded else f"{lead}{text}{tail}"
+    return "|".join(cells)

@@ -1,26 +1,51 @@
-"""How a table looks, as data: ``templates/NAME.toml`` (documented in ``docs/tables.md``) and the words of a language."""
+"""How a table looks, as data: ``templates/NAME.toml`` (``docs/tables.md``) and the words of a language."""
 
 from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from perflog.errors import UsageError
 from perflog.export.columns import number as plain
+from perflog.formats.toml import convert, read_toml
 from perflog.report.grid import Number
 from perflog.resources import folder
 
-_KNOWN = {"title", "extends", "layout", "missing", "row", "row_title", "column", "cell", "digits", "titles", "header_end", "row_end", "units"}
-_FORM = re.compile(r"%\.?[0-9]*[fge](?: (?:trim|one|nobase|comma))*")
-
+_FORM = re.compile(r"%(?:\.[0-9]{1,2})?[fge](?: (?:trim|one|nobase|comma))*")
+_Words = Annotated[dict[str, str], Meta(description='a table of texts, such as { throughput = "samples/s" }')]
 
 #: (a number's unit, the style's): the factor between them.
-_SCALES = {("fraction", "%"): 100.0, ("", "%"): 100.0, ("s", "ms"): 1000.0, ("GiB", "MiB"): 1024.0, ("MiB", "GiB"): 1 / 1024}
+_SCALES = {
+    ("fraction", "%"): 100.0,
+    ("", "%"): 100.0,
+    ("s", "ms"): 1000.0,
+    ("GiB", "MiB"): 1024.0,
+    ("MiB", "GiB"): 1 / 1024,
+}
+
+
+class _StyleFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may stand in a style's file (see :class:`Style`)."""
+
+    title: str = ""
+    extends: Annotated[str, Meta(min_length=1, description="the name of a style")] | None = None
+    layout: str = ""
+    missing: str = ""
+    row: str = ""
+    row_title: str = ""
+    column: str = ""
+    cell: str = ""
+    header_end: str = ""
+    row_end: str = ""
+    digits: _Words = {}
+    titles: dict[str, _Words] = {}
+    units: _Words = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +98,25 @@ def styles(folders: Sequence[str] = ()) -> list[str]:
 def digits_form(form: str, where: str) -> str:
     """A checked printf form such as ``%.2f`` or ``%.2f trim``. Raises UsageError for others."""
     if not _FORM.fullmatch(form):
-        raise UsageError(f"{where}: digits {form!r}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'")
+        raise UsageError(
+            f"{where}: digits {form!r}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'"
+        )
     return form
 
 
-def _merged(name: str, places: Sequence[Path]) -> dict[str, Any]:
+def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A style's data over those of the style that it extends; ``below`` are the styles that extend this one."""
     file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
     if file is None:
         raise UsageError(f"--style {name!r}: there are {', '.join(styles([str(p) for p in places]))}")
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file}: not a readable TOML file: {error}") from None
-    for key in data:
-        if key not in _KNOWN:
-            raise UsageError(f"{file}: unknown key '{key}' (known: {', '.join(sorted(_KNOWN))})")
-    base = _merged(data["extends"], places) if "extends" in data else {}
-    for key, value in data.items():
-        base[key] = _over(base.get(key, {}), value) if isinstance(value, dict) else value
-    return base
+    if name in below:
+        raise UsageError(
+            f"{file}: extends = {below[-1]!r}: a style cannot extend itself ({' → '.join((*below, name))})"
+        )
+    data = read_toml(file, UsageError)
+    extends = convert(data, _StyleFile, str(file), UsageError).extends
+    base = _merged(extends, places, (*below, name)) if extends is not None else {}
+    return _over(base, data)
 
 
 def _over(base: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,8 @@ def inline(svg: bytes, name: str, described: str) -> Any:
             if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
                 parent.remove(child)
     used = {reference[1:] for element in root.iter() if (reference := element.get(_LINK, "")).startswith("#")}
-    used |= {found for element in root.iter() for value in element.attrib.values() for found in _REFERENCE.findall(value)}
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    used |= {name for value in values for name in _REFERENCE.findall(value)}
     for element in root.iter():
         if element.tail:
             element.tail = element.tail.strip() or None

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from perflog.errors import UsageError
@@ -15,7 +14,7 @@ from perflog.export.columns import caption, escaped
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
-from perflog.report.grid import Grid, Item
+from perflog.report.grid import Grid, Item, Key
 from perflog.report.style import Style, formatted
 from perflog.resources import folder
 
@@ -25,7 +24,7 @@ OOM = "OOM"
 
 
 @dataclass(slots=True)
-class Table:
+class ReportTable:
     """Texts of a table.
 
     ``keys`` is how many of a row's first cells name the row; ``made``: how the numbers were made and n;
@@ -39,7 +38,9 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-def table(grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]) -> Table:
+def report_table(
+    grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]
+) -> ReportTable:
     """The texts of all cells, escaped for Markdown, and the notes.
 
     ``names``: texts (Markdown, the user's own) to show instead of fields' values.
@@ -52,41 +53,54 @@ def table(grid: Grid, style: Style, language: str, extraction: Extraction, names
         for value in projection.values:
             header.append(words.column(named, value, len(projection.values) > 1))
     rows: list[list[str]] = []
+    above: Key | None = None
     for row in grid.rows:
         named = dict(zip((f.name for f in projection.rows), row, strict=True))
         first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
-        above = grid.rows[len(rows) - 1] if rows else None
-        cells = ((grid.cells.get((row, c)), v, grid.cells.get((above, c)) if above is not None else None) for c in grid.columns for v in projection.values)
-        rows.append(first + [words.cell(*cell) for cell in cells])
-    return Table(header, rows, 1 if style.row else len(projection.rows), how(grid, extraction), doubts(grid))
+        rows.append(first + _row_cells(grid, row, above, words))
+        above = row
+    return ReportTable(header, rows, 1 if style.row else len(projection.rows), how(grid, extraction), doubts(grid))
 
 
-def markdown(made: Table, style: Style, notes: bool = True) -> str:
+def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> list[str]:
+    """The texts of a row's cells; a style may show the change from the row above."""
+    texts = []
+    for column in grid.columns:
+        item = grid.cells.get((row, column))
+        before = grid.cells.get((above, column)) if above is not None else None
+        texts += [words.cell(item, value, before) for value in grid.projection.values]
+    return texts
+
+
+def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
     """The table in its style's layout, and under it the notes."""
     if style.layout == "tabulate":
         from tabulate import tabulate
 
-        align = ["left"] * made.keys + ["right"] * (len(made.header) - made.keys)
-        text = tabulate(made.rows, headers=made.header, tablefmt="pipe", colalign=align, disable_numparse=True) + "\n"
+        align = ["left"] * table.keys + ["right"] * (len(table.header) - table.keys)
+        text = tabulate(table.rows, headers=table.header, tablefmt="pipe", colalign=align, disable_numparse=True) + "\n"
     else:
-        widths = [max(len(row[at]) for row in (made.header, *made.rows)) for at in range(len(made.header))]
-        text = _environment().get_template(style.layout).render(header=made.header, rows=made.rows, widths=widths, style=style)
-    lines = [escaped(made.made), *(f"{at}. {escaped(note)}" for at, note in enumerate(made.notes, 1))]
+        widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
+        layout = _environment().get_template(style.layout)
+        text = layout.render(header=table.header, rows=table.rows, widths=widths, style=style)
+    lines = [escaped(table.made), *(f"{mark}. {escaped(note)}" for mark, note in enumerate(table.notes, 1))]
     return text + ("\n" + "\n".join(f"{line}  " for line in lines).rstrip() + "\n" if notes else "")
 
 
 def how(grid: Grid, extraction: Extraction) -> str:
     """How a table's numbers were made, from how many runs, and their unit."""
     items = list(grid.cells.values())
-    counts = sorted({item.numbers[v].n for item in items for v in grid.projection.values if v in item.numbers and item.numbers[v].n})
+    shown = [(v, item.numbers[v]) for item in items for v in grid.projection.values if v in item.numbers]
+    counts = sorted({number.n for _, number in shown if number.n})
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}" if counts else "n = 0"
-    units = sorted({item.numbers[v].unit for item in items for v in grid.projection.values if v == "throughput" and v in item.numbers} - {""})
+    units = sorted({number.unit for v, number in shown if v == "throughput"} - {""})
     return f"{caption(extraction).rpartition(';')[0]}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
 
 
 def doubts(grid: Grid) -> list[str]:
     """Everything to be known about a table's numbers, each once: what varies unshown, notes, reasons."""
-    return list(dict.fromkeys((*grid.notes, *(note for item in grid.cells.values() for note in item.notes), *_reasons(grid))))
+    notes = (note for item in grid.cells.values() for note in item.notes)
+    return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid))))
 
 
 def _reasons(grid: Grid) -> list[str]:
@@ -103,19 +117,24 @@ class Heading(str):
 class TableWords:
     """Headings and cells of one table; ``escape`` makes text of logs and paths safe where the texts go."""
 
-    def __init__(self, style: Style, language: str, grid: Grid, names: Mapping[str, str], escape: Callable[[object], str] = escaped) -> None:
+    def __init__(
+        self,
+        style: Style,
+        language: str,
+        grid: Grid,
+        names: Mapping[str, str],
+        escape: Callable[[object], str] = escaped,
+    ) -> None:
         self.style = style
         self.names = names
         self.escape = escape
         self.titles = style.titles.get(language) or style.titles.get("en") or {}
-        self.units: dict[str, str] = {}
-        for name in grid.projection.values:
-            found = sorted({n.unit for i in grid.cells.values() if (n := i.numbers.get(name)) and n.unit and n.value is not None})
-            if len({kind(unit) for unit in found}) > 1:
-                raise UsageError(f"{name} is in {' and in '.join(found)}: one table cannot hold both; name fewer logs, or choose with --where")
-            self.units[name] = style.units.get(name) or (found[0] if len(found) == 1 else "samples/s" if found else "")
+        self.units = {name: _unit(name, grid, style) for name in grid.projection.values}
+        self._environment = _environment()
+        self._templates: dict[str, Any] = {}
 
     def title(self, name: str) -> str:
+        """The heading of a field or value, with its unit."""
         unit = self.units.get(name, "")
         text = self.titles.get(name)
         if text is None:
@@ -123,26 +142,32 @@ class TableWords:
         return self.rendered(text, {"unit": Heading(unit)})
 
     def column(self, named: Mapping[str, Scalar | None], value: str, several: bool) -> str:
+        """The heading of a column: its fields' values, and the value where a column holds ``several``."""
         if not named:
             return self.title(value)
         if "value" in self.style.column:
             return self.rendered(self.style.column, {**named, "value": Heading(self.title(value))})
-        text = self.rendered(self.style.column, named) if self.style.column else " ".join(self.worded(k, v) for k, v in named.items())
+        words = " ".join(self.worded(k, v) for k, v in named.items())
+        text = self.rendered(self.style.column, named) if self.style.column else words
         return f"{text} {self.title(value)}" if several else text
 
     def cell(self, item: Item | None, value: str, above: Item | None = None) -> str:
+        """The text of a cell; ``above``: the item in the row above it."""
         if item is not None and value in item.fields and value not in item.numbers:
             return self.shown(item.fields[value])
         number = item.numbers.get(value) if item is not None else None
         if item is None or number is None or number.value is None:
             return OOM if number is not None and number.reason.startswith(OOM) else self.style.missing
-        text = formatted(number, self.style.digits.get(value, ""), self.style.units.get(value, ""), self.style.missing)
+        digits, converted = self.style.digits.get(value, ""), self.style.units.get(value, "")
+        text = formatted(number, digits, converted, self.style.missing)
         if not self.style.cell:
             return text
         before = above.numbers.get(value) if above is not None else None
-        change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%") if before is not None and before.value else None
-        unit = Heading(self.style.units.get(value) or number.unit)
-        return self.rendered(self.style.cell, {**item.fields, "text": Heading(text), "value": value, "unit": unit, "change": change})
+        change = None
+        if before is not None and before.value:
+            change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%")
+        named = {"text": Heading(text), "value": value, "unit": Heading(converted or number.unit), "change": change}
+        return self.rendered(self.style.cell, {**item.fields, **named})
 
     def worded(self, name: str, value: Scalar | None) -> str:
         """A value that says what it is without a heading of its own."""
@@ -151,13 +176,18 @@ class TableWords:
         return f"bs{value}" if name == "batch_size" else f"{value} {name.removesuffix('s') if value == 1 else name}"
 
     def shown(self, value: Scalar | None) -> str:
+        """A field's value as the cell of a row's name."""
         return self.style.missing if value is None else self.names.get(str(value)) or self.escape(value)
 
     def rendered(self, template: str, named: Mapping[str, Scalar | None]) -> str:
+        """A style's template with its fields. Raises UsageError for a template that is not right."""
         from jinja2 import TemplateError
 
         try:
-            return str(_template(template).render({k: self._value(v) for k, v in named.items() if v is not None}))
+            if template not in self._templates:
+                self._templates[template] = self._environment.from_string(template)
+            values = {k: self._value(v) for k, v in named.items() if v is not None}
+            return str(self._templates[template].render(values))
         except TemplateError as error:
             raise UsageError(f"style {self.style.name}: {template!r}: {error}") from None
 
@@ -167,16 +197,21 @@ class TableWords:
         return self.names.get(str(value)) or (self.escape(value) if isinstance(value, str) else value)
 
 
-@cache
-def _template(text: str) -> Any:
-    return _environment().from_string(text)
+def _unit(name: str, grid: Grid, style: Style) -> str:
+    """The unit of a value's heading. Raises UsageError where cells count different things."""
+    numbers = [number for item in grid.cells.values() if (number := item.numbers.get(name)) is not None]
+    units = sorted({number.unit for number in numbers if number.unit and number.value is not None})
+    if len({kind(unit) for unit in units}) > 1:
+        both = " and in ".join(units)
+        raise UsageError(f"{name} is in {both}: one table cannot hold both; name fewer logs, or choose with --where")
+    return style.units.get(name) or (units[0] if len(units) == 1 else "samples/s" if units else "")
 
 
-@cache
 def _environment() -> Any:
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
+    loader = FileSystemLoader(folder("templates") / "layouts")
     return SandboxedEnvironment(
-        loader=FileSystemLoader(folder("templates") / "layouts"), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
+        loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
     )

@@ -1,167 +1,208 @@
-"""A run: one training, its metadata, the window taken, and its metrics with their sources.
+"""Runs from the reading of one log.
 
-``build_runs`` turns the reading of one log into runs. What cannot be one run, or has no number that can be
-trusted, becomes a run without a value and with the reason.
+What cannot be one run, or has no number that can be trusted, becomes a run without a value and with the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
+from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.runs.doubts import notes_of_segment, refusal
-from perflog.runs.facts import facts_of_run
-from perflog.runs.metadata import Metadata, merge
+from perflog.runs.identity import Identities
+from perflog.runs.machine import Machines
+from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank, primary_pattern
-from perflog.runs.reported import renamed, summary_metrics
+from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
-from perflog.runs.throughput import ranks_used, step_time_of, throughput_of
+from perflog.runs.throughput import Speed, ranks_that_count, speed_of
 from perflog.settings.options import Options
 
 
 def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
     """The runs of one log, or why it has none."""
-    if reading.problem:
-        return Skipped(reading.log, reading.problem)
-    failure = next((f for f in reading.facts if f.pattern.parser == FAILURES), None)
-    if failure is not None:
-        return [_failed(run, failure) for run in _measured(reading, catalog, options)] or [_run_of_failure(reading, catalog, options, failure)]
-    return _measured(reading, catalog, options) or Skipped(reading.log, _why_not(reading))
+    return RunBuilder(catalog, options).build(reading)
 
 
-def _measured(reading: Reading, catalog: Catalog, options: Options) -> list[Run]:
-    primary = primary_pattern(reading, catalog)
-    summaries = [f for f in reading.facts if f.pattern.role in ("summary", "event")]
-    if primary is None and not summaries:
-        return []
-    for parser in {p.parser for p in reading.patterns.values() if reading.accounts[p.key].matches}:
-        catalog.checked(parser)
-    if primary is None:
-        return [_run_of_summaries(reading, catalog, options, summaries)]
-    ranks = reading.series[primary.key]
-    main = main_rank(ranks)
-    runs = []
-    segments = ranks[main].segments
-    low = 1
-    for index, segment in enumerate(segments):
-        high = reading.lines
-        if index + 1 < len(segments):
-            high = reading.next_start(segment.last_line) - 1
-        runs.append(_run_of_segment(reading, catalog, options, primary, ranks, index, (low, high), len(segments)))
-        low = high + 1
-    return runs
+class RunBuilder:
+    """Builds the runs of many logs under one catalogue and one set of options."""
+
+    def __init__(self, catalog: Catalog, options: Options) -> None:
+        self._catalog = catalog
+        self._options = options
+        self._machines = Machines()
+        self._identities = Identities(catalog, options, self._machines)
+        self._window = str(options.window)
+
+    def build(self, reading: Reading) -> Outcome:
+        """The runs of one log, or why it has none.
+
+        Raises:
+            ParserError: when a parser that matched does not read its own samples as it promises.
+        """
+        if reading.problem:
+            return Skipped(reading.log, reading.problem)
+        failure = next((fact for fact in reading.facts if fact.pattern.parser == FAILURES), None)
+        runs = self._measured(reading)
+        if failure is not None:
+            return [_failed(run, failure) for run in runs] or [self._run_of_failure(reading, failure)]
+        return runs or Skipped(reading.log, why_no_run(reading))
+
+    def _measured(self, reading: Reading) -> list[Run]:
+        primary = primary_pattern(reading, self._catalog)
+        summaries = [fact for fact in reading.facts if fact.pattern.role in ("summary", "event")]
+        if primary is None and not summaries:
+            return []
+        for parser in {p.parser for key, p in reading.patterns.items() if reading.accounts[key].matches}:
+            self._catalog.checked(parser)
+        if primary is None:
+            return [self._run_of_summaries(reading, summaries)]
+        ranks = reading.series[primary.key]
+        segments = ranks[main_rank(ranks)].segments
+        runs = []
+        low = 1
+        for index, segment in enumerate(segments):
+            last = index + 1 == len(segments)
+            high = reading.lines if last else reading.next_start(segment.last_line) - 1
+            runs.append(self._run_of_segment(reading, primary, ranks, index, (low, high)))
+            low = high + 1
+        return runs
+
+    def _run_of_segment(
+        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, span: tuple[int, int]
+    ) -> Run:
+        segments = ranks[main_rank(ranks)].segments
+        segment = segments[index]
+        metadata, label = self._identities.of_run(reading, pattern.parser, span)
+        summaries, summary_notes = summary_metrics(reading, metadata, span)
+        reported = summaries.pop("reported", None)
+        speed, metadata, speed_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
+        refused = refusal(reading, pattern, segment, main_rank(ranks))
+        throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
+        metrics = {"throughput": throughput, **summaries}
+        if speed.step_time is not None and not refused:
+            metrics["step_time"] = speed.step_time
+        if reported is not None:
+            metrics["reported"] = reported
+        metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
+        notes = [*reading.notes, *metadata.doubts, *summary_notes, *speed_notes, *notes_of_segment(segment)]
+        if len(segments) > 1:
+            notes.append(f"run {index + 1} of {len(segments)} in this log (lines {span[0]} to {span[1]})")
+        lines = segment.first_line, segment.last_line
+        return self._run(reading, pattern.parser, metadata, label, metrics, notes, lines)
+
+    def _speed(
+        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
+        reported: Metric | None,
+    ) -> tuple[Speed, Metadata, list[str]]:  # fmt: skip
+        """(the speed by the estimator that was asked for, the metadata with what ranks tell, notes)."""
+        if self._options.estimator == "reported":
+            if reported is not None:
+                return Speed(replace(reported, name="throughput")), metadata, []
+            reason = "the program printed no summary of its own"
+            return Speed(Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)), metadata, []
+        segments, metadata, notes = ranks_that_count(ranks, index, metadata)
+        speed = speed_of(reading, self._options, pattern, segments, metadata)
+        return speed, metadata, [*notes, *speed.notes]
+
+    def _run_of_failure(self, reading: Reading, failure: LogFact) -> Run:
+        """A training that failed before its first measurement: its path and the last line say what it was."""
+        metadata, label = self._identities.of_failure(reading, FAILURES)
+        reason = failure.fields.get("failure", "the training failed")
+        throughput = Metric("throughput", None, "", self._options.estimator, reason=reason, parser=FAILURES)
+        lines = failure.line, failure.line
+        return self._run(reading, FAILURES, metadata, label, {"throughput": throughput}, reading.notes, lines)
+
+    def _run_of_summaries(self, reading: Reading, summaries: list[LogFact]) -> Run:
+        """A log without measured steps: what its program reports, and no throughput unless that is asked for."""
+        span = (1, reading.lines)
+        priority = {parser.name: parser.priority for parser in self._catalog.parsers}
+        best = max(summaries, key=lambda fact: priority[fact.pattern.parser]).pattern.parser
+        metadata, label = self._identities.of_run(reading, best, span)
+        metrics, summary_notes = summary_metrics(reading, metadata, span)
+        reported = metrics.pop("reported", None)
+        if reported is not None and self._options.estimator == "reported":
+            throughput = replace(reported, name="throughput")
+        else:
+            unit = reported.unit if reported else ""
+            reason = "no measurement of steps in the log"
+            if reported:
+                reason = "the log holds only the program's own summary: --estimator reported takes it"
+            throughput = Metric("throughput", None, unit, self._options.estimator, reason=reason, parser=best)
+        metrics = {"throughput": throughput, **metrics}
+        if reported is not None:
+            metrics["reported"] = reported
+        notes = [*reading.notes, *metadata.doubts, *summary_notes]
+        lines = [fact.line for fact in summaries]
+        return self._run(reading, best, metadata, label, metrics, notes, (min(lines), max(lines)))
+
+    def _run(
+        self, reading: Reading, parser: str, metadata: Metadata, label: str, metrics: dict[str, Metric],
+        notes: list[str], lines: tuple[int, int],
+    ) -> Run:  # fmt: skip
+        if self._options.digits:
+            metrics = {name: _rounded(metric, self._options.digits) for name, metric in metrics.items()}
+        machine = self._machines.of(reading.log.path)
+        if machine is not None and machine.problem:
+            notes = [*notes, machine.problem]
+        return Run(
+            log=reading.log,
+            parser=parser,
+            framework=str(metadata.values.get("framework", "")),
+            metadata=metadata,
+            label=label,
+            metrics=metrics,
+            notes=list(dict.fromkeys(notes)),
+            window=self._window,
+            first_line=lines[0],
+            last_line=lines[1],
+            lines=reading.lines,
+            machine=machine,
+        )
 
 
-def _why_not(reading: Reading) -> str:
-    seen = sorted(key for key, account in reading.accounts.items() if account.candidates and reading.patterns[key].role == "step")
-    matched = sorted({p.parser for k, p in reading.patterns.items() if reading.accounts[k].matches and p.role != "metadata"})
+def why_no_run(reading: Reading) -> str:
+    """Why a log that could be read has no run."""
+    tried = [(key, reading.patterns[key], account) for key, account in reading.accounts.items()]
+    matched = sorted(
+        {pattern.parser for _, pattern, account in tried if account.matches and pattern.role != "metadata"}
+    )
     if matched:
         return f"lines of {', '.join(matched)}, but no measurement among them"
+    seen = sorted(key for key, pattern, account in tried if account.candidates and pattern.role == "step")
     if seen:
-        return f"no line of a known format ({', '.join(seen[:3])}: the literal occurs, the pattern never matches; see `perflog explain`)"
+        names = ", ".join(seen[:3])
+        return (
+            f"no line of a known format ({names}: the literal occurs, the pattern never matches; see `perflog explain`)"
+        )
     return "no line of a known format"
 
 
 def _failed(run: Run, failure: LogFact) -> Run:
     """A training that failed has no number, whatever it printed before."""
-    unit = run.throughput.unit
-    run.metrics = {"throughput": Metric("throughput", None, unit, run.throughput.estimator, reason=failure.fields["failure"], parser=run.parser)}
-    run.last_line = failure.line
-    return run
+    old = run.throughput
+    reason = failure.fields.get("failure", "the training failed")
+    throughput = Metric("throughput", None, old.unit, old.estimator, reason=reason, parser=run.parser)
+    return replace(run, metrics={"throughput": throughput}, last_line=failure.line)
 
 
-def _run_of_failure(reading: Reading, catalog: Catalog, options: Options, failure: LogFact) -> Run:
-    """A training that failed before its first measurement: its path and the last line say what it was."""
-    facts, label = facts_of_run(reading, catalog, options, FAILURES, (1, reading.lines))
-    metadata = merge(fact for fact in facts if fact.key != "failure")
-    metrics = {"throughput": Metric("throughput", None, "", options.estimator, reason=failure.fields["failure"], parser=FAILURES)}
-    return _run(reading, FAILURES, metadata, label, metrics, list(reading.notes), options, failure.line, failure.line)
-
-
-def _run_of_summaries(reading: Reading, catalog: Catalog, options: Options, summaries: list[LogFact]) -> Run:
-    span = (1, reading.lines)
-    best = max(summaries, key=lambda f: catalog.by_name[f.pattern.parser].priority).pattern.parser
-    facts, label = facts_of_run(reading, catalog, options, best, span)
-    metadata = merge(facts)
-    metrics = summary_metrics(reading, metadata, span)
-    reported = metrics.pop("reported", None)
-    notes = list(reading.notes) + metadata.doubts
-    if reported is not None and options.estimator == "reported":
-        metrics["throughput"] = renamed(reported, "throughput")
-    else:
-        reason = "the log holds only the program's own summary: --estimator reported takes it" if reported else "no measurement of steps in the log"
-        metrics["throughput"] = Metric("throughput", None, reported.unit if reported else "", options.estimator, reason=reason, parser=best)
-    if reported is not None:
-        metrics["reported"] = reported
-    lines = [f.line for f in summaries]
-    return _run(reading, best, metadata, label, metrics, notes, options, min(lines), max(lines))
-
-
-def _run(
-    reading: Reading, parser: str, metadata: Metadata, label: str, metrics: dict[str, Metric], notes: list[str], options: Options, first: int, last: int
-) -> Run:  # fmt: skip
-    framework = str(metadata.values.get("framework", ""))
-    ordered = {"throughput": metrics.pop("throughput")} | metrics
-    if options.digits:
-        for name in ("throughput", "reported"):
-            metric = ordered.get(name)
-            if metric is not None and metric.value is not None:
-                metric.value = float(options.digits % metric.value)
-    return Run(
-        reading.log,
-        parser,
-        framework,
-        metadata,
-        label,
-        ordered,
-        list(dict.fromkeys(notes)),
-        str(options.window),
-        first,
-        last,
-        reading.lines,
-    )
-
-
-def _run_of_segment(
-    reading: Reading, catalog: Catalog, options: Options, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int,
-    span: tuple[int, int], segments: int,
-) -> Run:  # fmt: skip
-    facts, label = facts_of_run(reading, catalog, options, pattern.parser, span)
-    metadata = merge(facts)
-    main = main_rank(ranks)
-    segment = ranks[main].segments[index]
-    notes = list(reading.notes) + metadata.doubts
-    metrics = summary_metrics(reading, metadata, span)
-    reported = metrics.pop("reported", None)
-    if options.estimator == "reported":
-        metrics["throughput"] = renamed(reported, "throughput") if reported else Metric(
-            "throughput", None, "", "reported", reason="the program printed no summary of its own", parser=pattern.parser)  # fmt: skip
-        refused = refusal(reading, pattern, segment, main)
-        if refused:
-            metrics["throughput"] = Metric("throughput", None, "", "reported", reason=refused, parser=pattern.parser)
-    else:
-        used = ranks_used(ranks, index, segment, metadata, notes)
-        per_rank = [throughput_of(reading, options, pattern, ranks[r].segments[index], metadata, notes if r == main else []) for r in used]
-        throughput = min(per_rank, key=lambda m: m.value if m.value is not None else -1.0)
-        if len(per_rank) > 1 and throughput.value is not None:
-            notes.append(f"the slowest of {len(per_rank)} ranks is taken for all (each waits for the others)")
-        refused = refusal(reading, pattern, segment, main)
-        if refused:
-            throughput.value, throughput.reason = None, refused
-        metrics["throughput"] = throughput
-        step_time = step_time_of(reading, segment, options, metadata, pattern, throughput)
-        if step_time is not None and not refused:
-            metrics["step_time"] = step_time
-    if reported is not None:
-        metrics["reported"] = reported
+def _last_metrics(pattern: Pattern, segment: Segment) -> dict[str, Metric]:
+    """The last loss and peak of memory that the measured lines print."""
+    metrics = {}
     for name, (value, line) in segment.last.items():
         unit = pattern.memory_unit if name == "memory" else ""
-        metrics.setdefault(name, Metric(name, value, unit, "last", 1, {}, line, line, parser=pattern.parser))
-    notes += notes_of_segment(segment)
-    if segments > 1:
-        notes.append(f"run {index + 1} of {segments} in this log (lines {span[0]} to {span[1]})")
-    return _run(reading, pattern.parser, metadata, label, metrics, notes, options, segment.first_line, segment.last_line)
+        metrics[name] = Metric(name, value, unit, "last", 1, {}, line, line, parser=pattern.parser)
+    return metrics
+
+
+def _rounded(metric: Metric, form: str) -> Metric:
+    """A metric rounded as a convention prints it."""
+    if metric.name not in ("throughput", "reported") or metric.value is None:
+        return metric
+    return replace(metric, value=float(form % metric.value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.series import Segment
+from perflog.measurements.segment import Segment
 from perflog.reading.reading import Reading
 
 #: Where a format's step counter may stand still (a loss scaler backing off), for at most this share of records.
@@ -13,8 +13,9 @@ MOST_REPEATS = 0.45
 def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> str:
     if segment.refused:
         return segment.refused
-    if segment.printed >= 10 and segment.repeats > MOST_REPEATS * segment.printed:
-        return f"{segment.repeats} of {segment.printed} records repeat the step before them: several ranks are blended"
+    if segment.tally.printed >= 10 and segment.tally.repeats > MOST_REPEATS * segment.tally.printed:
+        repeats = f"{segment.tally.repeats} of {segment.tally.printed} records repeat the step before them"
+        return f"{repeats}: several ranks are blended"
     if pattern.position:
         positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
         series = positions.get(main) or next(iter(positions.values()), None)
@@ -25,20 +26,19 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
 
 
 def notes_of_segment(segment: Segment) -> list[str]:
-    notes = []
-    if segment.doubled:
-        notes.append(f"{_many(segment.doubled, 'event')} printed twice, counted once")
-    if segment.gaps:
-        times = "1 record is" if segment.gaps == 1 else f"{segment.gaps} records are"
-        notes.append(f"{times} missing, the first {segment.gap_at}")
-    if segment.unusable:
-        notes.append(
-            f"{_many(segment.unusable, 'record')} without a usable number" + (f", the first at line {segment.unusable_line}" if segment.unusable_line else "")
-        )
-    if segment.unknown_count:
-        notes.append(f"{_many(segment.unknown_count, 'running mean')} left out: how many steps they cover cannot be known")
-    if segment.plan is not None and segment.plan.note:
-        notes.append(segment.plan.note)
+    notes, tally = [], segment.tally
+    if tally.doubled:
+        notes.append(f"{_many(tally.doubled, 'event')} printed twice, counted once")
+    if tally.gaps:
+        times = "1 record is" if tally.gaps == 1 else f"{tally.gaps} records are"
+        notes.append(f"{times} missing, the first {tally.gap_place}")
+    if tally.unusable:
+        place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
+        notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
+    if tally.unknown:
+        notes.append(f"{_many(tally.unknown, 'running mean')} left out: how many steps they cover cannot be known")
+    if segment.basis is not None and segment.basis.note:
+        notes.append(segment.basis.note)
     return notes
 
 

@@ -1,67 +1,177 @@
 """The machine that logs come from, where a ``machine.json`` beside or above them tells; and whether two are the same.
 
-Any JSON object will do. What differs between two of them by nature is not the machine: dates, temperatures, and the
-software that is measured, whose changes are what a benchmark is for.
+The nearest one counts, in the log's folder or above. Any JSON object will do; one that is none is told, and never
+passed over for another further up. What differs between two of them by nature is not the machine: dates,
+temperatures, and the software that is measured, whose changes are what a benchmark is for.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from perflog.errors import UsageError
-from perflog.logs.find import MACHINE, LogFile
+from perflog.formats.vocabulary import Fact
+from perflog.logs.find import MACHINE
 
 #: Facts with such a word as a part of their name say nothing about which machine it was.
 NOT_THE_MACHINE = frozenset({
-    "date", "time", "timestamp", "recorded", "uptime", "load", "free", "used", "temperature", "power", "before", "after", "pid", "pids", "processes",
-    "framework", "frameworks", "framework_version", "versions", "packages", "git", "commit", "environment", "env", "python", "command",
+    "date", "time", "timestamp", "recorded", "uptime", "load", "free", "used", "temperature", "power", "before",
+    "after", "pid", "pids", "processes", "framework", "frameworks", "framework_version", "versions", "packages",
+    "git", "commit", "environment", "env", "python", "command",
 })  # fmt: skip
 Facts = Mapping[str, Any]
 
 
-def machine_of(log: LogFile) -> Facts | None:
-    """The facts in the ``machine.json`` nearest to a log: in its folder or above. None where there is none.
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a ``machine.json`` says.
+
+    ``file``: its path. ``folders``: the names of the folders between it and the log, from the log upwards.
+    ``problem``: what is wrong with the file; it has no facts then.
+    """
+
+    file: str
+    facts: Facts = field(hash=False)
+    folders: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Machines:
+    """The machines of the logs of one extraction: each folder is looked at once. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._by_folder: dict[str, Machine | None] = {}
+        self._reading = Lock()
+
+    def of(self, path: str) -> Machine | None:
+        """The machine of the log at ``path``; None where no ``machine.json`` stands in its folder or above."""
+        # plain texts and one look-up: every log of 20,000 asks
+        folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
+        if folder not in self._by_folder:
+            with self._reading:
+                self._look(folder)
+        return self._by_folder[folder]
+
+    def _look(self, folder: str) -> None:
+        """Know a folder, and all above it up to the first that is known or has the file."""
+        unknown: list[str] = []
+        machine: Machine | None = None
+        while True:
+            if folder in self._by_folder:
+                machine = self._by_folder[folder]
+                break
+            unknown.append(folder)
+            machine = machine_in(folder)
+            above = os.path.dirname(folder)  # noqa: PTH120
+            if machine is not None or above == folder:
+                self._by_folder[unknown.pop()] = machine
+                break
+            folder = above
+        for below in reversed(unknown):
+            if machine is not None:
+                name = os.path.basename(below)  # noqa: PTH119
+                machine = Machine(machine.file, machine.facts, (name, *machine.folders), machine.problem)
+            self._by_folder[below] = machine
+
+
+def machine_in(folder: str) -> Machine | None:
+    """What the ``machine.json`` in a folder says; None where there is none."""
+    file = os.path.join(folder, MACHINE)  # noqa: PTH118
+    if not os.path.lexists(file):
+        return None
+    try:
+        facts = json.loads(Path(file).read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        return Machine(file, {}, problem=f"{file}: expected a JSON object, which cannot be read: {reason}")
+    if not isinstance(facts, dict):
+        kind = type(facts).__name__
+        problem = f'{file}: expected a JSON object such as {{"driver": "550.54"}}, found {kind}'
+        return Machine(file, {}, problem=problem)
+    return Machine(file, facts)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def known_facts(machine: Machine | None) -> Facts | None:
+    """The facts of a run's machine; None where it has none.
 
     Raises:
-        UsageError: for one that holds no JSON object, naming it.
+        UsageError: when its file is no JSON object.
     """
-    return _above(Path(log.path).absolute().parent)
+    if machine is None:
+        return None
+    if machine.problem:
+        raise UsageError(machine.problem)
+    return machine.facts
 
 
-@lru_cache(maxsize=4096)
-def _above(folder: Path) -> Facts | None:
-    file = folder / MACHINE
-    if file.is_file():
-        return _read(file)
-    return _above(folder.parent) if folder.parent != folder else None
+def facts_of(machine: Machine | None) -> list[Fact]:
+    """What a machine says of a run's configuration: the framework's version and the accelerator.
+
+    Only files that ``perflog run`` wrote say so in a known way; they name the runner's folder.
+    """
+    if machine is None or "cpus" not in machine.facts:
+        return []
+    version = _framework_version(machine)
+    names = _accelerators(machine.facts)
+    facts = {"framework_version": version, "accelerator": names[0] if len(names) == 1 else None}
+    return [Fact(key, value, "machine", MACHINE) for key, value in facts.items() if value]
 
 
-def forget() -> None:
-    """Read the files anew: a process may run several commands (tests do)."""
-    _above.cache_clear()
+def _framework_version(machine: Machine) -> str | None:
+    """The version of the first package of the runner whose folder the log lies in."""
+    runners = machine.facts.get("frameworks")
+    if not isinstance(runners, dict):
+        return None
+    runner = next((runners[name] for name in runners if name in machine.folders), None)
+    packages = runner.get("packages") if isinstance(runner, dict) else None
+    version = next(iter(packages.values()), None) if isinstance(packages, dict) else None
+    return version if isinstance(version, str) else None
 
 
-def _read(file: Path) -> Facts:
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is no JSON")
+def _accelerators(facts: Facts) -> list[str]:
+    """The different accelerators, by name; ``gpus`` has ``name, memory, bus`` of each."""
+    gpus = facts.get("gpus")
+    if not isinstance(gpus, list):
+        return []
+    return sorted({gpu.split(",")[0].strip() for gpu in gpus if isinstance(gpu, str)})
 
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: {error}") from None
-    if not isinstance(facts, dict):
-        raise UsageError(f'{file}: expected a JSON object such as {{"driver": "550.54"}}, found {type(facts).__name__}')
-    return facts
+
+def described(machines: Iterable[Machine | None]) -> list[str]:
+    """The machines that ``perflog run`` recorded, each in one line."""
+    lines: dict[str, None] = {}
+    for machine in machines:
+        if machine is not None and "cpus" in machine.facts:
+            lines[_line(machine.facts)] = None
+    return list(lines)
+
+
+def _line(facts: Facts) -> str:
+    known = {key: facts.get(key) for key in ("cpu", "cpus", "memory_gib", "system", "kernel")}
+    names = _accelerators(facts)
+    parts = [", ".join(names)] if names else []
+    if facts.get("driver"):
+        parts.append(f"driver {facts['driver']}")
+    return ", ".join([*parts, "{cpu} × {cpus}, {memory_gib} GiB, {system}, Linux {kernel}".format(**known)])
 
 
 def identity(facts: Facts, ignored: Collection[str] = ()) -> dict[str, str]:
     """The facts that say which machine it was, each by its full name: ``gpus.0.name``."""
     without = NOT_THE_MACHINE | {name.lower() for name in ignored}
-    return {name: text for name, text in _leaves(facts, "") if name.lower() not in without and without.isdisjoint(name.lower().split("."))}
+    return {
+        name: text
+        for name, text in _leaves(facts, "")
+        if name.lower() not in without and without.isdisjoint(name.lower().split("."))
+    }
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
@@ -76,8 +186,8 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
 def differences(old: Mapping[str, str], new: Mapping[str, str], most: int = 3) -> str:
     """In what two identities differ, in words; empty when in nothing."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
-    told = [f"{name} {_short(old.get(name))} → {_short(new.get(name))}" for name in names[:most]]
-    return ", ".join(told) + (f" and {len(names) - most} more" if len(names) > most else "")
+    changes = [f"{name} {_short(old.get(name))} → {_short(new.get(name))}" for name in names[:most]]
+    return ", ".join(changes) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _short(text: str | None) -> str:

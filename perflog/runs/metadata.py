@@ -1,7 +1,8 @@
 """What a run was: which fact about its configuration counts, and what follows from the facts.
 
 Precedence: command line, then config file, then the log's content, then the path, then the machine's facts beside
-the logs, then what the parser declares for its format. When two sources disagree the first one counts and a note says so.
+the logs, then what the parser declares for its format. When two sources disagree the first one counts and a note
+says so.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def _disagree(result: Metadata, fact: Fact, value: Scalar) -> None:
     if fact.source == "parser" or (fact.key == "repeat"):
         return
     if fact.source == source == "log":
-        result.doubts.append(f"the log gives two values for {fact.key}: {result.values[fact.key]} and {value} ({fact.where})")
+        result.doubts.append(
+            f"the log gives two values for {fact.key}: {result.values[fact.key]} and {value} ({fact.where})"
+        )
         return
     if fact.source == source:
         return  # the nearest part of a path counts; its folders may say more general things
@@ -75,7 +78,9 @@ def _derive(result: Metadata) -> None:
     if nodes and per_node:
         weaker = max(sources["nodes"], sources["devices_per_node"], key=SOURCES.index)
         if devices and devices != nodes * per_node and SOURCES.index(sources["devices"]) <= SOURCES.index(weaker):
-            result.doubts.append(f"devices is {devices} by the {sources['devices']}, {nodes} × {per_node} by the {weaker}")
+            result.doubts.append(
+                f"devices is {devices} by the {sources['devices']}, {nodes} × {per_node} by the {weaker}"
+            )
         set_("devices", nodes * per_node, weaker)
     elif devices and per_node and devices % per_node == 0:
         set_("nodes", devices // per_node, sources["devices"])

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.measurements.series import RankSeries, Segment
+from perflog.measurements.segment import Segment
+from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
 from perflog.runs.run import Outcome, Run, Skipped
 
@@ -18,11 +19,11 @@ def primary_pattern(reading: Reading, catalog: Catalog) -> Pattern | None:
         pattern = reading.patterns[key]
         if pattern.role != "step":
             continue
-        printed = sum(s.printed for series in ranks.values() for s in series.segments)
-        has_plan = any(s.plan is not None or s.refused for series in ranks.values() for s in series.segments)
+        printed = sum(s.tally.printed for series in ranks.values() for s in series.segments)
+        measured = any(s.basis is not None or s.refused for series in ranks.values() for s in series.segments)
         if not printed:
             continue
-        rank = (has_plan, catalog.by_name[pattern.parser].priority, printed)
+        rank = (measured, catalog.by_name[pattern.parser].priority, printed)
         if best is None or rank > best[0]:
             best = (rank, pattern)
     return best[1] if best else None

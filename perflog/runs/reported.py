@@ -14,34 +14,40 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
 
-def renamed(metric: Metric, name: str) -> Metric:
-    copy = Metric(**{f: getattr(metric, f) for f in metric.__slots__})
-    copy.name = name
-    return copy
+def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> tuple[dict[str, Metric], list[str]]:
+    """(metrics, notes): reported rate, time to train, accuracy and others that summary and event lines give.
 
-
-def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> dict[str, Metric]:
-    """Reported rate, time to train, accuracy and other metrics that summary and event lines give."""
-    out: dict[str, Metric] = {}
+    Args:
+        span: the first and the last line of the run; summaries that name a configuration count wherever they stand.
+    """
+    metrics: dict[str, Metric] = {}
     printed: dict[tuple[str, str], set[float]] = {}
-    summaries = [f for f in reading.facts if f.pattern.role == "summary"]
-    inside = [f for f in summaries if span[0] <= f.line <= span[1]]
-    selecting = [f for f in summaries if any(k in INTEGERS and k != "repeat" for k in f.fields)]
-    for fact in [*inside, *(f for f in selecting if f not in inside)]:
+    summaries = [fact for fact in reading.facts if fact.pattern.role == "summary"]
+    inside = [fact for fact in summaries if span[0] <= fact.line <= span[1]]
+    outside = [fact for fact in summaries if not span[0] <= fact.line <= span[1] and _names_configuration(fact)]
+    for fact in (*inside, *outside):
         if not _is_for(fact, metadata):
             continue
         for value in fact.pattern.values:
             text = fact.fields.get(value.group)
             if text is None:
                 continue
-            name = _add_summary(out, fact, value, text, metadata)
+            name = _add_summary(metrics, fact, value, text, metadata)
             if name == "reported":
                 printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
-    for values in printed.values():
-        if len(values) > 1:
-            metadata.doubts.append(f"the program printed {len(values)} different rates of its own, {min(values):g} to {max(values):g}; the last is taken")
-    _time_to_train(out, [f for f in reading.facts if f.pattern.role == "event" and span[0] <= f.line <= span[1]])
-    return out
+    notes = [
+        f"the program printed {len(rates)} different rates of its own, {min(rates):g} to {max(rates):g}; "
+        "the last is taken"
+        for rates in printed.values()
+        if len(rates) > 1
+    ]
+    events = [fact for fact in reading.facts if fact.pattern.role == "event" and span[0] <= fact.line <= span[1]]
+    _time_to_train(metrics, events)
+    return metrics, notes
+
+
+def _names_configuration(fact: LogFact) -> bool:
+    return any(key in INTEGERS and key != "repeat" for key in fact.fields)
 
 
 def _is_for(fact: LogFact, metadata: Metadata) -> bool:
@@ -86,7 +92,18 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         better = {"last": True, "first": False, "max": number > old.value, "min": number < old.value}[value.pick]
         if not better:
             return ""
-    out[name] = Metric(name, None if reason else number, unit, value.pick, 1, {}, fact.line, fact.line, reason=reason, parser=fact.pattern.parser)
+    out[name] = Metric(
+        name,
+        None if reason else number,
+        unit,
+        value.pick,
+        1,
+        {},
+        fact.line,
+        fact.line,
+        reason=reason,
+        parser=fact.pattern.parser,
+    )
     return name
 
 
@@ -97,7 +114,9 @@ def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:
     failed = next((e for e in events if e.pattern.event == "run_failed"), None)
     if start is None or "time_to_train" in out:
         return
-    metric = Metric("time_to_train", None, "s", "run_stop − run_start", 2, {}, start.line, start.line, parser=start.pattern.parser)
+    metric = Metric(
+        "time_to_train", None, "s", "run_stop − run_start", 2, {}, start.line, start.line, parser=start.pattern.parser
+    )
     if failed is not None:
         metric.reason = f"the run did not reach its target (line {failed.line})"
     elif stop is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
+from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
 
 
@@ -48,6 +49,8 @@ class Run:
     first_line: int
     last_line: int
     lines: int
+    #: From the machine.json nearest to the log; two runs are compared without it.
+    machine: Machine | None = field(default=None, compare=False)
 
     @property
     def throughput(self) -> Metric:

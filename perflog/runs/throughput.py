@@ -3,100 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.estimate import Estimate, estimate
-from perflog.measurements.series import RankSeries, Segment
-from perflog.measurements.warmup import doubt, settled
-from perflog.measurements.window import Taken, select
+from perflog.measurements.segment import Segment, Taken
+from perflog.measurements.series import RankSeries
+from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank
 from perflog.runs.run import Metric
-from perflog.settings.amount import Window
 from perflog.settings.options import Options
 
 
-def ranks_used(ranks: Mapping[int, RankSeries], index: int, segment: Segment, metadata: Metadata, notes: list[str]) -> list[int]:
-    """Which ranks' measurements count: all when each speaks for itself, else the first that speaks for all."""
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What the measurements say of one run: its throughput, its step time, and what is to be said with them."""
+
+    throughput: Metric
+    step_time: Metric | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def speed_of(
+    reading: Reading, options: Options, pattern: Pattern, segments: Mapping[int, Segment], metadata: Metadata
+) -> Speed:
+    """The speed of one run, from the segments of the ranks that count.
+
+    Args:
+        segments: by rank, the one that speaks for the run first.
+    """
+    speeds = [_speed_of_rank(reading, options, pattern, segment, metadata) for segment in segments.values()]
+    main = speeds[0]
+    slowest = min(speeds, key=_value)
+    if len(speeds) == 1 or slowest.throughput.value is None:
+        return Speed(slowest.throughput, main.step_time, main.notes)
+    note = f"the slowest of {len(speeds)} ranks is taken for all (each waits for the others)"
+    return Speed(slowest.throughput, slowest.step_time, [*main.notes, note])
+
+
+def _value(speed: Speed) -> float:
+    return speed.throughput.value if speed.throughput.value is not None else -1.0
+
+
+def ranks_that_count(
+    ranks: Mapping[int, RankSeries], index: int, metadata: Metadata
+) -> tuple[dict[int, Segment], Metadata, list[str]]:
+    """(the segments that count, by rank; the metadata with what the ranks tell; notes).
+
+    All ranks count where each speaks for itself, else the first speaks for all.
+    """
     main = main_rank(ranks)
+    segment = ranks[main].segments[index]
     tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
     if len(tagged) < 2:
-        return [main]
-    scope = segment.plan.value.scope if segment.plan else "job"
-    if scope == "job":
-        notes.append(f"{len(tagged)} ranks print the job's value: rank {main} is taken")
-        return [main]
+        return {main: segment}, metadata, []
+    if segment.basis is None or segment.basis.value.scope == "job":
+        return {main: segment}, metadata, [f"{len(tagged)} ranks print the job's value: rank {main} is taken"]
+    segments = {rank: ranks[rank].segments[index] for rank in sorted(tagged, key=lambda rank: (rank != main, rank))}
     devices = metadata.integer("devices")
     if devices is None and tagged == list(range(len(tagged))):
-        metadata.values["devices"] = len(tagged)
-        metadata.sources["devices"] = "log"
-        notes.append(f"devices taken from the {len(tagged)} ranks that print")
-        return tagged
-    if devices != len(tagged):
-        notes.append(f"{len(tagged)} ranks print, of {devices} devices")
-    return tagged
+        metadata = replace(
+            metadata,
+            values={**metadata.values, "devices": len(tagged)},
+            sources={**metadata.sources, "devices": "log"},
+        )
+        return segments, metadata, [f"devices taken from the {len(tagged)} ranks that print"]
+    if devices is None:
+        return segments, metadata, [f"{len(tagged)} ranks print, and the number of devices is unknown"]
+    note = f"{len(tagged)} ranks print, of {devices} devices"
+    return segments, metadata, [note] if devices != len(tagged) else []
 
 
-def throughput_of(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata, notes: list[str]) -> Metric:
-    plan = segment.plan
-    metric = Metric("throughput", None, "", options.estimator, parser=pattern.parser)
-    if segment.refused:
-        metric.reason = segment.refused
-        return metric
-    if plan is None:
-        metric.reason = "no line holds a rate or a time that can be used"
-        return metric
-    factor, unit, reason = factor_of(reading, pattern, segment, metadata)
-    metric.unit = unit
-    taken = Taken()
-    scale = seconds_scale(reading, pattern, plan, metadata)
-    window, note, metric.reason = _window(segment, options)
-    if metric.reason:
-        return metric
-    if note:
-        notes.append(note)
-    found = estimate(select(segment, window, scale, taken), options.estimator)
-    metric.used, metric.excluded = found.used, taken.excluded
-    metric.first_line, metric.last_line = taken.first_line, taken.last_line
-    metric.first_step, metric.last_step = taken.first_step, taken.last_step
-    for why, count in (("trimmed", found.dropped), ("no usable number", segment.unusable), ("printed twice", segment.doubled)):
-        taken.leave_out(why, count)
-    metric.reason = taken.reason or found.reason or reason
-    if not metric.reason:
-        metric.value = found.value * factor
-        metric.time_per_step = found.time / found.covers if found.covers else None
-        if segment.keyless:
-            notes.append("the lines print no step numbers; each is taken to cover equally many steps")
-        if options.window.warmup.unit != "auto" and not options.convention and (late := doubt(segment, options.window)):
-            notes.append(late)
-    return metric
+def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata) -> Speed:
+    basis = segment.basis
+    if segment.refused or basis is None:
+        reason = segment.refused or "no line holds a rate or a time that can be used"
+        return Speed(Metric("throughput", None, "", options.estimator, reason=reason, parser=pattern.parser))
+    factor, unit, why_no_factor = factor_of(reading, pattern, basis, metadata)
+    scale = seconds_scale(reading, pattern, basis, metadata)
+    taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
+    reason = taken.reason or why_no_factor
+    throughput = Metric(
+        name="throughput",
+        value=None if reason else taken.estimate.value * factor,
+        unit=unit,
+        estimator=options.estimator,
+        used=taken.estimate.used,
+        excluded=_left_out(taken, segment),
+        first_line=taken.first_line,
+        last_line=taken.last_line,
+        first_step=taken.first_step,
+        last_step=taken.last_step,
+        reason=reason,
+        parser=pattern.parser,
+        time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
+    )
+    notes = [taken.note] if taken.note else []
+    if not reason and segment.count.keyless:
+        notes.append("the lines print no step numbers; each is taken to cover equally many steps")
+    if not reason and taken.doubt:
+        notes.append(taken.doubt)
+    return Speed(throughput, _step_time(taken, scale, throughput), notes)
 
 
-def _window(segment: Segment, options: Options) -> tuple[Window, str, str]:
-    """(window, note, reason): the window that counts in this segment."""
-    return settled(segment, options.window) if options.window.warmup.unit == "auto" else (options.window, "", "")
+def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
+    """How many measurements are not in the estimate, by the reason."""
+    counts = {
+        "trimmed": taken.estimate.dropped,
+        "no usable number": segment.tally.unusable,
+        "printed twice": segment.tally.doubled,
+    }
+    return {**taken.excluded, **{why: count for why, count in counts.items() if count}}
 
 
-def step_time_of(reading: Reading, segment: Segment, options: Options, metadata: Metadata, pattern: Pattern, throughput: Metric) -> Metric | None:
+def _step_time(taken: Taken, scale: float | None, throughput: Metric) -> Metric | None:
     """Seconds per step over the throughput's window; None where the log's times are not in seconds."""
-    plan = segment.plan
-    scale = seconds_scale(reading, pattern, plan, metadata) if plan is not None else None
-    if plan is None or scale is None:
+    estimate = taken.estimate
+    if scale is None or not estimate.covers or estimate.time <= 0:
         return None
-    per_step = throughput.time_per_step
-    if per_step is None and not throughput.reason:
-        return None
-    if per_step is None:  # throughput lacks something else (the batch size): the times themselves may be known
-        taken = Taken()
-        window, _, unsettled = _window(segment, options)
-        if unsettled:
-            return None
-        found: Estimate = estimate(select(segment, window, scale, taken), "total")
-        if found.reason or taken.reason or not found.covers:
-            return None
-        per_step, throughput = found.time / found.covers, Metric("", None, "", "", found.used, taken.excluded, taken.first_line, taken.last_line)
     return Metric(
-        "step_time", per_step * scale, "s", "total", throughput.used, throughput.excluded, throughput.first_line, throughput.last_line, parser=pattern.parser
+        name="step_time",
+        value=estimate.time / estimate.covers * scale,
+        unit="s",
+        estimator="total",
+        used=throughput.used,
+        excluded=throughput.excluded,
+        first_line=throughput.first_line,
+        last_line=throughput.last_line,
+        parser=throughput.parser,
     )

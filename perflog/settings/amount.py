@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from perflog.errors import UsageError
 
+#: An amount as users write it; a number alone counts steps.
+Scalar = str | int | float
 _AMOUNT = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?)\s*(steps?|epochs?|records?|prints?|s|sec|seconds?|%|)\s*$")
 _UNITS = {
     "": "steps",
@@ -41,7 +43,7 @@ class Amount:
 AUTO = Amount(0, "auto")
 
 
-def amount(text: str | int | float, option: str) -> Amount:
+def amount(text: Scalar, option: str) -> Amount:
     """Read an amount such as ``100``, ``2epochs``, ``10records``, ``30s`` or ``10%``.
 
     Raises:
@@ -74,3 +76,31 @@ class Window:
             return f"last {self.last}"
         rest = f", then {self.steps}" if self.steps else ""
         return f"warm-up {self.warmup}{rest}"
+
+
+def window_of(warmup: Scalar, steps: Scalar | None, last: Scalar | None, prefix: str = "--") -> Window:
+    """The window that three options ask for.
+
+    Args:
+        prefix: what stands before the options' names in messages.
+
+    Raises:
+        UsageError: for an amount that is not right, or two that do not go together.
+    """
+    window = Window(
+        amount(warmup, f"{prefix}warmup"),
+        amount(steps, f"{prefix}steps") if steps is not None else None,
+        amount(last, f"{prefix}last") if last is not None else None,
+    )
+    for name, given, example in (("steps", window.steps, 100), ("last", window.last, 25)):
+        if given is not None and given.unit not in ("steps", "records"):
+            raise UsageError(f"{prefix}{name} '{given}': expected steps (100) or records ({example}records)")
+    if window.last is not None and window.steps is not None:
+        raise UsageError(
+            f"{prefix}last and {prefix}warmup/{prefix}steps exclude each other: "
+            f"{prefix}last N takes the last N steps whatever the warm-up"
+        )
+    in_records = {given.unit == "records" for given in (window.warmup, window.steps) if given is not None}
+    if window.warmup.unit != "auto" and len(in_records) > 1:
+        raise UsageError(f"{prefix}warmup and {prefix}steps must both be in steps, or both in records")
+    return window

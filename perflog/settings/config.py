@@ -7,22 +7,26 @@ working folder upwards; the command line always wins.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, structs
 
 from perflog.errors import UsageError
-from perflog.settings.amount import Window, amount
+from perflog.formats.toml import Scalar, convert, read_toml, texts
+from perflog.settings.amount import window_of
 from perflog.settings.convention import convention
-from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
+from perflog.settings.options import AGGREGATES, ESTIMATORS, Aggregate, Estimator, Options
 
 FILE = "perflog.toml"
 #: The environment variable that names the history's database.
 DATABASE = "PERFLOG_DATABASE"
 FORMATS = ("table", "markdown", "csv", "json", "parquet", "dlperf")
 
+#: Where a value comes from that the user gave with the command.
+_COMMAND_LINE = "command line"
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
@@ -30,9 +34,35 @@ DEFAULTS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+_Count = Annotated[str | int | float, Meta(description="an amount such as 100, '10records' or '2epochs'")]
+_Names = Annotated[str | tuple[str, ...], Meta(description="a name, or a list of names")]
+_Facts = Annotated[dict[str, Scalar], Meta(description="a table, such as { devices = 8 }")]
+
+
+class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may stand in ``perflog.toml``; what is left out is None."""
+
+    warmup: _Count | None = None
+    steps: _Count | None = None
+    last: _Count | None = None
+    estimator: Estimator | None = None
+    aggregate: Aggregate | None = None
+    baseline: _Facts | None = None
+    set: _Facts | None = None
+    convention: str | None = None
+    parser: _Names | None = None
+    parsers: _Names | None = None
+    format: Literal["table", "markdown", "csv", "json", "parquet", "dlperf"] | None = None
+    database: Annotated[str, Meta(description="a file's name or a URL in quotes")] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every option in force, and where it comes from."""
+    """Every option in force, and where it comes from.
+
+    What a convention fixes comes from the convention, unless the command line gives it too: :meth:`options` then
+    refuses it, except for the aggregate, where the command line wins.
+    """
 
     values: dict[str, Any]
     sources: dict[str, str]
@@ -47,56 +77,58 @@ class Settings:
         values = self.values
         one_of("estimator", values["estimator"], ESTIMATORS)
         one_of("aggregate", values["aggregate"], AGGREGATES)
-        window = Window(
-            amount(values["warmup"], "--warmup"),
-            amount(values["steps"], "--steps") if values["steps"] is not None else None,
-            amount(values["last"], "--last") if values["last"] is not None else None,
+        self._refuse_conflicts()
+        window = window_of(values["warmup"], values["steps"], values["last"])
+        options = Options(
+            window,
+            values["estimator"],
+            values["aggregate"],
+            dict(values["baseline"]),
+            dict(values["set"]),
+            dict(self.config_set),
         )
-        if window.steps is not None and window.steps.unit not in ("steps", "records"):
-            raise UsageError(f"--steps {values['steps']!r}: expected steps (100) or records (100records)")
-        if window.last is not None and window.last.unit not in ("steps", "records"):
-            raise UsageError(f"--last {values['last']!r}: expected steps (100) or records (25records)")
-        if window.last is not None and (window.steps is not None or self.sources["warmup"] == "command line"):
-            raise UsageError("--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up")
-        if window.warmup.unit != "auto" and window.steps is not None and (window.steps.unit == "records") != (window.warmup.unit == "records"):
-            raise UsageError("--warmup and --steps must both be in steps, or both in records")
-        options = Options(window, values["estimator"], values["aggregate"], dict(values["baseline"]), dict(values["set"]), dict(self.config_set))
-        if values["convention"]:
-            own = [k for k in ("warmup", "steps", "last", "estimator") if self.sources[k] == "command line"]
-            if own:
-                raise UsageError(f"--convention and --{own[0]} exclude each other: the convention fixes it")
-            options = convention(values["convention"]).apply(options)
-            if self.sources["aggregate"] == "command line":
-                options = replace(options, aggregate=values["aggregate"])
-        return options
+        if not values["convention"]:
+            return options
+        return replace(convention(values["convention"]).apply(options), aggregate=values["aggregate"])
+
+    def _refuse_conflicts(self) -> None:
+        given = [key for key in ("warmup", "steps", "last", "estimator") if self.sources[key] == _COMMAND_LINE]
+        if self.values["convention"] and given:
+            raise UsageError(f"--convention and --{given[0]} exclude each other: the convention fixes it")
+        if self.values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
+            raise UsageError(
+                "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
+            )
 
 
 def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] = ()) -> Settings:
-    """Put the command line over the nearest config file over the defaults.
+    """Put the command line over the convention over the nearest config file over the defaults.
 
     Args:
         given: options from the command line; None or empty means not given.
 
     Raises:
-        UsageError: for a config file that is not well formed, or an unknown option in it.
+        UsageError: for a config file that is not well formed, an unknown option in it, or an unknown convention.
     """
     values: dict[str, Any] = dict(DEFAULTS)
     sources = dict.fromkeys(values, "default")
     config_set: dict[str, str] = {}
     file = find_config(paths)
     if file is not None:
-        for key, value in read_config(file).items():
-            if key == "set":
-                config_set = {k: str(v) for k, v in value.items()}
-            else:
-                values[key] = value
-            sources[key] = str(file)
+        config = read_config(file)
+        sources |= dict.fromkeys(config, str(file))
+        config_set = config.pop("set", {})
+        values |= config
     if os.environ.get(DATABASE):
         values["database"], sources["database"] = os.environ[DATABASE], "environment"
-    for key, value in given.items():
-        if value is not None and value != [] and value != {}:
-            values[key] = value
-            sources[key] = "command line"
+    on_command_line = {key: value for key, value in given.items() if value is not None and value != [] and value != {}}
+    values |= on_command_line
+    sources |= dict.fromkeys(on_command_line, _COMMAND_LINE)
+    if values["convention"]:
+        rule = convention(values["convention"])
+        fixed = {key: value for key, value in rule.fixed.items() if key not in on_command_line}
+        values |= fixed
+        sources |= dict.fromkeys(fixed, f"convention {rule.name}")
     return Settings(values, sources, config_set)
 
 
@@ -111,27 +143,24 @@ def find_config(paths: Sequence[str | os.PathLike[str]]) -> Path | None:
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """The options in a config file. Raises UsageError, naming the file and the option."""
-    try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{file}: {error}") from None
-    for key, value in data.items():
-        if key not in DEFAULTS:
-            raise UsageError(f"{file}: unknown option '{key}' (known: {', '.join(DEFAULTS)})")
-        if key in ("set", "baseline") and not isinstance(value, dict):
-            raise UsageError(f"{file}: '{key}' must be a table, such as [{key}] followed by devices = 8")
-        if key in ("parser", "parsers"):
-            names = [value] if isinstance(value, str) else value
-            data[key] = [str(file.parent / name) for name in names] if key == "parsers" else names
-    if "database" in data:
-        if not isinstance(data["database"], str):
-            raise UsageError(f"{file}: 'database' must be a file's name or a URL in quotes")
-        if "://" not in data["database"]:
-            data["database"] = str(file.parent / Path(data["database"]).expanduser())
-    if "format" in data:
-        one_of("format", data["format"], FORMATS)
-    return data
+    """The options in a config file; paths in it are relative to its folder.
+
+    Raises:
+        UsageError: with the file, the option, what is expected there and what was found.
+    """
+    table = convert(read_toml(file, UsageError), _ConfigFile, str(file), UsageError, noun="option")
+    options = {key: value for key, value in structs.asdict(table).items() if value is not None}
+    for key in ("set", "baseline"):
+        if key in options:
+            options[key] = texts(options[key])
+    for key in ("parser", "parsers"):
+        if key in options:
+            options[key] = [options[key]] if isinstance(options[key], str) else list(options[key])
+    if "parsers" in options:
+        options["parsers"] = [str(file.parent / name) for name in options["parsers"]]
+    if "database" in options and "://" not in options["database"]:
+        options["database"] = str(file.parent / Path(options["database"]).expanduser())
+    return options
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

@@ -5,23 +5,46 @@ Conventions exist to reproduce what others published. The default of perflog is 
 
 from __future__ import annotations
 
-import tomllib
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, structs
 
 from perflog import resources
 from perflog.errors import ParserError, UsageError
-from perflog.settings.amount import Amount, Window, amount
-from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
+from perflog.formats.toml import decode
+from perflog.settings.amount import Window, window_of
+from perflog.settings.options import Aggregate, Estimator, Options
 
-_KEYS = {"title", "source", "parsers", "warmup", "steps", "last", "estimator", "aggregate", "values", "digits"}
+_AmountText = Annotated[str | int, Meta(description="an amount such as 100, '10records' or '2epochs'")]
+_Digits = Annotated[str, Meta(pattern=r"^(%\.[0-9]{1,2}[fge])?$", description="a form such as '%.2f' or '%.6g'")]
+_NAMES = Meta(description='a list of parsers, such as ["paddleclas"]')
+
+
+class _ConventionFile(Struct, frozen=True, forbid_unknown_fields=True):
+    title: str = ""
+    source: str = ""
+    parsers: Annotated[tuple[str, ...], _NAMES] = ()
+    warmup: _AmountText = 0
+    steps: _AmountText | None = None
+    last: _AmountText | None = None
+    estimator: Estimator | None = None
+    aggregate: Aggregate | None = None
+    values: Literal["printed", "differenced"] = "differenced"
+    digits: _Digits = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """A named bundle of options."""
+    """A named bundle of options.
+
+    Attributes:
+        options: what the file says of ``warmup``, ``steps``, ``last``, ``estimator``, ``aggregate``, ``values`` and
+            ``digits``; a key that it leaves out is not here.
+    """
 
     name: str
     title: str
@@ -29,21 +52,33 @@ class Convention:
     parsers: tuple[str, ...]
     options: Mapping[str, Any]
 
+    @property
+    def fixed(self) -> Mapping[str, Any]:
+        """The options that this convention decides on, in the form in which users give them.
+
+        The window is always fixed: without a warm-up, all measurements count.
+        """
+        window = {
+            "warmup": self.options.get("warmup", 0),
+            "steps": self.options.get("steps"),
+            "last": self.options.get("last"),
+        }
+        return window | {key: self.options[key] for key in ("estimator", "aggregate") if key in self.options}
+
+    @property
+    def window(self) -> Window:
+        """The measurements that count."""
+        return window_of(self.fixed["warmup"], self.fixed["steps"], self.fixed["last"], prefix="")
+
     def apply(self, options: Options) -> Options:
         """The options with this convention's rules in place of the window, estimator and values."""
-        given = self.options
-        window = Window(
-            amount(given["warmup"], "warmup") if "warmup" in given else Amount(0),
-            amount(given["steps"], "steps") if "steps" in given else None,
-            amount(given["last"], "last") if "last" in given else None,
-        )
         return replace(
             options,
-            window=window,
-            estimator=given.get("estimator", options.estimator),
-            aggregate=given.get("aggregate", options.aggregate),
-            as_printed=given.get("values", "differenced") == "printed",
-            digits=given.get("digits", ""),
+            window=self.window,
+            estimator=self.options.get("estimator", options.estimator),
+            aggregate=self.options.get("aggregate", options.aggregate),
+            as_printed=self.options.get("values", "differenced") == "printed",
+            digits=self.options.get("digits", ""),
             convention=self.name,
         )
 
@@ -55,30 +90,32 @@ def load_conventions(folder: Path | None = None) -> dict[str, Convention]:
         ParserError: for a file that is not well formed.
     """
     place = folder or resources.folder("parsers") / "conventions"
-    return {file.stem: _load(file) for file in sorted(place.glob("*.toml"))}
+    return {file.stem: load_convention(file) for file in sorted(place.glob("*.toml"))}
 
 
 def convention(name: str) -> Convention:
     """The convention of that name. Raises UsageError with those near it."""
     known = load_conventions()
     if name not in known:
-        import difflib
-
         near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
         raise UsageError(f"--convention {name!r}: there is no such convention; {hint}")
     return known[name]
 
 
-def _load(file: Path) -> Convention:
+def load_convention(file: Path) -> Convention:
+    """Read one convention.
+
+    Raises:
+        ParserError: with the file, the key, what is expected there and what was found.
+    """
+    table = decode(file, _ConventionFile, ParserError)
+    left_out = {field.name: field.default for field in structs.fields(table)}
+    given = {key: value for key, value in structs.asdict(table).items() if value != left_out[key]}
+    options = {key: value for key, value in given.items() if key not in ("title", "source", "parsers")}
+    rule = Convention(file.stem, table.title or file.stem, table.source, table.parsers, options)
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+        _ = rule.window
+    except UsageError as error:
         raise ParserError(f"{file}: {error}") from None
-    for key in data:
-        if key not in _KEYS:
-            raise ParserError(f"{file}: unknown key '{key}' (known: {', '.join(sorted(_KEYS))})")
-    for key, allowed in (("estimator", ESTIMATORS), ("aggregate", AGGREGATES), ("values", ("printed", "differenced"))):
-        if key in data and data[key] not in allowed:
-            raise ParserError(f"{file}: {key} = {data[key]!r} is not one of {', '.join(allowed)}")
-    return Convention(file.stem, data.get("title", file.stem), data.get("source", ""), tuple(data.get("parsers", ())), data)
+    return rule

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from perflog.settings.amount import Window
 
-ESTIMATORS = ("total", "mean", "median", "trimmed", "last", "reported")
-AGGREGATES = ("median", "mean", "olympic")
+Estimator = Literal["total", "mean", "median", "trimmed", "last", "reported"]
+Aggregate = Literal["median", "mean", "olympic"]
+ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+AGGREGATES: tuple[str, ...] = get_args(Aggregate)
 
 
 @dataclass(frozen=True, slots=True)

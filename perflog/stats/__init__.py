@@ -12,14 +12,14 @@ never an exception, and never a finding.
 ``mannwhitney``         the exact rank test of two samples, and its null distribution
 ``ratio``               new over old, with the interval that belongs to the test
 ``verdict``             faster, slower, same, inconclusive, or not enough data
-``adjust``              p-values of many rows: Benjamini–Hochberg, Holm
+``adjust``              p-values of many rows: Benjamini–Hochberg
 ``geomean``             one ratio over several rows
-``power``               how many runs a change needs; what change so many runs can show
+``power``               the coefficient of variation; how many runs a change needs; what change so many runs can show
 ``warmup``              where the warm-up ends (MSER-5)
 ``drift``               a trend inside a window
 ``clusters``            runs that fall in two groups
 ``resolution``          what rounding in print does to a mean
-``components``          how much of the spread between runs is due to their steps
+``components``          how much of the variance between runs is due to their steps
 ``changes``             change points of a history
 ``prediction``          where the next value of a short history is expected
 ======================  ==============================================================================

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+#: The level that an interval of the median has at least, where there are six runs or more.
+LEVEL = 0.95
+
 
 def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones. Raises ValueError for no values."""
@@ -32,13 +35,13 @@ def olympic(values: Sequence[float]) -> float:
     return mean(sorted(values)[drop : len(values) - drop])
 
 
-def order_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float, float] | None:
+def order_interval(values: Sequence[float]) -> tuple[float, float, float] | None:
     """A confidence interval of the median from order statistics: (low, high, true level).
 
-    The narrowest symmetric pair of ranks whose level is at least ``level``; for fewer than six runs no pair
+    The narrowest symmetric pair of ranks whose level is at least 95 %; for fewer than six runs no pair
     reaches 95 % and [min, max] is given with the level it has, 1 − 2^(1−n): 93.75 % for n = 5
     (Le Boudec, *Performance Evaluation*, 2010, table A.1; Hoefler & Belli 2015, section 3.1.2).
-    None for fewer than two values.
+    None for fewer than two values, all of which must be finite numbers, shape (n,), in any unit.
     """
     n = len(values)
     if n < 2:
@@ -47,19 +50,20 @@ def order_interval(values: Sequence[float], level: float = 0.95) -> tuple[float,
     best = (0, n - 1, 1 - 2.0 ** (1 - n))
     for low in range(n // 2):
         high = n - 1 - low
-        true = sum(math.comb(n, k) for k in range(low + 1, high + 1)) / 2.0**n
-        if true < level:
+        true_level = sum(math.comb(n, k) for k in range(low + 1, high + 1)) / 2.0**n
+        if true_level < LEVEL:
             break
-        best = (low, high, true)
+        best = (low, high, true_level)
     return ordered[best[0]], ordered[best[1]], best[2]
 
 
-def spread(values: Sequence[float]) -> float | None:
-    """(max − min) / median, as a fraction; None for fewer than two values."""
+def relative_range(values: Sequence[float]) -> float | None:
+    """(max − min) / median, as a fraction; None for fewer than two values, or a median of 0."""
     if len(values) < 2:
         return None
     centre = median(values)
     return (max(values) - min(values)) / centre if centre else None
 
 
+#: The centres that a user may choose, by their names on the command line.
 CENTRES = {"median": median, "mean": mean, "olympic": olympic}

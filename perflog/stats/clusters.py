@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: The largest gap is more than this times the median of the other gaps.
+#: The largest gap is more than this times the median of the other gaps; what that finds by itself is said at
+#: :func:`clusters`.
 GAP = 5.0
-#: The share of the variance that lies between the two groups: for few runs (below MANY), and for many.
+#: The share of the variance that lies between the two groups: for few runs (below MANY), and for many. Chosen by
+#: ``python -m tests.tools.simulate_compare``, whose table "Two clusters noted" has what they cost and find.
 SHARE_FEW, SHARE_MANY, MANY = 0.95, 0.90, 8
 #: Two groups whose gap is below this share of the median are not told apart: half of the verdict's margin.
 SMALLEST = 0.01
@@ -38,11 +40,11 @@ def clusters(values: Sequence[float], smallest: float = SMALLEST) -> Clusters | 
         return None
     ordered = np.sort(np.asarray(values, dtype=float))
     gaps = np.diff(ordered)
-    at = int(gaps.argmax())
-    least = max(GAP * float(np.median(np.delete(gaps, at))), smallest * abs(float(np.median(ordered))))
-    if not 1 <= at <= len(gaps) - 2 or not gaps[at] > least:
+    widest = int(gaps.argmax())
+    least = max(GAP * float(np.median(np.delete(gaps, widest))), smallest * abs(float(np.median(ordered))))
+    if not 1 <= widest <= len(gaps) - 2 or not gaps[widest] > least:
         return None
-    low, high = ordered[: at + 1], ordered[at + 1 :]
+    low, high = ordered[: widest + 1], ordered[widest + 1 :]
     within = float(np.square(low - low.mean()).sum() + np.square(high - high.mean()).sum())
     total = float(np.square(ordered - ordered.mean()).sum())
     if within > (1 - (SHARE_FEW if len(values) < MANY else SHARE_MANY)) * total:

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-#: Batches of a run's steps: means of many steps are nearly independent where single steps are not.
+#: Batches of a run's steps: means of many steps are nearly independent where single steps are not. Between 20 and 30
+#: are recommended (Law & Kelton 2000, section 9.5.3); more make each shorter and so more dependent.
 _BATCHES = 20
+#: The fewest steps: two batches of two, as one batch has no variance.
 _LEAST_STEPS = 4
 
 
@@ -22,30 +24,33 @@ _LEAST_STEPS = 4
 class Components:
     """Standard deviations as shares of the overall mean.
 
-    ``run_spread``: between runs, without what their steps contribute. ``step_spread``: what the steps contribute to
-    the mean of one run. ``step_share``: their part of the variance between run means, 0 to 1.
-    ``one_step``: the spread of a single step that counts, its autocorrelation included: ``step_spread`` × √steps.
+    ``run_variation``: between runs, without what their steps contribute. ``step_variation``: what the steps contribute
+    to the mean of one run. ``step_share``: their part of the variance between run means, 0 to 1.
     """
 
     runs: int
-    run_spread: float
-    step_spread: float
+    run_variation: float
+    step_variation: float
     step_share: float
-    one_step: float
 
     @property
     def advice(self) -> str:
+        """What would make the interval shorter, in words for a note."""
         share = f"steps account for {100 * self.step_share:.0f} % of the variance between runs"
-        return f"{share}: more steps per run help" if self.step_share > 0.5 else f"{share}: more runs help, more steps do not"
+        return (
+            f"{share}: more steps per run help"
+            if self.step_share > 0.5
+            else f"{share}: more runs help, more steps do not"
+        )
 
 
 def components(runs: Sequence[ArrayLike]) -> Components | None:
     """The components of variance of the step times of several runs, each of shape (steps,) and in order.
 
     The variance of a run's mean is estimated from the means of at most twenty batches of its steps, so that
-    autocorrelation counts (Law & Kelton 2000, section 9.5.3), then averaged over the runs and compared with the variance
-    of the run means (ddof 1). None for fewer than two runs with four steps, a value that is not finite, or a mean of 0.
-    A share from a few runs is rough: with five, by a factor of two.
+    autocorrelation counts (Law & Kelton 2000, section 9.5.3), then averaged over the runs and compared with the
+    variance of the run means (ddof 1). None for fewer than two runs with four steps, a value that is not finite, or a
+    mean of 0. A share from a few runs is rough: with five, by a factor of two.
     """
     series = [np.asarray(run, dtype=float) for run in runs]
     series = [run for run in series if len(run) >= _LEAST_STEPS]
@@ -58,25 +63,11 @@ def components(runs: Sequence[ArrayLike]) -> Components | None:
     steps = float(np.mean([_variance_of_mean(run) for run in series]))
     between = float(means.var(ddof=1))
     share = min(1.0, steps / between) if between else float(steps > 0)
-    length = float(np.mean([len(run) for run in series]))
-    spread = math.sqrt(steps) / centre
-    return Components(len(series), math.sqrt(max(0.0, between - steps)) / centre, spread, share, spread * math.sqrt(length))
-
-
-def steps_per_run(run_cost: float, step_cost: float, run_spread: float, one_step: float) -> int | None:
-    """The number of steps per run that is cheapest for a given precision: ⌈√(c_run/c_step · S_step²/S_run²)⌉, at least 1.
-
-    ``run_cost``: what a run costs before its first counted step, in the unit of ``step_cost`` (seconds).
-    None where the runs do not differ: then one long run is cheapest. Raises ValueError for costs that are not positive.
-    """
-    if run_cost <= 0 or step_cost <= 0:
-        raise ValueError(f"costs are positive, not {run_cost!r} and {step_cost!r}")
-    if run_spread <= 0:
-        return None
-    return max(1, math.ceil(math.sqrt(run_cost / step_cost) * one_step / run_spread))
+    return Components(len(series), math.sqrt(max(0.0, between - steps)) / centre, math.sqrt(steps) / centre, share)
 
 
 def _variance_of_mean(run: NDArray[np.float64]) -> float:
+    """The variance of a run's mean by the method of batch means, for steps of shape (n,) in order."""
     batches = max(2, min(_BATCHES, len(run) // 2))
     size = len(run) // batches
     means = run[len(run) - batches * size :].reshape(batches, size).mean(axis=1)

@@ -12,9 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: Batches whose medians the slope is of, as many as :mod:`perflog.stats.components` has: 190 pairs to look at.
 BATCHES = 20
-#: Without so many measurements a trend is not looked for.
+#: Without so many measurements a trend is not looked for: the normal approximation in Sen's interval
+#: holds from ten values on (Kendall 1975; Gilbert 1987, section 16.4).
 LEAST = 10
+#: The level of the slope's interval: a case has five runs or more on each side, and at 95 % one in twenty of them
+#: would have a note by chance.
+LEVEL = 0.99
 #: A change over the window below this share is no drift worth a note: half of the verdict's margin.
 SMALLEST = 0.01
 
@@ -34,11 +39,12 @@ class Drift:
     reason: str = ""
 
 
-def drift(values: ArrayLike, level: float = 0.99, smallest: float = SMALLEST) -> Drift:
+def drift(values: ArrayLike) -> Drift:
     """The trend of a series of measurements, shape (n,), in order and of equal weight, in any unit.
 
-    The interval of the slope is Sen's, the inversion of the Mann–Kendall trend test, at ``level``. Needs ten finite values
-    with a median that is not 0.
+    The interval of the slope is Sen's, the inversion of the Mann–Kendall trend test, at
+    99 %. Needs ten finite
+    values with a median that is not 0.
     """
     series = np.asarray(values, dtype=float)
     if len(series) < LEAST:
@@ -56,6 +62,6 @@ def drift(values: ArrayLike, level: float = 0.99, smallest: float = SMALLEST) ->
     from scipy.stats import theilslopes
 
     # From the middle of the first batch to that of the last is count − 1 batches; the window is count batches long.
-    slope = theilslopes(medians, alpha=level)
+    slope = theilslopes(medians, alpha=LEVEL)
     change, low, high = (float(v) * count / abs(centre) for v in (slope.slope, slope.low_slope, slope.high_slope))
-    return Drift(change, low, high, drifts=(low > 0 or high < 0) and abs(change) >= smallest)
+    return Drift(change, low, high, drifts=(low > 0 or high < 0) and abs(change) >= SMALLEST)

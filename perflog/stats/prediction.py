@@ -6,6 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+#: The chance that the next value lies in the interval when nothing has changed.
+LEVEL = 0.95
+#: The fewest values: at eight the interval is 2.5 standard deviations to either side, 28 % more than with any
+#: number of them; at three it would be 5, and no value would ever be unexpected.
 LEAST = 8
 
 
@@ -26,25 +30,23 @@ class Prediction:
         return self.low <= value <= self.high
 
 
-def predict(values: Sequence[float], level: float = 0.95) -> Prediction:
+def predict(values: Sequence[float]) -> Prediction:
     """mean ± t s √(1 + 1/n), s with ddof 1 and t with n − 1 degrees of freedom (Hahn & Meeker 1991, chapter 4).
 
-    In the unit of the values; for normal values the level is exact. Needs eight finite values that are not all the
+    In the unit of the values; for normal values the level of 95 % is exact. Needs eight finite values that are not all
+    the
     same: a percentile of three points, or an interval without width, would call every new value a change.
-    Raises ValueError for a level outside (0, 1).
     """
-    if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1, not {level!r}")
     n = len(values)
     if n < LEAST:
-        return Prediction(None, None, n, level, f"{n} point{'s' * (n != 1)}, a prediction needs {LEAST}")
+        return Prediction(None, None, n, LEVEL, f"{n} point{'s' * (n != 1)}, a prediction needs {LEAST}")
     if not all(math.isfinite(v) for v in values):
-        return Prediction(None, None, n, level, "a point is not a finite number")
+        return Prediction(None, None, n, LEVEL, "a point is not a finite number")
     if min(values) == max(values):
-        return Prediction(None, None, n, level, f"all {n} points have the value {values[0]:g}")
+        return Prediction(None, None, n, LEVEL, f"all {n} points have the value {values[0]:g}")
     from scipy.stats import t
 
     mean = math.fsum(values) / n
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1))
-    half = float(t.ppf((1 + level) / 2, n - 1)) * deviation * math.sqrt(1 + 1 / n)
-    return Prediction(mean - half, mean + half, n, level)
+    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * deviation * math.sqrt(1 + 1 / n)
+    return Prediction(mean - half, mean + half, n, LEVEL)

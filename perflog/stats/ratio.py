@@ -9,7 +9,7 @@ value of the test.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ class Ratio:
     ``low``, ``high``: its closed interval at the true ``level``, None with fewer than two runs on a side;
     ``asked``: the level asked for, which the true one is at least, where that many runs can reach it.
     ``p``: two-sided Mann–Whitney; the interval leaves out 1 exactly when p ≤ 1 − level.
-    ``flat``: the sides ("old", "new") with several runs and not the least spread among them.
+    ``flat``: the sides ("old", "new") with several runs and no difference at all among them.
     """
 
     n_old: int
@@ -53,27 +53,38 @@ def ratio(old: Sequence[float], new: Sequence[float], level: float = 0.95) -> Ra
         raise ValueError(f"a level lies between 0 and 1, not {level!r}")
     sides = {"old": [float(v) for v in old], "new": [float(v) for v in new]}
     m, n = len(old), len(new)
-    for name, values in sides.items():
-        bad = sum(not (math.isfinite(v) and v > 0) for v in values)
-        if bad or not values:
-            why = f"{bad} of {len(values)} values of the {name} side are not positive, finite numbers" if bad else f"no value on the {name} side"
-            return Ratio(m, n, level, reason=why)
+    refusal = _refusal(sides)
+    if refusal:
+        return Ratio(m, n, level, reason=refusal)
     x, y = np.array(sides["old"]), np.array(sides["new"])
     with np.errstate(over="ignore", under="ignore"):
         ratios = np.sort(np.divide.outer(y, x).ravel())
     if not (ratios[0] > 0 and np.isfinite(ratios[-1])):
         return Ratio(m, n, level, reason="the values are too far apart for a ratio")
     flat = tuple(name for name, values in sides.items() if len(values) > 1 and min(values) == max(values))
-    notes = tuple(f"all {len(sides[name])} runs of the {name} side have the value {sides[name][0]:g}" for name in flat)
+    notes = [f"all {len(sides[name])} runs of the {name} side have the value {sides[name][0]:g}" for name in flat]
     value = _middle(ratios)
     if min(m, n) < 2:
-        return Ratio(m, n, level, value, flat=flat, notes=(*notes, "one run on a side says nothing of the spread between runs"))
+        notes.append("one run on a side says nothing of the spread between runs")
+        return Ratio(m, n, level, value, flat=flat, notes=tuple(notes))
     rank = max(0, critical(m, n, level))
     tied = m + n - len(np.unique(np.concatenate((x, y))))
     if tied:
-        notes = (*notes, f"{tied} of {m + n} run values repeat another: the interval and p are conservative")
-    true = 1 - 2 * at_most(rank, m, n)
-    return Ratio(m, n, level, value, float(ratios[rank]), float(ratios[-1 - rank]), true, p_value(sides["old"], sides["new"]), flat, notes)
+        notes.append(f"{tied} of {m + n} run values repeat another: the interval and p are conservative")
+    low, high = float(ratios[rank]), float(ratios[-1 - rank])
+    p = p_value(sides["old"], sides["new"])
+    return Ratio(m, n, level, value, low, high, 1 - 2 * at_most(rank, m, n), p, flat, tuple(notes))
+
+
+def _refusal(sides: Mapping[str, Sequence[float]]) -> str:
+    """Why the values of a side make no ratio; empty where they do."""
+    for name, values in sides.items():
+        if not values:
+            return f"no value on the {name} side"
+        unusable = sum(not (math.isfinite(v) and v > 0) for v in values)
+        if unusable:
+            return f"{unusable} of {len(values)} values of the {name} side are not positive, finite numbers"
+    return ""
 
 
 def _middle(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:

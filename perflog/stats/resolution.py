@@ -12,8 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+#: Printed measurements have rarely more decimals than six; a number that has was computed.
 _MOST_DECIMALS = 6
-#: Where two neighbouring printed steps hold this share of the values, their spread cannot be told from the print.
+#: Binary fractions of decimal numbers are off by 1e-16 of their size; products of two such, by far less than this.
+_ROUNDING = 1e-9
+#: Where two neighbouring printed steps hold this share of the values, their deviation cannot be told from the print: a
+#: normal deviation of half a step, centred on the border between the two, has 95 % of its values in them.
 _TWO_STEPS = 0.95
 
 
@@ -38,28 +42,28 @@ def printed_quantum(values: ArrayLike) -> float | None:
         return None
     for decimals in range(_MOST_DECIMALS + 1):
         scaled = series * 10.0**decimals
-        if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1.0)):
+        if np.all(np.abs(scaled - np.rint(scaled)) <= _ROUNDING * np.maximum(np.abs(scaled), 1.0)):
             return 10.0**-decimals
     return None
 
 
-def rounding_bias(quantum: float, spread: float) -> float:
-    """The largest error of a mean of rounded values with a standard deviation ``spread``, all in one unit.
+def rounding_bias(quantum: float, deviation: float) -> float:
+    """The largest error of a mean of rounded values with the standard ``deviation`` given, all in one unit.
 
     The Fourier series of the mean error (Widrow & Kollár 2008): Σ q/(πk) exp(−2π²k²s²/q²), at most q/2. So
     0.7 % of q is left where s is 0.4 q, and nothing that matters beyond.
     """
     if quantum <= 0:
         return 0.0
-    wide = 2 * (math.pi * spread / quantum) ** 2
+    wide = 2 * (math.pi * deviation / quantum) ** 2
     return min(quantum / 2, quantum / math.pi * math.fsum(math.exp(-wide * k * k) / k for k in range(1, 9)))
 
 
-def resolution(values: ArrayLike, half_width: float, quantum: float | None = None) -> Resolution | None:
+def resolution(values: ArrayLike, half_width: float) -> Resolution | None:
     """Whether rounding may matter more than the spread, for the printed values of a window, shape (n,).
 
-    ``half_width``: of the interval this mean goes into, as a share. ``quantum``: the printed step where it is known,
-    else it is read off the values. None where the step or the mean is not known.
+    ``half_width``: of the interval this mean goes into, as a share. The printed step is read off the values; None where
+    it cannot be, or the mean is 0.
 
     Where 95 % of the values are printed as one of two neighbouring steps, a share p as the upper one, the values may
     lie anywhere about the border between the two; for symmetric noise their printed mean is off by at most q |p − ½|.
@@ -69,8 +73,8 @@ def resolution(values: ArrayLike, half_width: float, quantum: float | None = Non
     steps of the print and nothing is lost: 0.124 s ± 5 % printed with two decimals has no bias, ± 1 % has −1.5 %.
     """
     series = np.asarray(values, dtype=float)
-    quantum = printed_quantum(series) if quantum is None else quantum
-    if quantum is None or not series.size or not np.isfinite(series).all():
+    quantum = printed_quantum(series)
+    if quantum is None:
         return None
     centre = abs(float(series.mean()))
     if not centre:
@@ -86,7 +90,7 @@ def _two_step_bias(series: NDArray[np.float64], quantum: float) -> float | None:
     steps, counts = np.unique(np.rint(series / quantum), return_counts=True)
     upper = np.where(np.diff(steps, append=np.inf) == 1, np.append(counts[1:], 0), 0)
     pairs = counts + upper
-    at = int(pairs.argmax())
-    if pairs[at] < _TWO_STEPS * series.size:
+    fullest = int(pairs.argmax())
+    if pairs[fullest] < _TWO_STEPS * series.size:
         return None
-    return quantum * abs(float(upper[at] / pairs[at]) - 0.5)
+    return quantum * abs(float(upper[fullest] / pairs[fullest]) - 0.5)

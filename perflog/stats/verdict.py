@@ -13,7 +13,8 @@ from enum import StrEnum
 from perflog.stats.mannwhitney import runs_for
 from perflog.stats.ratio import Ratio
 
-#: Changes within this share do not matter (the default of every metric).
+#: Changes within this share do not matter (the default of every metric): five runs a side that vary by 1 % find a
+#: change of 2 % with a chance of 69 % (docs/statistics.md, Power), so a smaller margin would promise what they cannot.
 MARGIN = 0.02
 
 
@@ -33,15 +34,17 @@ class Better(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict with the reason for it; ``needs``: the fewest runs a side with which there could be one, where known."""
+class Decision:
+    """A verdict with the reason for it; ``needs``: the fewest runs a side with which there could be one, where
+    known.
+    """
 
     verdict: Verdict
     reason: str = ""
     needs: int | None = None
 
 
-def judge(ratio: Ratio, better: Better = Better.HIGHER, margin: float = MARGIN) -> Judgement:
+def decide(ratio: Ratio, better: Better = Better.HIGHER, margin: float = MARGIN) -> Decision:
     """The verdict on a ratio new/old of a metric.
 
     The interval entirely beyond 1 ± margin: faster or slower, by the direction that is better; entirely within
@@ -49,27 +52,35 @@ def judge(ratio: Ratio, better: Better = Better.HIGHER, margin: float = MARGIN) 
     of "2 %" expects.
 
     Not enough data, never a finding: no ratio; fewer runs on a side than can reach the level asked for when both have
-    so many (three against twenty can, but three runs cannot show that they differ as the twenty do); a side with several
-    runs and no spread at all, for that is a copied log or too coarse a print. Raises ValueError for a negative margin.
+    so many (three against twenty can, but three runs cannot show that they differ as the twenty do); a side with
+    several runs and no spread at all, for that is a copied log or too coarse a print. Raises ValueError for a negative
+    margin.
     """
     if not margin >= 0:
         raise ValueError(f"a margin is a share of 0 or more, not {margin!r}")
     needs = runs_for(ratio.asked)
     if ratio.value is None:
-        return Judgement(Verdict.NOT_ENOUGH_DATA, ratio.reason, needs if not min(ratio.n_old, ratio.n_new) else None)
+        return Decision(Verdict.NOT_ENOUGH_DATA, ratio.reason, needs if not min(ratio.n_old, ratio.n_new) else None)
     if min(ratio.n_old, ratio.n_new) < needs:
-        return Judgement(Verdict.NOT_ENOUGH_DATA, f"{_runs(ratio)}: a confidence of {100 * ratio.asked:.4g} % needs {needs} a side", needs)
+        return Decision(
+            Verdict.NOT_ENOUGH_DATA,
+            f"{_runs(ratio)}: a confidence of {100 * ratio.asked:.4g} % needs {needs} a side",
+            needs,
+        )
     if ratio.flat:
         sides = " and the ".join(ratio.flat)
-        return Judgement(Verdict.NOT_ENOUGH_DATA, f"no spread at all among the runs of the {sides} side: copies of one log, or too coarse a print")
+        return Decision(
+            Verdict.NOT_ENOUGH_DATA,
+            f"no spread at all among the runs of the {sides} side: copies of one log, or too coarse a print",
+        )
     assert ratio.low is not None and ratio.high is not None
     if ratio.low > 1 + margin:
-        return Judgement(Verdict.FASTER if better is Better.HIGHER else Verdict.SLOWER)
+        return Decision(Verdict.FASTER if better is Better.HIGHER else Verdict.SLOWER)
     if ratio.high < 1 - margin:
-        return Judgement(Verdict.SLOWER if better is Better.HIGHER else Verdict.FASTER)
+        return Decision(Verdict.SLOWER if better is Better.HIGHER else Verdict.FASTER)
     if 1 - margin <= ratio.low and ratio.high <= 1 + margin:
-        return Judgement(Verdict.SAME)
-    return Judgement(Verdict.INCONCLUSIVE, f"the interval reaches over the margin of {100 * margin:.4g} %")
+        return Decision(Verdict.SAME)
+    return Decision(Verdict.INCONCLUSIVE, f"the interval reaches over the margin of {100 * margin:.4g} %")
 
 
 def _runs(ratio: Ratio) -> str:

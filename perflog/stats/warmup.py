@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+#: Measurements of a batch, as in MSER-5 of White, Cobb & Spratt (2000).
 BATCH = 5
 #: With fewer batches than this the rule has nothing to weigh.
 _LEAST_BATCHES = 4
-#: Batches that a cut leaves at least where the second half is looked at.
+#: Batches that a cut leaves at least where the second half is looked at: the variance of fewer says little.
 _LEAST_LEFT = 5
-#: A cut in the second half counts when it at least halves the statistic: 1.5 % of steady series do, instead of 6 %.
+#: A cut in the second half counts when it at least halves the statistic: 1.5 % of steady series do, instead of 6 %
+#: (``python -m tests.tools.simulate_compare``, table Warm-up).
 _CLEARLY = 0.5
 
 
@@ -37,8 +39,9 @@ def mser5(values: ArrayLike) -> Warmup:
     """The warm-up of a series of step times (or other equal-weight measurements), shape (n,), in order; O(n).
 
     Batches Z of five (an incomplete last one is left out); of k batches the cut d that makes
-    Σ (Z_j − mean)² / (k − d)², j > d, the least, over the first half. White calls a run unconverged when the minimum over
-    all cuts lies in the second half. That is judged here on batch *medians*, and only where the statistic is at most
+    Σ (Z_j − mean)² / (k − d)², j > d, the least, over the first half. White calls a run unconverged when the minimum
+    over all cuts lies in the second half. That is judged here on batch *medians*, and only where the statistic is at
+    most
     half of what the first half reaches: on means, a checkpoint spike in the middle makes every cut after it look
     better, and without the factor 6 % of steady series are called unsettled.
     Needs 20 finite values.

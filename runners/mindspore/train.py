@@ -29,7 +29,11 @@ class Bottleneck(nn.Cell):
         super().__init__()
         outputs = 4 * channels
         self.body = nn.SequentialCell(
-            [convolution(inputs, channels, 1), convolution(channels, channels, 3, stride), convolution(channels, outputs, 1, relu=False)]
+            [
+                convolution(inputs, channels, 1),
+                convolution(channels, channels, 3, stride),
+                convolution(channels, outputs, 1, relu=False),
+            ]
         )
         self.shortcut = nn.Identity() if inputs == outputs else convolution(inputs, outputs, 1, stride, relu=False)
 
@@ -79,9 +83,13 @@ def main() -> None:
     chosen = common.options(("fp32", "amp"))
     target = ms.get_context("device_target")
     if chosen.precision == "amp" and target == "CPU":
-        sys.exit("--precision amp is float16 with a loss scale and needs a GPU or an Ascend device; MindSpore 2.10's CPU kernels train in float32")
+        sys.exit(
+            "--precision amp is float16 with a loss scale and needs a GPU or an Ascend device; MindSpore 2.10's CPU kernels train in float32"
+        )
     if chosen.steps % chosen.log_interval:
-        sys.exit(f"--steps {chosen.steps}: MindSpore prints a time once an epoch, and epochs of --log-interval {chosen.log_interval} steps do not fill them")
+        sys.exit(
+            f"--steps {chosen.steps}: MindSpore prints a time once an epoch, and epochs of --log-interval {chosen.log_interval} steps do not fill them"
+        )
     ms.set_context(mode=ms.GRAPH_MODE)
     ms.set_seed(0)
     rank, ranks = 0, 1
@@ -90,10 +98,14 @@ def main() -> None:
         rank, ranks = get_rank(), get_group_size()
         # one all-reduce of all gradients: on CPUs each costs about 150 ms, however small
         fused = {"allreduce": {"mode": "size", "config": 32}}
-        ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=ranks, comm_fusion=fused)
+        ms.set_auto_parallel_context(
+            parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True, device_num=ranks, comm_fusion=fused
+        )
     # TimeMonitor prints once an epoch: an epoch is as many steps as lie between two lines of a log.
     # Sink mode would count wrongly on a CPU: each of its epochs goes through the whole data set
-    data = ds.GeneratorDataset(common.Batches(chosen, rank, ranks, chosen.log_interval), ["image", "label"], shuffle=False)
+    data = ds.GeneratorDataset(
+        common.Batches(chosen, rank, ranks, chosen.log_interval), ["image", "label"], shuffle=False
+    )
     net = network(chosen.model, chosen.classes)
     optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9, weight_decay=5e-5)
     scale = {"loss_scale_manager": ms.DynamicLossScaleManager(), "amp_level": "O2"} if chosen.precision == "amp" else {}

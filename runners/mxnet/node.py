@@ -15,10 +15,18 @@ import sys
 
 def main() -> None:
     node, nodes, per_node = map(int, sys.argv[1:4])
-    common = {"DMLC_PS_ROOT_URI": sys.argv[4], "DMLC_PS_ROOT_PORT": sys.argv[5], "DMLC_NUM_WORKER": str(nodes * per_node), "DMLC_NUM_SERVER": "1"}
+    common = {
+        "DMLC_PS_ROOT_URI": sys.argv[4],
+        "DMLC_PS_ROOT_PORT": sys.argv[5],
+        "DMLC_NUM_WORKER": str(nodes * per_node),
+        "DMLC_NUM_SERVER": "1",
+    }
     command = [sys.executable, *sys.argv[6:]]
     helpers = ["scheduler", "server"] if node == 0 else []
-    started = [subprocess.Popen([sys.executable, "-c", "import mxnet"], env={**os.environ, **common, "DMLC_ROLE": role}) for role in helpers]
+    started = [
+        subprocess.Popen([sys.executable, "-c", "import mxnet"], env={**os.environ, **common, "DMLC_ROLE": role})
+        for role in helpers
+    ]
     workers = [
         subprocess.Popen(command, env={**os.environ, **common, "DMLC_ROLE": "worker", "LOCAL_RANK": str(local), "RANK": str(node * per_node + local)})
         for local in range(per_node)

@@ -32,7 +32,9 @@ class Bottleneck(nn.HybridBlock):
     def __init__(self, inputs: int, channels: int, stride: int) -> None:
         super().__init__()
         self.body = nn.HybridSequential()
-        self.body.add(convolution(channels, 1), convolution(channels, 3, stride), convolution(4 * channels, 1, relu=False))
+        self.body.add(
+            convolution(channels, 1), convolution(channels, 3, stride), convolution(4 * channels, 1, relu=False)
+        )
         self.shortcut = None if inputs == 4 * channels else convolution(4 * channels, 1, stride, relu=False)
 
     def hybrid_forward(self, F, x):  # noqa: N803 - Gluon's name
@@ -59,14 +61,18 @@ def main() -> None:
     chosen = common.options(("fp32", "amp"))
     gpu = mx.context.num_gpus() > 0
     if chosen.precision == "amp" and not gpu:
-        sys.exit("--precision amp is float16 with a loss scale and needs a GPU; MXNet 1.9.1 does not train in bfloat16 on a CPU")
+        sys.exit(
+            "--precision amp is float16 with a loss scale and needs a GPU; MXNet 1.9.1 does not train in bfloat16 on a CPU"
+        )
     if chosen.precision == "amp":
         from mxnet.contrib import amp
 
         amp.init()
     ranks = int(os.environ.get("DMLC_NUM_WORKER", "1"))
     store = mx.kv.create("device" if ranks == 1 else "dist_device_sync" if gpu else "dist_sync")
-    rank = int(os.environ.get("RANK", store.rank))  # the store counts workers as they come, and the log is the first node's
+    rank = int(
+        os.environ.get("RANK", store.rank)
+    )  # the store counts workers as they come, and the log is the first node's
     local = int(os.environ.get("LOCAL_RANK", rank))
     context = mx.gpu(local) if gpu else mx.cpu()
     logging.basicConfig(level=logging.INFO if rank == 0 else logging.WARNING, format="%(message)s")
@@ -75,7 +81,9 @@ def main() -> None:
     net.initialize(mx.init.Xavier(), ctx=context)
     net.hybridize(static_alloc=True)
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9, "wd": 5e-5}, kvstore=store)
+    trainer = gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9, "wd": 5e-5}, kvstore=store
+    )
     if chosen.precision == "amp":
         amp.init_trainer(trainer)
     metric = mx.metric.CompositeEvalMetric([mx.metric.Accuracy(), mx.metric.Loss("loss")])

@@ -26,7 +26,11 @@ class Bottleneck(nn.Layer):
     def __init__(self, inputs: int, channels: int, stride: int) -> None:
         super().__init__()
         outputs = 4 * channels
-        self.body = nn.Sequential(convolution(inputs, channels, 1), convolution(channels, channels, 3, stride), convolution(channels, outputs, 1, relu=False))
+        self.body = nn.Sequential(
+            convolution(inputs, channels, 1),
+            convolution(channels, channels, 3, stride),
+            convolution(channels, outputs, 1, relu=False),
+        )
         self.shortcut = nn.Identity() if inputs == outputs else convolution(inputs, outputs, 1, stride, relu=False)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -103,7 +107,12 @@ def main() -> None:
     net = network(chosen.model, chosen.classes)
     model = paddle.Model(InBfloat16(net) if chosen.precision == "bf16" else net)
     optimizer = paddle.optimizer.Momentum(0.01, 0.9, parameters=model.parameters(), weight_decay=5e-5)
-    model.prepare(optimizer, nn.CrossEntropyLoss(), paddle.metric.Accuracy(), amp_configs="O1" if chosen.precision == "amp" else None)
+    model.prepare(
+        optimizer,
+        nn.CrossEntropyLoss(),
+        paddle.metric.Accuracy(),
+        amp_configs="O1" if chosen.precision == "amp" else None,
+    )
     clock = common.Clock(chosen, rank, ranks)
     logger = paddle.callbacks.ProgBarLogger(chosen.log_interval, verbose=3)
     sys.stdout.reconfigure(line_buffering=False, write_through=False)  # a line leaves when it is flushed, whole

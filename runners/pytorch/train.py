@@ -27,7 +27,11 @@ class Bottleneck(nn.Module):
     def __init__(self, inputs: int, channels: int, stride: int) -> None:
         super().__init__()
         outputs = 4 * channels
-        self.body = nn.Sequential(convolution(inputs, channels, 1), convolution(channels, channels, 3, stride), convolution(channels, outputs, 1, relu=False))
+        self.body = nn.Sequential(
+            convolution(inputs, channels, 1),
+            convolution(channels, channels, 3, stride),
+            convolution(channels, outputs, 1, relu=False),
+        )
         self.shortcut = nn.Identity() if inputs == outputs else convolution(inputs, outputs, 1, stride, relu=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -71,7 +75,9 @@ def dll_logger(chosen):
         import dllogger
     except ImportError:
         if chosen.logger == "dllogger":
-            sys.exit("--logger dllogger: the package dllogger is not installed (pip install git+https://github.com/NVIDIA/dllogger)")
+            sys.exit(
+                "--logger dllogger: the package dllogger is not installed (pip install git+https://github.com/NVIDIA/dllogger)"
+            )
         return None
 
     def position(step):
@@ -103,7 +109,10 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
     end = printed = time.perf_counter()
     waited, counted = 0.0, 0
     for step, (images, labels) in enumerate(batches):
-        x, target = torch.from_numpy(images).to(device, non_blocking=True), torch.from_numpy(labels).to(device, torch.long, non_blocking=True)
+        x, target = (
+            torch.from_numpy(images).to(device, non_blocking=True),
+            torch.from_numpy(labels).to(device, torch.long, non_blocking=True),
+        )
         meters[1].update(time.perf_counter() - end)
         waited += meters[1].last
         with torch.autocast(device.type, kind, enabled=chosen.precision != "fp32"):
@@ -127,7 +136,11 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
         else:
             samples = ranks * chosen.batch_size * (step + 1 - counted)
             took = now - printed
-            data = {"train.loss": meters[2].last, "train.compute_ips": samples / (took - waited), "train.total_ips": samples / took}
+            data = {
+                "train.loss": meters[2].last,
+                "train.compute_ips": samples / (took - waited),
+                "train.total_ips": samples / took,
+            }
             logger.log(step=(0, step), data=data)
             logger.flush()
             printed, waited, counted = now, 0.0, step + 1
@@ -135,9 +148,15 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
 
 
 def main() -> None:
-    chosen = common.options(("fp32", "amp", "bf16"), {"logger": ("auto", "examples", "dllogger"), "log-ranks": ("first", "every")})
+    chosen = common.options(
+        ("fp32", "amp", "bf16"), {"logger": ("auto", "examples", "dllogger"), "log-ranks": ("first", "every")}
+    )
     launched = "RANK" in os.environ  # by torchrun; else perhaps by mpirun
-    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK") if launched else [f"OMPI_COMM_WORLD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK")]
+    names = (
+        ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+        if launched
+        else [f"OMPI_COMM_WORLD_{name}" for name in ("RANK", "SIZE", "LOCAL_RANK")]
+    )
     rank, ranks, local = (int(os.environ.get(name, default)) for name, default in zip(names, (0, 1, 0), strict=True))
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(local))
     gpu = torch.cuda.is_available()
@@ -151,7 +170,9 @@ def main() -> None:
     if ranks > 1:
         distributed.barrier()
         sys.stdout.flush()
-        os._exit(0)  # gloo's threads abort now and then when the interpreter ends ("terminate called without an active exception")
+        os._exit(
+            0
+        )  # gloo's threads abort now and then when the interpreter ends ("terminate called without an active exception")
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from perflog.audit import audit, documents
+from perflog.audit import Judgement, audit, documents
+from perflog.audit.agreement import consistent, rounds_to
 from perflog.audit.claims import claims
 from perflog.audit.document import read_document
-from perflog.audit.judge import Judgement, consistent, rounds_to
 from perflog.audit.report import markdown, pairs
 from perflog.audit.words import column, facts_of, missing, printed, unit_of
 from perflog.cli import app
@@ -67,11 +67,17 @@ def only(made: list[Judgement], cell: str) -> Judgement:
     ("words", "facts"),
     [
         ("GPU=8,BS=256", {"devices": 8, "batch_size": 256}),
-        ("V100-单机八卡 bs=96、AMP", {"accelerator": "V100", "nodes": 1, "devices": 8, "batch_size": 96, "precision": "amp"}),
+        (
+            "V100-单机八卡 bs=96、AMP",
+            {"accelerator": "V100", "nodes": 1, "devices": 8, "batch_size": 96, "precision": "amp"},
+        ),
         ("4机32卡、FP32", {"nodes": 4, "devices": 32, "precision": "fp32"}),
         ("NGC TensorFlow 1.15", {"framework": "TensorFlow"}),
         ("FP32 and AMP", {"precision": None}),
-        ("ResNet50_bs256_pure_fp16_DP_N1C8", {"batch_size": 256, "precision": "pure_fp16", "nodes": 1, "devices_per_node": 8, "model": "resnet50"}),
+        (
+            "ResNet50_bs256_pure_fp16_DP_N1C8",
+            {"batch_size": 256, "precision": "pure_fp16", "nodes": 1, "devices_per_node": 8, "model": "resnet50"},
+        ),
         ("2n8g", {"nodes": 2, "devices_per_node": 8}),
         ("a plain sentence about 8 things", {}),
     ],
@@ -127,7 +133,12 @@ def test_columns(heading: str, key: str, quantity: str, unit: str) -> None:
 
 
 def test_units_in_text() -> None:
-    assert [unit_of(t) for t in ("单位：`images/sec`", "(单位： |tokens/s)", "and/or", "word/sec")] == ["images/s", "tokens/s", "", "words/s"]
+    assert [unit_of(t) for t in ("单位：`images/sec`", "(单位： |tokens/s)", "and/or", "word/sec")] == [
+        "images/s",
+        "tokens/s",
+        "",
+        "words/s",
+    ]
 
 
 def test_tables_that_break_the_rules(tmp_path: Path) -> None:
@@ -138,7 +149,13 @@ def test_tables_that_break_the_rules(tmp_path: Path) -> None:
     )
     (cell,) = claims(read_document(tmp_path / "README.md"), tmp_path)
     assert (cell.line, cell.text, cell.quantity, cell.unit, cell.reason) == (6, "44.39", "throughput", "samples/s", "")
-    assert cell.facts == {"devices": 8, "precision": "fp32", "batch_size": 4, "framework": "PaddlePaddle", "model": "resnet50"}
+    assert cell.facts == {
+        "devices": 8,
+        "precision": "fp32",
+        "batch_size": 4,
+        "framework": "PaddlePaddle",
+        "model": "resnet50",
+    }
 
 
 number = st.floats(0.01, 1e6).flatmap(lambda v: st.integers(0, 3).map(lambda d: f"{v:.{d}f}"))
@@ -173,7 +190,12 @@ def test_a_true_report_is_reproduced(tmp_path: Path) -> None:
     ("old", "new", "verdict", "words"),
     [
         ("5483.22", "5600.11", "differs", "(+2.13 %)"),
-        ("5483.22", "5438.22", "slip", "two digits in the wrong order: the rule dlperf-mindspore gives 5483.22, printed is 5438.22"),
+        (
+            "5483.22",
+            "5438.22",
+            "slip",
+            "two digits in the wrong order: the rule dlperf-mindspore gives 5483.22, printed is 5438.22",
+        ),
         ("5483.22", "5983.22", "slip", "one digit"),
         ("5483.22", "583.22", "slip", "a digit lost"),
         ("5483.22", "548.322", "slip", "the decimal point"),
@@ -222,9 +244,13 @@ def test_cells_that_contradict_each_other(tmp_path: Path) -> None:
 def test_what_is_left_open_contradicts_only_what_it_cannot_be(tmp_path: Path) -> None:
     """A cell that does not say its GPU may be of either; it contradicts when it is neither's number."""
     table = "\n|卡数 | FP32(BS=96) |\n|--|--|\n|8 | {} |\n"
-    body = "# Paddle BERT\n单位：sequences/sec\n## V100" + table.format("1320.939") + "## A100" + table.format("7004.399")
+    body = (
+        "# Paddle BERT\n单位：sequences/sec\n## V100" + table.format("1320.939") + "## A100" + table.format("7004.399")
+    )
     for value, count in (("1320.94", 0), ("7004.4", 0), ("1288.50", 1)):
-        made = audited(tmp_path, report=body + "## summary sequences/sec" + table.format(value), logs=FIXTURES / "seed000")
+        made = audited(
+            tmp_path, report=body + "## summary sequences/sec" + table.format(value), logs=FIXTURES / "seed000"
+        )
         assert len(pairs(made)) == count
 
 
@@ -232,7 +258,9 @@ def test_a_reports_own_links_choose_between_logs(tmp_path: Path) -> None:
     """Two logs of one configuration: the linked one is the report's."""
     source = FIXTURES / "seed001" / "GPUx8_time2train_ips-bs8.log"
     for name, rate in (("a_gpu8_bs8.log", "1"), ("b_gpu8_bs8.log", "2")):
-        (tmp_path / name).write_text(source.read_text(encoding="utf-8").replace("ips: ", f"ips: {rate}"), encoding="utf-8")
+        (tmp_path / name).write_text(
+            source.read_text(encoding="utf-8").replace("ips: ", f"ips: {rate}"), encoding="utf-8"
+        )
     report = "# Paddle\n单位：samples/sec\n|卡数 | BS=8 |\n|--|--|\n|8 | {} |\n- [8卡 BS=8](./a_gpu8_bs8.log)\n"
     verdicts = {}
     for value in ("112.0000", "212.0000"):
@@ -246,7 +274,14 @@ def test_a_reports_own_links_choose_between_logs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "count", "more"), [("000", 4, []), ("001", 9, []), ("002", 8, []), ("003", 2, ["-s", "devices=32", "-s", "batch_size=16"]), ("004", 24, [])]
+    ("seed", "count", "more"),
+    [
+        ("000", 4, []),
+        ("001", 9, []),
+        ("002", 8, []),
+        ("003", 2, ["-s", "devices=32", "-s", "batch_size=16"]),
+        ("004", 24, []),
+    ],
 )
 def test_the_seeds_are_true_of_their_logs(seed: str, count: int, more: list[str]) -> None:
     if not (SHARED / "seeds").is_dir():
@@ -264,15 +299,25 @@ def test_published_cells_of_the_corpus() -> None:
     folder = CORPUS / "paddle-perf-2.5"
     made = audit(documents([folder]), find_logs([folder]), catalog(), options())
     with (CORPUS / "published.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["log"].startswith(f"{folder.name}/") and row["published_value"]]
+        rows = [
+            row for row in csv.DictReader(file) if row["log"].startswith(f"{folder.name}/") and row["published_value"]
+        ]
     exact, logs = 0, 0
     for row in rows:
-        cells = [one for one in made if one.claim.number is not None and one.claim.number.value == float(row["published_value"])]
+        cells = [
+            one
+            for one in made
+            if one.claim.number is not None and one.claim.number.value == float(row["published_value"])
+        ]
         if row["match"] == "exact":
             assert all(one.verdict == "reproduced" for one in cells), row["log"]
             exact, logs = exact + len(cells), logs + bool(cells)
         else:
-            own = [one for one in cells if one.claim.path.parts[-2] in row["log"] and any(row["log"] in source for source in one.sources)]
+            own = [
+                one
+                for one in cells
+                if one.claim.path.parts[-2] in row["log"] and any(row["log"] in source for source in one.sources)
+            ]
             assert own and all(one.value is not None and one.value.value for one in own), row["log"]
     assert (exact, logs) == (123, 59)
     newer = [one for one in made if one.claim.facts.get("accelerator") == "A100"]
@@ -285,9 +330,18 @@ def test_published_cells_of_the_corpus() -> None:
 
 @needs_corpus
 def test_an_older_log_explains_a_stale_cell() -> None:
-    made = audit([CORPUS / "paddle-perf-2.5/README.md"], find_logs([CORPUS / "paddle-perf-2.5", CORPUS / "paddle-perf-2.3"]), catalog(), options())
+    made = audit(
+        [CORPUS / "paddle-perf-2.5/README.md"],
+        find_logs([CORPUS / "paddle-perf-2.5", CORPUS / "paddle-perf-2.3"]),
+        catalog(),
+        options(),
+    )
     one = only(made, "389.12")
-    assert one.verdict == "reproduced" and "paddle-perf-2.3" in one.sources[0] and "the nearest log does not give it" in one.notes[0]
+    assert (
+        one.verdict == "reproduced"
+        and "paddle-perf-2.3" in one.sources[0]
+        and "the nearest log does not give it" in one.notes[0]
+    )
 
 
 # ---------------------------------------------------------------- the command
@@ -301,8 +355,17 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(REPORT.split("## FP16")[0].replace("5483.22", "5438.22"), encoding="utf-8")
     wrong = CliRunner().invoke(app, ["audit", str(tmp_path), "-f", "json"])
     assert wrong.exit_code == 1
-    (cell,) = [cell for cell in json.loads(wrong.output)["cells"] if cell["verdict"] == "slip" and cell["quantity"] == "throughput"]
-    assert cell["line"] == 9 and cell["configuration"]["devices"] == 16 and len(cell["sources"]) == 5 and cell["suspicions"]
+    (cell,) = [
+        cell
+        for cell in json.loads(wrong.output)["cells"]
+        if cell["verdict"] == "slip" and cell["quantity"] == "throughput"
+    ]
+    assert (
+        cell["line"] == 9
+        and cell["configuration"]["devices"] == 16
+        and len(cell["sources"]) == 5
+        and cell["suspicions"]
+    )
     page = CliRunner().invoke(app, ["audit", str(tmp_path), "-f", "markdown", "-o", str(tmp_path / "out.md")])
     assert page.exit_code == 1 and "| verdict" in (tmp_path / "out.md").read_text(encoding="utf-8")
 
@@ -339,6 +402,10 @@ def test_the_page_of_the_documentation_is_true() -> None:
         pytest.skip("the corpus of real logs (../shared/corpus) is not here")
     page = ROOT / "docs/audit-paddle-perf.md"
     done = subprocess.run(
-        [sys.executable, "-m", "perflog", "audit", ".", "-f", "markdown"], cwd=CORPUS / "paddle-perf-2.5", capture_output=True, text=True, check=False
+        [sys.executable, "-m", "perflog", "audit", ".", "-f", "markdown"],
+        cwd=CORPUS / "paddle-perf-2.5",
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1 and done.stdout == page.read_text(encoding="utf-8")

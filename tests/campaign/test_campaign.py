@@ -32,7 +32,11 @@ def campaign(folder: Path, **given: object) -> Path:
         "repeats": 2, "steps": 20, "log_interval": 5, "warmup": 5, "time_limit": 20,
     }  # fmt: skip
     file = folder / "campaign.toml"
-    file.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in (usual | given).items() if not isinstance(value, dict)))
+    file.write_text(
+        "".join(
+            f"{key} = {json.dumps(value)}\n" for key, value in (usual | given).items() if not isinstance(value, dict)
+        )
+    )
     with file.open("a") as more:
         for key, value in given.items():
             if isinstance(value, dict):
@@ -52,7 +56,9 @@ def test_the_layout_of_the_logs_and_what_stands_beside_them(tmp_path: Path) -> N
     expected = [f"numpy_runner/logistic/bz{b}/1n1g/logistic_b{b}_fp32_{n}.log" for b in (16, 8) for n in (1, 2)]
     assert names(logs) == expected
     order = [line.split("]")[1].split(":")[0].strip() for line in done.stderr.splitlines() if line.startswith("[")]
-    assert [name[-1] for name in order] == ["1", "1", "2", "2"], "every configuration's first run comes before any second one"
+    assert [name[-1] for name in order] == ["1", "1", "2", "2"], (
+        "every configuration's first run comes before any second one"
+    )
     assert all((logs / name).with_suffix(".side.json").is_file() for name in expected)
     facts = json.loads((logs / "machine.json").read_text())
     assert facts["cpus"] >= 1
@@ -62,19 +68,32 @@ def test_the_layout_of_the_logs_and_what_stands_beside_them(tmp_path: Path) -> N
     extraction = extracted(logs, warmup=5)
     assert [len(case.runs) for case in extraction.cases] == [2, 2]
     assert not extraction.skipped, "what a campaign writes beside its logs is not taken for logs"
-    assert [(run.values["batch_size"], run.values["devices"]) for run in extraction.runs] == [(8, 1), (8, 1), (16, 1), (16, 1)]
+    assert [(run.values["batch_size"], run.values["devices"]) for run in extraction.runs] == [
+        (8, 1),
+        (8, 1),
+        (16, 1),
+        (16, 1),
+    ]
     again = run("run", str(file))
     assert (again.returncode, "4 of 4 runs are there" in again.stderr, "[" in again.stderr) == (0, True, False)
 
 
 def test_repeats_are_added_and_parts_are_chosen(tmp_path: Path) -> None:
     file = campaign(tmp_path, batch_sizes=[8, 16], repeats=3)
-    assert run("run", str(file), "--only", "batch_size=8", "--repeats", "1", "--logs", str(tmp_path / "here"), "--quiet").stderr == ""
+    assert (
+        run(
+            "run", str(file), "--only", "batch_size=8", "--repeats", "1", "--logs", str(tmp_path / "here"), "--quiet"
+        ).stderr
+        == ""
+    )
     assert names(tmp_path / "here") == ["numpy_runner/logistic/bz8/1n1g/logistic_b8_fp32_1.log"]
     done = run("run", str(file), "--only", "batch_size=8", "--repeats", "2", "--logs", str(tmp_path / "here"))
     assert "1 of 2 runs are there; going on" in done.stderr
     assert len(names(tmp_path / "here")) == 2
-    for wrong, said in ((["--only", "colour=red"], "expected one of framework, model"), (["--only", "batch_size=9"], "nothing to run")):
+    for wrong, said in (
+        (["--only", "colour=red"], "expected one of framework, model"),
+        (["--only", "batch_size=9"], "nothing to run"),
+    ):
         done = run("run", str(file), *wrong)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
@@ -83,9 +102,14 @@ def test_dry_run_prints_the_commands_and_runs_nothing(tmp_path: Path) -> None:
     file = campaign(tmp_path, precisions=["fp32", "fp16"], repeats=1, environment={"SOME_SETTING": "of the campaign"})
     done = run("run", str(file), "--dry-run")
     assert done.returncode == 0
-    assert done.stdout.startswith("# numpy_runner/logistic/bz8/1n1g/logistic_b8_fp32_1.log\nOMP_NUM_THREADS=1 SOME_SETTING='of the campaign' ")
+    assert done.stdout.startswith(
+        "# numpy_runner/logistic/bz8/1n1g/logistic_b8_fp32_1.log\nOMP_NUM_THREADS=1 SOME_SETTING='of the campaign' "
+    )
     assert f"{RUNNER}/train.py logistic 8 20 5 5 " in done.stdout
-    assert done.stderr == "cannot run numpy_runner/logistic/bz8/1n1g/logistic_b8_fp16: half precision is slower than single on CPUs\n"
+    assert (
+        done.stderr
+        == "cannot run numpy_runner/logistic/bz8/1n1g/logistic_b8_fp16: half precision is slower than single on CPUs\n"
+    )
     assert not (tmp_path / "logs").exists()
 
 
@@ -131,7 +155,10 @@ def test_failures_are_kept_with_their_reason_and_the_campaign_goes_on(tmp_path: 
 
 def test_a_training_that_fails_after_its_last_line_has_failed(tmp_path: Path) -> None:
     done = run("run", str(campaign(tmp_path, models=["late"], repeats=1, steps=22)))
-    assert (done.returncode, "failed: crash: exit status 1; 20 of 22 steps logged; ValueError" in done.stderr) == (3, True), done.stderr
+    assert (done.returncode, "failed: crash: exit status 1; 20 of 22 steps logged; ValueError" in done.stderr) == (
+        3,
+        True,
+    ), done.stderr
 
 
 def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(tmp_path: Path) -> None:
@@ -157,7 +184,10 @@ def test_a_growing_log_is_no_run_yet(tmp_path: Path) -> None:
     (log,) = (tmp_path / "logs").rglob("*.log")
     log.rename(f"{log}.running")
     extraction = extracted(tmp_path / "logs", warmup=5)
-    assert (extraction.runs, extraction.skipped[0].reason) == ([], "its training has not ended (`perflog watch` shows it)")
+    assert (extraction.runs, extraction.skipped[0].reason) == (
+        [],
+        "its training has not ended (`perflog watch` shows it)",
+    )
     shown = run("watch", str(tmp_path / "logs")).stdout
     assert "0 of 1" in shown
     assert "step 20 of 20" in shown
@@ -167,7 +197,9 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path: Path) -> None:
     file = campaign(tmp_path, models=["hanging"], time_limit=30)
     first = subprocess.Popen([sys.executable, "-m", "perflog", "run", str(file), "--quiet"], cwd=ROOT)
     try:
-        while not (tmp_path / "logs" / ".perflog" / "lock").exists() or not list((tmp_path / "logs").rglob("*.running")):
+        while not (tmp_path / "logs" / ".perflog" / "lock").exists() or not list(
+            (tmp_path / "logs").rglob("*.running")
+        ):
             time.sleep(0.02)
         second = run("run", str(file))
         assert second.returncode == 2
@@ -198,8 +230,12 @@ def test_killed_twenty_times_a_campaign_has_exactly_the_runs_it_should_have(tmp_
     assert done.returncode == 0, done.stderr
     assert names(logs) == wanted
     assert {name: (logs / name).read_bytes() for name in seen} == seen
-    assert all(len(path.read_text().splitlines()) == 9 for path in logs.rglob("*.log")), "each log is of one training, whole"
-    assert sorted(path.name for path in logs.rglob("*.side.json*")) == sorted(Path(name).with_suffix(".side.json").name for name in wanted)
+    assert all(len(path.read_text().splitlines()) == 9 for path in logs.rglob("*.log")), (
+        "each log is of one training, whole"
+    )
+    assert sorted(path.name for path in logs.rglob("*.side.json*")) == sorted(
+        Path(name).with_suffix(".side.json").name for name in wanted
+    )
     left = subprocess.run(["pgrep", "-f", f"sleep {helper}"], capture_output=True, text=True, check=False).stdout
     assert left == "", "no process outlives its campaign"
 
@@ -214,7 +250,14 @@ def test_logs_of_two_machines_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_secrets_are_never_written() -> None:
-    given = {"NCCL_DEBUG": "INFO", "CUDA_VISIBLE_DEVICES": "0", "NCCL_API_KEY": "x", "AWS_SECRET_ACCESS_KEY": "x", "TORCH_HUB_TOKEN": "x", "HOME": "/root"}
+    given = {
+        "NCCL_DEBUG": "INFO",
+        "CUDA_VISIBLE_DEVICES": "0",
+        "NCCL_API_KEY": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "TORCH_HUB_TOKEN": "x",
+        "HOME": "/root",
+    }
     assert allowed(given) == {"CUDA_VISIBLE_DEVICES": "0", "NCCL_DEBUG": "INFO"}
 
 
@@ -222,18 +265,23 @@ def test_secrets_are_never_written() -> None:
     ("line", "said"),
     [
         ('devices = ["8"]', "devices: '8': expected nodes and devices per node, such as '2n8g'"),
-        ('frameworks = ["torch"]', "no runner 'torch' (known: mindspore, mxnet, paddle, pytorch"),
+        (
+            'frameworks = ["torch"]',
+            "no runner 'torch'; did you mean 'pytorch'? (known: mindspore, mxnet, paddle, pytorch",
+        ),
         ("steps = 3", "steps = 3 must be more than warmup = 5"),
         ("colour = 3", "unknown key 'colour'"),
-        ('repeats = "3"', "repeats = '3': expected int"),
-        ("models = []", "'models' must be a list, such as"),
+        ('repeats = "3"', "repeats = '3': expected a whole number of 1 or more"),
+        ("models = []", "models = []: expected a list of models, such as"),
         ('models = ["../x"]', "expected a name of small letters and digits"),
     ],
 )
 def test_a_campaign_file_that_is_wrong(line: str, said: str, tmp_path: Path) -> None:
     file = campaign(tmp_path)
     key = line.split(" ")[0]
-    file.write_text("".join(f"{old}\n" for old in file.read_text().splitlines() if not old.startswith(f"{key} ")) + line + "\n")
+    file.write_text(
+        "".join(f"{old}\n" for old in file.read_text().splitlines() if not old.startswith(f"{key} ")) + line + "\n"
+    )
     with pytest.raises(UsageError) as error:
         load_campaign(file)
     assert said in str(error.value)
@@ -245,7 +293,9 @@ def test_several_nodes_are_started_from_one(tmp_path: Path) -> None:
     assert run("run", str(file), "--quiet").returncode == 0, "each node has its own output, the first one's is the log"
     (log,) = (tmp_path / "logs").rglob("2n1g/*.log")
     assert len(log.read_text().splitlines()) == 5
-    file = campaign(tmp_path, devices=["2n1g"], repeats=2, hosts=["localhost", "far"], remote=["sh", "-c"])  # a host that is reached by a shell
+    file = campaign(
+        tmp_path, devices=["2n1g"], repeats=2, hosts=["localhost", "far"], remote=["sh", "-c"]
+    )  # a host that is reached by a shell
     done = run("run", str(file))
     assert done.returncode == 0, done.stderr
     file = campaign(tmp_path, devices=["3n1g"], hosts=["a"])
@@ -269,8 +319,15 @@ def test_environments_are_listed(tmp_path: Path) -> None:
     done = run("run", "--list", env={"PERFLOG_ENVIRONMENTS": str(tmp_path)})
     assert done.stdout.splitlines()[0] == f"environments in {tmp_path}"
     assert "pytorch    missing    perflog run --make-environment pytorch" in done.stdout
-    done = run("run", str(campaign(tmp_path, frameworks=["pytorch"], models=["cnn"])), env={"PERFLOG_ENVIRONMENTS": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (2, "perflog: the environment of pytorch is missing: perflog run --make-environment pytorch\n")
+    done = run(
+        "run",
+        str(campaign(tmp_path, frameworks=["pytorch"], models=["cnn"])),
+        env={"PERFLOG_ENVIRONMENTS": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "perflog: the environment of pytorch is missing: perflog run --make-environment pytorch\n",
+    )
 
 
 def test_an_environment_is_made_from_its_requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +358,16 @@ def test_the_machine_gives_version_and_accelerator(tmp_path: Path) -> None:
         "gpus": ["NVIDIA H200, 141 GiB, 0", "NVIDIA H200, 141 GiB, 1"],
         "driver": "580",
     }
-    (tmp_path / "logs/machine.json").write_text(json.dumps(facts | {"frameworks": {"pytorch": {"packages": {"torch": "2.13.0", "numpy": "2"}}}}))
+    (tmp_path / "logs/machine.json").write_text(
+        json.dumps(facts | {"frameworks": {"pytorch": {"packages": {"torch": "2.13.0", "numpy": "2"}}}})
+    )
     (found,) = extracted(tmp_path / "logs").runs
     assert (found.values["framework_version"], found.values["accelerator"]) == ("2.13.0", "NVIDIA H200")
     assert found.metadata.sources["framework_version"] == "machine"
-    assert report.environment(extracted(tmp_path / "logs"), "en")[-2] == ("Machine", "NVIDIA H200, driver 580, A × 2, 4 GiB, S, Linux 6")
+    assert report.environment(extracted(tmp_path / "logs"), "en")[-2] == (
+        "Machine",
+        "NVIDIA H200, driver 580, A × 2, 4 GiB, S, Linux 6",
+    )
     (given,) = extracted(tmp_path / "logs", set={"framework_version": "2.0"}).runs
     assert given.values["framework_version"] == "2.0"
     (tmp_path / "logs/machine.json").write_text("{")

@@ -13,7 +13,12 @@ from tests.support import FIXTURES, extracted
 from tests.tools.agreement import TOLERANCE, compared
 
 SHORT, MEMORY = FIXTURES / "campaign" / "short", FIXTURES / "campaign" / "memory"
-PARSERS = {"PyTorch": "averagemeter", "PaddlePaddle": "paddle_hapi", "MXNet": "mxnet_speedometer", "MindSpore": "mindspore"}
+PARSERS = {
+    "PyTorch": "averagemeter",
+    "PaddlePaddle": "paddle_hapi",
+    "MXNet": "mxnet_speedometer",
+    "MindSpore": "mindspore",
+}
 VERSIONS = {"PyTorch": "2.13.0+cpu", "PaddlePaddle": "3.3.1", "MXNet": "1.9.1", "MindSpore": "2.10.0"}
 
 
@@ -56,7 +61,9 @@ def test_the_machine_is_on_record_and_no_secret_is() -> None:
     for key in ("system", "kernel", "cpu", "cpus", "memory_gib", "git", "topology", "driver", "gpus"):
         assert key in facts
     for path in SHORT.rglob("*.*"):
-        assert not re.search(r"(?i)(?:token|secret|passw|api_?key)[A-Z_]*['\"]?\s*[=:]", path.read_text(errors="replace")), path
+        assert not re.search(
+            r"(?i)(?:token|secret|passw|api_?key)[A-Z_]*['\"]?\s*[=:]", path.read_text(errors="replace")
+        ), path
         assert "LD_LIBRARY_PATH" not in path.read_text(errors="replace"), path
 
 

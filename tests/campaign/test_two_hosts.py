@@ -80,7 +80,12 @@ class Host:
         for entry in Path("/proc").glob("[0-9]*"):
             try:
                 text = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()  # empty: a zombie
-                if (entry / "ns/pid").readlink() == mine and int(entry.name) != self.init and text and "[listener]" not in text:
+                if (
+                    (entry / "ns/pid").readlink() == mine
+                    and int(entry.name) != self.init
+                    and text
+                    and "[listener]" not in text
+                ):
                     found[int(entry.name)] = text
             except OSError:
                 continue
@@ -99,7 +104,11 @@ def missing() -> str:
     if lacking:
         return f"{', '.join(lacking)}: not installed (apt-get install iproute2 openssh-server)"
     state = environment.state(load_runners()["pytorch"])
-    return "" if state == "ready" else f"the environment of pytorch is {state} (perflog run --make-environment pytorch, or PERFLOG_ENVIRONMENTS)"
+    return (
+        ""
+        if state == "ready"
+        else f"the environment of pytorch is {state} (perflog run --make-environment pytorch, or PERFLOG_ENVIRONMENTS)"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +117,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
         pytest.skip(why)
     files = tmp_path_factory.mktemp("hosts")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(files / "key")], check=True)
-    (files / "hosts").write_text("127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in ADDRESSES.items()))
+    (files / "hosts").write_text(
+        "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in ADDRESSES.items())
+    )
     (files / "sshd_config").write_text(SSHD.format(files=files))
     (files / "ssh_config").write_text(SSH.format(files=files))
     with ExitStack() as stack:
@@ -116,7 +127,11 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
         if any(one.said() != "made" for one in made):
             pytest.skip("namespaces cannot be made here")
         first, second = (str(one.holder.pid) for one in made)
-        subprocess.run(["ip", "link", "add", "eth0", "netns", first, "type", "veth", "peer", "name", "eth0", "netns", second], check=True, env={"PATH": PATH})
+        subprocess.run(
+            ["ip", "link", "add", "eth0", "netns", first, "type", "veth", "peer", "name", "eth0", "netns", second],
+            check=True,
+            env={"PATH": PATH},
+        )
         for one in made:
             assert one.holder.stdin is not None
             one.holder.stdin.write("go\n")
@@ -129,9 +144,23 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
 class host:  # noqa: N801  a context manager by its use
     def __init__(self, name: str, files: Path) -> None:
         script = INIT.format(name=name, files=files, address=ADDRESSES[name], sshd=shutil.which("sshd", path=PATH))
-        words = ["unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
+        words = [
+            "unshare",
+            "--net",
+            "--uts",
+            "--mount",
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount-proc",
+            "sh",
+            "-c",
+            script,
+        ]
         pipe = subprocess.PIPE
-        self.made = Host(name, subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PATH": PATH}))
+        self.made = Host(
+            name, subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PATH": PATH})
+        )
 
     def __enter__(self) -> Host:
         return self.made
@@ -177,7 +206,11 @@ def check(logs: Path, ranks: set[int]) -> None:
     """One run of two nodes, at the speed that the ranks' own clocks say."""
     (log,) = logs.rglob("2n1g/*.log")
     done = subprocess.run(
-        [sys.executable, "-m", "perflog", "extract", str(logs), "--warmup", "10", "--format", "json"], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "perflog", "extract", str(logs), "--warmup", "10", "--format", "json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     (case,) = json.loads(done.stdout)["cases"]
     assert (case["case"]["nodes"], case["case"]["devices"], case["case"]["batch_size"]) == (2, 2, 8)

@@ -30,13 +30,24 @@ ONE = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
 def run(*arguments: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A real process: what it prints is what a user sees."""
     everything = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    return subprocess.run([sys.executable, "-m", "perflog", *arguments], cwd=cwd, env=everything, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "perflog", *arguments],
+        cwd=cwd,
+        env=everything,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_statuses(tmp_path: Path) -> None:
     assert run("extract", str(ONE)).returncode == 0
     short = run("extract", str(ONE), "--warmup", "100000")
-    assert (short.returncode, "400 steps, warm-up 100000" in short.stdout, "no value" in short.stdout) == (3, True, True)
+    assert (short.returncode, "400 steps, warm-up 100000" in short.stdout, "no value" in short.stdout) == (
+        3,
+        True,
+        True,
+    )
     (tmp_path / "notes.txt").write_text("nothing here\n")
     nothing = run("extract", str(tmp_path))
     assert nothing.returncode == 3
@@ -48,7 +59,10 @@ def test_statuses(tmp_path: Path) -> None:
     [
         (["extract", "no/such/place"], "no such file or folder: 'no/such/place'"),
         (["extract", BZ128.replace("bz128", "bz182")], "did you mean"),
-        (["extract", BZ128, "--warmup", "many"], "--warmup 'many': expected a number of steps (100), or 2epochs, 10records, 30s, 10%"),
+        (
+            ["extract", BZ128, "--warmup", "many"],
+            "--warmup 'many': expected a number of steps (100), or 2epochs, 10records, 30s, 10%",
+        ),
         (["extract", BZ128, "--estimator", "best"], "--estimator 'best': expected one of total, mean"),
         (["extract", BZ128, "--format", "xls"], "--format 'xls': expected one of table, markdown"),
         (["extract", BZ128, "--set", "devices"], "--set 'devices': expected key=value"),
@@ -69,7 +83,9 @@ def test_wrong_usage_names_the_option_and_what_would_be_right(arguments: list[st
 
 
 def test_version_and_help() -> None:
-    assert run("--version").stdout == f"perflog {perflog.__version__}\n"
+    assert run("--version", env={"PERFLOG_ENGINE": "polars"}).stdout == (
+        f"perflog {perflog.__version__}, engine: polars (PERFLOG_ENGINE=polars)\n"
+    )
     assert "extract" in run("--help").stdout
 
 
@@ -90,7 +106,12 @@ def test_json_holds_every_run_with_its_source() -> None:
     assert len(data["cases"]) == 6
     first = data["cases"][0]["runs"][0]
     metric = first["metrics"]["throughput"]
-    assert (metric["used"], metric["excluded"], metric["unit"], metric["estimator"]) == (100, {"warm-up": 100}, "samples/s", "total")
+    assert (metric["used"], metric["excluded"], metric["unit"], metric["estimator"]) == (
+        100,
+        {"warm-up": 100},
+        "samples/s",
+        "total",
+    )
     lines = Path(first["source"]["file"]).read_text().splitlines()
     assert lines[metric["first_line"] - 1].startswith("epoch time: ")
     assert lines[metric["first_line"] - 2].startswith("epoch: 101 step: 1")
@@ -108,7 +129,10 @@ def test_csv_parquet_and_markdown_agree(tmp_path: Path) -> None:
         frames.append(pl.read_csv(out) if form == "csv" else pl.read_parquet(out))
     assert frames[0]["throughput"].to_list() == pytest.approx(frames[1]["throughput"].to_list())
     markdown = run("extract", BZ128, "-w", "100", "-n", "100", "-f", "markdown").stdout
-    assert "| MindSpore   | rn50    | fp32        |            128 |       4 |        32 |   5 |     10731.78 |" in markdown
+    assert (
+        "| MindSpore   | rn50    | fp32        |            128 |       4 |        32 |   5 |     10731.78 |"
+        in markdown
+    )
     assert "estimator total" in markdown
 
 
@@ -141,10 +165,16 @@ def test_compressed_logs(tmp_path: Path) -> None:
     (tmp_path / "e.log.gz").write_bytes(b"\x1f\x8b garbage")
     done = run("extract", str(tmp_path), "-f", "json")
     found = json.loads(done.stdout)
-    values = {run["source"]["file"].rsplit("/", 1)[1]: run["metrics"]["throughput"]["value"] for case in found["cases"] for run in case["runs"]}
+    values = {
+        run["source"]["file"].rsplit("/", 1)[1]: run["metrics"]["throughput"]["value"]
+        for case in found["cases"]
+        for run in case["runs"]
+    }
     assert values["a_gpu8.log.gz"] == values["b_gpu8.log.zst"] == values["c.zip"] == pytest.approx(96.0, abs=1e-3)
     assert any("damaged or cut short" in note for case in found["cases"] for note in case["notes"])
-    assert next(s["reason"] for s in found["skipped"] if s["file"].endswith("e.log.gz")).startswith("the gzip data are damaged")
+    assert next(s["reason"] for s in found["skipped"] if s["file"].endswith("e.log.gz")).startswith(
+        "the gzip data are damaged"
+    )
 
 
 def test_rubbish_is_skipped_with_its_reason(tmp_path: Path) -> None:
@@ -172,7 +202,9 @@ def test_explain_says_what_was_read_and_why_others_were_rejected() -> None:
     assert "rejected because none of their literals occurs" in text
 
 
-def test_an_internal_error_shows_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from perflog import __main__
 
     def broken(**_: object) -> None:
@@ -219,10 +251,10 @@ def test_python_interface() -> None:
 
 
 def test_json_of_very_many_runs_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.export import data
+    from perflog.export import document
 
     extraction = extract_paths([BZ128], Options())
-    indented = data.to_json(extraction)
-    monkeypatch.setattr(data, "INDENTED_RUNS", 1)
-    assert data.to_json(extraction).count("\n") < indented.count("\n") / 10
-    assert json.loads(data.to_json(extraction)) == json.loads(indented)
+    indented = document.to_json(extraction)
+    monkeypatch.setattr(document, "INDENTED_RUNS", 1)
+    assert document.to_json(extraction).count("\n") < indented.count("\n") / 10
+    assert json.loads(document.to_json(extraction)) == json.loads(indented)

@@ -34,7 +34,10 @@ def compared(*arguments: object) -> list[dict[str, Any]]:
 
 def two(tmp_path: Path, change: float, **more: Any) -> tuple[Path, Path]:
     """Two sides of one case, the new one faster by ``change``."""
-    sides = [write_campaign(tmp_path / name, {EIGHT: rate}, seed=seed, **more) for name, rate, seed in (("old", 1000.0, 1), ("new", 1000.0 * (1 + change), 2))]
+    sides = [
+        write_campaign(tmp_path / name, {EIGHT: rate}, seed=seed, **more)
+        for name, rate, seed in (("old", 1000.0, 1), ("new", 1000.0 * (1 + change), 2))
+    ]
     return sides[0], sides[1]
 
 
@@ -46,7 +49,9 @@ def test_verdicts(tmp_path: Path, change: float, spread: float, verdict: str) ->
     ((row,),) = (one["rows"] for one in compared(*two(tmp_path, change, spread=spread)))
     assert row["verdict"] == verdict
     assert row["ratio"] == pytest.approx(1 + change, abs=3 * spread)
-    assert row["interval"]["low"] <= row["ratio"] <= row["interval"]["high"] and row["interval"]["level"] == pytest.approx(0.9683, abs=1e-4)
+    assert row["interval"]["low"] <= row["ratio"] <= row["interval"]["high"] and row["interval"][
+        "level"
+    ] == pytest.approx(0.9683, abs=1e-4)
     assert (row["old"]["n"], row["new"]["n"]) == (5, 5)
     assert (row["p"] <= 0.05) == (not row["interval"]["low"] <= 1 <= row["interval"]["high"])
 
@@ -104,7 +109,9 @@ def test_what_else_varies_is_refused_and_named_unless_asked_for(tmp_path: Path) 
 def test_a_label_of_the_path_tells_cases_apart(tmp_path: Path) -> None:
     """The sides' own folders are no label; what lies below them is."""
     old = write_campaign(tmp_path / "pytorch-nightly", {f"xla/{EIGHT}": 1000.0, f"eager/{EIGHT}": 900.0}, seed=1)
-    new = write_campaign(tmp_path / "deep" / "er" / "candidate", {f"xla/{EIGHT}": 1000.0, f"eager/{EIGHT}": 900.0}, seed=2)
+    new = write_campaign(
+        tmp_path / "deep" / "er" / "candidate", {f"xla/{EIGHT}": 1000.0, f"eager/{EIGHT}": 900.0}, seed=2
+    )
     (one,) = compared(old, new)
     assert [row["verdict"] for row in one["rows"]] == ["same", "same"] and not one["not_compared"]
     shutil.move(new / "eager", new / "dynamo")
@@ -117,37 +124,56 @@ def test_two_alike_on_a_side_are_not_paired(tmp_path: Path) -> None:
     new = write_campaign(tmp_path / "new", {f"a/{EIGHT}": 1000.0, f"b/{EIGHT}": 900.0}, seed=2)
     (one,) = compared(old, new, "--across", "label")
     assert not one["rows"]
-    assert {u["reason"] for u in one["not_compared"]} == {"2 cases on the new side are alike but for label: choose with --where"}
+    assert {u["reason"] for u in one["not_compared"]} == {
+        "2 cases on the new side are alike but for label: choose with --where"
+    }
 
 
 def test_many_rows_are_adjusted(tmp_path: Path) -> None:
     cases = {f"1n{n}g/rn50_b128_fp32": 100.0 * n for n in (1, 2, 4, 8)}
     old = write_campaign(tmp_path / "old", cases, seed=1)
-    new = write_campaign(tmp_path / "new", {name: rate * (1.05 if "1n8g" in name else 1) for name, rate in cases.items()}, seed=2)
+    new = write_campaign(
+        tmp_path / "new", {name: rate * (1.05 if "1n8g" in name else 1) for name, rate in cases.items()}, seed=2
+    )
     (one,) = compared(old, new)
     row = next(row for row in one["rows"] if row["case"]["devices"] == 8)
-    assert row["verdict"] == "faster" and row["p"] == pytest.approx(2 / 252) and row["adjusted_p"] == pytest.approx(4 * 2 / 252)
+    assert (
+        row["verdict"] == "faster"
+        and row["p"] == pytest.approx(2 / 252)
+        and row["adjusted_p"] == pytest.approx(4 * 2 / 252)
+    )
     assert one["geometric_mean"]["value"] == pytest.approx(1.05**0.25, rel=0.003)
 
 
 def test_more_sides_are_each_held_against_the_first(tmp_path: Path) -> None:
-    sides = [write_campaign(tmp_path / name, {EIGHT: rate}, seed=at) for at, (name, rate) in enumerate((("a", 1000.0), ("b", 1050.0), ("c", 900.0)))]
+    sides = [
+        write_campaign(tmp_path / name, {EIGHT: rate}, seed=at)
+        for at, (name, rate) in enumerate((("a", 1000.0), ("b", 1050.0), ("c", 900.0)))
+    ]
     found = compared(*sides)
-    assert [(one["old"], one["new"], one["rows"][0]["verdict"]) for one in found] == [("a", "b", "faster"), ("a", "c", "slower")]
+    assert [(one["old"], one["new"], one["rows"][0]["verdict"]) for one in found] == [
+        ("a", "b", "faster"),
+        ("a", "c", "slower"),
+    ]
 
 
 def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
     old, new = two(tmp_path, 0.05)
     write_run(new / f"{EIGHT}_3.log", [1050.0] * 7)
     ((row,),) = (one["rows"] for one in compared(old, new))
-    assert row["verdict"] == "not enough data" and row["reason"] == "1 of 5 values of the new side are not positive, finite numbers"
+    assert (
+        row["verdict"] == "not enough data"
+        and row["reason"] == "1 of 5 values of the new side are not positive, finite numbers"
+    )
     assert "7 steps, warm-up 20" in row["notes"] and row["new"]["runs"][2]["value"] is None
 
 
 def test_counts_of_different_kinds_have_no_ratio() -> None:
     keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,global_batch_size"
     sides = (next((FIXTURES / "parsers/torchtitan").glob("*.log")), FIXTURES / "parsers/mmcv1/mmdet_epoch.log")
-    ((row,),) = (one["rows"] for one in compared(*sides, "--across", keys, "-w", "1", "-s", "devices=8", "-s", "batch_size=2"))
+    ((row,),) = (
+        one["rows"] for one in compared(*sides, "--across", keys, "-w", "1", "-s", "devices=8", "-s", "batch_size=2")
+    )
     assert row["ratio"] is None and row["reason"] == "one side counts tokens/s, the other samples/s"
 
 
@@ -158,8 +184,12 @@ def test_notes(tmp_path: Path) -> None:
     ramp = np.linspace(1.0, 0.9, 120)
     old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
     new = write_campaign(tmp_path / "new", {EIGHT: 1000.0}, seed=2, shape=lambda rates: rates * ramp)
-    (old / "machine.json").write_text('{"gpu": {"driver": "535.54", "name": "V100"}, "clocks_before": [1380], "time": 1}', encoding="utf-8")
-    (new / "machine.json").write_text('{"gpu": {"driver": "550.90", "name": "V100"}, "clocks_before": [1290], "time": 2}', encoding="utf-8")
+    (old / "machine.json").write_text(
+        '{"gpu": {"driver": "535.54", "name": "V100"}, "clocks_before": [1380], "time": 1}', encoding="utf-8"
+    )
+    (new / "machine.json").write_text(
+        '{"gpu": {"driver": "550.90", "name": "V100"}, "clocks_before": [1290], "time": 2}', encoding="utf-8"
+    )
     (one,) = compared(old, new)
     assert one["notes"] == ["the machine changed: gpu.driver 535.54 → 550.90, clocks_before.0 1380 → 1290"]
     notes = "\n".join(one["rows"][0]["notes"])
@@ -170,7 +200,10 @@ def test_notes(tmp_path: Path) -> None:
 def test_what_would_help_an_inconclusive_row(tmp_path: Path) -> None:
     ((row,),) = (one["rows"] for one in compared(*two(tmp_path, 0.02, spread=0.01)))
     assert row["verdict"] == "inconclusive"
-    assert any(re.match(r"old: steps account for \d+ % of the variance between runs: more runs help", note) for note in row["notes"])
+    assert any(
+        re.match(r"old: steps account for \d+ % of the variance between runs: more runs help", note)
+        for note in row["notes"]
+    )
 
 
 def test_two_groups_of_runs(tmp_path: Path) -> None:
@@ -200,7 +233,13 @@ def test_a_warmup_that_is_not_over_is_noted_and_auto_finds_its_end(tmp_path: Pat
     slow = np.where(np.arange(200) < 60, 0.9, 1.0)
     old, new = two(tmp_path, 0.0, steps=200, shape=lambda rates: rates * slow)
     ((row,),) = (one["rows"] for one in compared(old, new))
-    assert any(re.match(r"old: warm-up 20 steps, the detector \(MSER-5\) finds 60 steps: the rate then differs by \+[23]\.\d %", note) for note in row["notes"])
+    assert any(
+        re.match(
+            r"old: warm-up 20 steps, the detector \(MSER-5\) finds 60 steps: the rate then differs by \+[23]\.\d %",
+            note,
+        )
+        for note in row["notes"]
+    )
     done = CliRunner().invoke(app, ["extract", str(old), "--warmup", "auto", "-f", "json"])
     (case,) = json.loads(done.output)["cases"]
     assert "warm-up auto: 60 steps left out (MSER-5)" in case["notes"]
@@ -211,7 +250,10 @@ def test_auto_says_why_where_it_cannot(tmp_path: Path) -> None:
     write_run(tmp_path / "gpu8_bs128.log", [1000.0] * 12)
     done = CliRunner().invoke(app, ["extract", str(tmp_path), "--warmup", "auto", "-f", "json"])
     (case,) = json.loads(done.output)["cases"]
-    assert done.exit_code == 3 and case["metrics"]["throughput"]["reason"] == "warm-up auto: 12 measurements, MSER-5 needs 20"
+    assert (
+        done.exit_code == 3
+        and case["metrics"]["throughput"]["reason"] == "warm-up auto: 12 measurements, MSER-5 needs 20"
+    )
 
 
 # ---------------------------------------------------------------- the history
@@ -233,7 +275,9 @@ def test_saved_labels_are_compared_as_their_folders_are(tmp_path: Path, monkeypa
         for ours, theirs in zip(found["rows"], folders["rows"], strict=True):
             assert {k: v for k, v in ours.items() if k != "notes"} == {k: v for k, v in theirs.items() if k != "notes"}
     wrong = run("v1", new, "-w", "30")
-    assert "v1 was saved with estimator total, warm-up 10 steps, which is not estimator total, warm-up 30 steps" in str(wrong.exception)
+    assert "v1 was saved with estimator total, warm-up 10 steps, which is not estimator total, warm-up 30 steps" in str(
+        wrong.exception
+    )
     assert json.loads(CliRunner().invoke(app, ["noise", "v1", "-f", "json"]).output)["cases"][0]["n"] == 5
     assert "there are v1, v2" in str(run("v1", "v3").exception) or "v2" in str(run("v1", "v3").exception)
 
@@ -245,7 +289,10 @@ def test_formats(tmp_path: Path) -> None:
     old, new = two(tmp_path, 0.05)
     text = run(old, new).output
     assert re.search(r"8 devices\s+5\s+\S+\s+\S+\s+1\.0\d+\s+\[.*\] 96\.83%\s+0\.0079\s+0\.0079\s+faster", text)
-    assert "throughput in images/s, higher is better; medians over n runs; ratio new / old (Hodges–Lehmann); margin 2 %, level 95 %" in text
+    assert (
+        "throughput in images/s, higher is better; medians over n runs; ratio new / old (Hodges–Lehmann); margin 2 %, level 95 %"
+        in text
+    )
     page = run(old, new, "-f", "markdown").output
     assert page.startswith("| case") and "| faster" in page
     (row,) = csv.DictReader(io.StringIO(run(old, new, "-f", "csv").output))
@@ -296,9 +343,23 @@ def test_plan_and_noise(tmp_path: Path) -> None:
 
 @needs_corpus
 def test_paddle_2_3_against_2_5() -> None:
-    (one,) = compared(CORPUS / "paddle-perf-2.3", CORPUS / "paddle-perf-2.5", "--where", "framework=PaddlePaddle", "--across", "nodes,model,label,accelerator")
+    (one,) = compared(
+        CORPUS / "paddle-perf-2.3",
+        CORPUS / "paddle-perf-2.5",
+        "--where",
+        "framework=PaddlePaddle",
+        "--across",
+        "nodes,model,label,accelerator",
+    )
     assert len(one["rows"]) == 12 and {row["verdict"] for row in one["rows"]} == {"not enough data"}
     same = [row for row in one["rows"] if row["case"]["devices"] == 32]
-    assert len(same) == 4 and all("both sides have the very same values: are these the same logs?" in row["notes"] for row in same)
-    ratios = {(row["case"]["precision"], row["case"]["batch_size"], row["case"]["devices"]): row["ratio"] for row in one["rows"]}
-    assert ratios["fp32", 96, 1] == pytest.approx(1.0217, abs=1e-4) and ratios["pure_fp16", 256, 1] == pytest.approx(0.9893, abs=1e-4)
+    assert len(same) == 4 and all(
+        "both sides have the very same values: are these the same logs?" in row["notes"] for row in same
+    )
+    ratios = {
+        (row["case"]["precision"], row["case"]["batch_size"], row["case"]["devices"]): row["ratio"]
+        for row in one["rows"]
+    }
+    assert ratios["fp32", 96, 1] == pytest.approx(1.0217, abs=1e-4) and ratios["pure_fp16", 256, 1] == pytest.approx(
+        0.9893, abs=1e-4
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,20 @@ def test_samples(parser: Parser) -> None:
 
 @pytest.mark.parametrize("parser", catalog().parsers, ids=lambda p: p.name)
 def test_has_a_fixture(parser: Parser) -> None:
-    assert any(name == parser.name for name, _, _ in CASES), f"fixtures/parsers/{parser.name}/ holds no log with a side file"
+    assert any(name == parser.name for name, _, _ in CASES), (
+        f"fixtures/parsers/{parser.name}/ holds no log with a side file"
+    )
 
 
 @pytest.mark.parametrize(("name", "log", "side"), CASES, ids=[f"{n}-{log.name}" for n, log, _ in CASES])
 def test_fixture(name: str, log: Path, side: dict[str, Any]) -> None:
     expect = side["expect"]
     (reading,) = read_logs(find_logs([log]), catalog(), lambda r: r)
-    counted = {key.partition(".")[2]: account.matches for key, account in reading.accounts.items() if key.startswith(f"{name}.")}
+    counted = {
+        key.partition(".")[2]: account.matches
+        for key, account in reading.accounts.items()
+        if key.startswith(f"{name}.")
+    }
     for pattern, count in expect.get("matches", {}).items():
         assert counted.get(pattern, 0) == count, f"{pattern}: {counted}"
     if "throughput" not in expect and "reason" not in expect:
@@ -81,9 +88,12 @@ def test_mismatch_shows_the_line_and_where_the_pattern_gave_up(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("role = 'stepp'", "role = 'stepp' is not one of step, position, summary"),
+        (
+            "role = 'stepp'",
+            "role = 'stepp': expected one of step, position, summary, event, metadata, ignore; did you mean 'step'?",
+        ),
         ("colour = 'red'", "unknown key 'colour'"),
-        ("regex = 'step (?P<what>{N})'", "nothing says what group 'what' means"),
+        ("regex = 'step (?P<what>{N})'", "pattern 's': nothing says what group 'what' means"),
     ],
 )
 def test_malformed_parser_is_refused_with_its_place(tmp_path: Path, line: str, message: str) -> None:
@@ -92,7 +102,7 @@ def test_malformed_parser_is_refused_with_its_place(tmp_path: Path, line: str, m
     keys[name] = value
     file = tmp_path / "mine.toml"
     file.write_text('title = "t"\nsource = "s"\n[[pattern]]\n' + "".join(f"{k} = {v}\n" for k, v in keys.items()))
-    with pytest.raises(ParserError, match=message) as caught:
+    with pytest.raises(ParserError, match=re.escape(message)) as caught:
         load_parser(file)
     assert str(file) in str(caught.value)
 
@@ -103,7 +113,6 @@ def test_malformed_parser_is_refused_with_its_place(tmp_path: Path, line: str, m
         ("ips: ", "ips: ([0-9]+)", "([0-9]+)"),
         ("Epoch: [", r"Epoch: \[([0-9]+)\]", r"([0-9]+)\]"),
         ("ips", "ips?x", None),
-        ("a", "a|b", None),
         ("x", "y x", None),
     ],
 )
@@ -115,9 +124,19 @@ def test_throughput_times_step_time_is_the_global_batch() -> None:
     checked = 0
     for name, log, _ in parser_fixtures():
         for run in extracted(log).runs:
-            step, batch, devices = run.metrics.get("step_time"), run.metadata.integer("batch_size"), run.metadata.integer("devices")
+            step, batch, devices = (
+                run.metrics.get("step_time"),
+                run.metadata.integer("batch_size"),
+                run.metadata.integer("devices"),
+            )
             total = run.metadata.integer("global_batch_size") or (batch or 0) * (devices or 0)
-            if run.throughput.value is None or step is None or step.value is None or not total or kind(run.throughput.unit) != "items":
+            if (
+                run.throughput.value is None
+                or step is None
+                or step.value is None
+                or not total
+                or kind(run.throughput.unit) != "items"
+            ):
                 continue
             assert run.throughput.value * step.value == pytest.approx(total, rel=1e-6), f"{name}: {log.name}"
             checked += 1
@@ -125,7 +144,9 @@ def test_throughput_times_step_time_is_the_global_batch() -> None:
 
 
 @pytest.mark.parametrize(("unit", "value"), [("img/sec", 120.0), ("kimg/sec", None), ("furlongs/sec", None)])
-def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(unit: str, value: float | None, tmp_path: Path) -> None:
+def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(
+    unit: str, value: float | None, tmp_path: Path
+) -> None:
     """A parser may leave the unit to its lines; thousands, or what is not known, are refused rather than scaled."""
     (tmp_path / "own.toml").write_text(
         'title = "own"\nsource = "own"\npriority = 90\n[[pattern]]\nname = "step"\nrole = "step"\nliteral = "OWN step"\n'
@@ -134,6 +155,10 @@ def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(unit: str, val
         '[[pattern.sample]]\nline = "OWN step 1 rate 2.0 img/sec"\nexpect = { step = 1 }\n',
         encoding="utf-8",
     )
-    (tmp_path / "run.log").write_text("".join(f"OWN step {n} rate 120.0 {unit}\n" for n in range(1, 60)), encoding="utf-8")
+    (tmp_path / "run.log").write_text(
+        "".join(f"OWN step {n} rate 120.0 {unit}\n" for n in range(1, 60)), encoding="utf-8"
+    )
     ((run,),) = (extract_paths([tmp_path / "run.log"], options(), load_catalog([tmp_path])).runs,)
-    assert run.throughput.value == (None if value is None else pytest.approx(value)) and bool(run.throughput.reason) == (value is None)
+    assert run.throughput.value == (None if value is None else pytest.approx(value)) and bool(
+        run.throughput.reason
+    ) == (value is None)

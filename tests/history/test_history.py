@@ -17,11 +17,11 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import plain, schema
-from perflog.history.campaigns import campaigns, delete_campaign, labels
 from perflog.history.database import reading, writing
-from perflog.history.load import load, load_campaign
+from perflog.history.listing import campaigns, delete
+from perflog.history.loading import load
 from perflog.history.place import url_of
-from perflog.history.save import save
+from perflog.history.saving import save
 from perflog.runs.run import Metric, Run
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
@@ -38,7 +38,10 @@ def rows(database: str) -> dict[str, int]:
     with reading(database) as connection:
         if connection is None:
             return {}
-        return {table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in schema.METADATA.sorted_tables}
+        return {
+            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in schema.METADATA.sorted_tables
+        }
 
 
 def test_fixtures_are_as_generated() -> None:
@@ -53,28 +56,44 @@ def test_what_is_saved_is_loaded(database: str, place: str) -> None:
     """Cases, notes, metadata, metrics, skipped files and options, with runs that have no value among them."""
     extraction = extracted(FIXTURES / place, warmup=30, set={"site": "a"}, baseline={"devices": "1"})
     save(database, extraction, "v1")
-    loaded = load(database, "v1")
+    loaded = load(database, "v1").extraction
     assert loaded == extraction
-    assert [c.base.name if c.base else None for c in loaded.cases] == [c.base.name if c.base else None for c in extraction.cases]
+    assert [c.base.name if c.base else None for c in loaded.cases] == [
+        c.base.name if c.base else None for c in extraction.cases
+    ]
 
 
 def test_a_convention_comes_back(database: str) -> None:
-    extraction = extracted(FIXTURES / "parsers/paddleclas/static.log", set={"devices": "8"}, convention="paddle-perf-paddleclas-2023")
+    extraction = extracted(
+        FIXTURES / "parsers/paddleclas/static.log", set={"devices": "8"}, convention="paddle-perf-paddleclas-2023"
+    )
     save(database, extraction, "v1")
-    assert load(database, "v1").options == extraction.options
-    assert load(database, "v1") == extraction
+    assert load(database, "v1").extraction.options == extraction.options
+    assert load(database, "v1").extraction == extraction
 
 
 def test_every_field_comes_back() -> None:
     """A field that a class gains is stored with it, without a column of its own."""
     run = campaign(1, 1).runs[0]
-    row = plain.rows_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
+    row = plain.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
     assert {f.name for f in fields(Run)} == plain._RUN | set(row["more"])
     assert {f.name for f in fields(Metric)} == set(plain._METRIC)
-    other = Options(Window(Amount(2, "epochs"), Amount(7, "records"), Amount(5)), "last", "olympic", {"a": "b"}, {"c": "d"}, {"e": "f"}, True, "mlperf", "%.2f")
+    other = Options(
+        Window(Amount(2, "epochs"), Amount(7, "records"), Amount(5)),
+        "last",
+        "olympic",
+        {"a": "b"},
+        {"c": "d"},
+        {"e": "f"},
+        True,
+        "mlperf",
+        "%.2f",
+    )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
     assert plain.options_from(json.loads(json.dumps(plain.options_to(other)))) == other
-    assert plain.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(Window(Amount(3)))
+    assert plain.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(
+        Window(Amount(3))
+    )
 
 
 ODD = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
@@ -82,11 +101,13 @@ ODD = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
 
 @settings(max_examples=25, deadline=None)
 @given(text=ODD, number=st.integers(0, 10**25), value=st.floats(allow_nan=False))
-def test_odd_texts_and_numbers_come_back(tmp_path_factory: pytest.TempPathFactory, text: str, number: int, value: float) -> None:
+def test_odd_texts_and_numbers_come_back(
+    tmp_path_factory: pytest.TempPathFactory, text: str, number: int, value: float
+) -> None:
     database = str(tmp_path_factory.mktemp("odd") / "h.sqlite")
     extraction = odd(text, number, value)
     save(database, extraction, "v1")
-    assert load(database, "v1").runs == extraction.runs
+    assert load(database, "v1").extraction.runs == extraction.runs
 
 
 def odd(text: str, number: int, value: float) -> Extraction:
@@ -103,25 +124,23 @@ def odd(text: str, number: int, value: float) -> Extraction:
 def test_what_no_database_holds_comes_back(database: str, text: str) -> None:
     extraction = odd(text, 2**70, math.inf)
     save(database, extraction, "v1")
-    assert load(database, "v1").runs == extraction.runs
+    assert load(database, "v1").extraction.runs == extraction.runs
 
 
 def test_a_value_that_is_no_number_has_a_reason(database: str) -> None:
     save(database, odd("x", 1, math.nan), "v1")
-    metric = load(database, "v1").runs[0].throughput
+    metric = load(database, "v1").extraction.runs[0].throughput
     assert (metric.value, metric.reason) == (None, "not a number")
 
 
 def test_machine_facts_come_with_the_runs(database: str) -> None:
     save(database, extracted(FIXTURES / "history/2026-02"), "v1")
-    found = load_campaign(database, "v1")
-    machine = found.machine(found.extraction.runs[0])
+    machine = load(database, "v1").extraction.runs[0].machine
     assert machine is not None
-    assert machine["driver"] == "470.57.02"
+    assert machine.facts["driver"] == "470.57.02"
     assert rows(database)["perflog_machine"] == 1
     save(database, campaign(), "none")
-    found = load_campaign(database, "none")
-    assert found.machine(found.extraction.runs[0]) is None
+    assert load(database, "none").extraction.runs[0].machine is None
 
 
 # ---------------------------------------------------------------- once
@@ -153,15 +172,15 @@ def test_a_label_has_one_campaign_and_a_campaign_one_label(database: str) -> Non
         save(database, campaign(seed=2), "v1")
     with pytest.raises(UsageError, match=f"already saved as 'v1', on {day}"):
         save(database, campaign(seed=1), "v2")
-    assert load(database, "v1") == campaign(seed=1)
+    assert load(database, "v1").extraction == campaign(seed=1)
 
 
 def test_replacing_keeps_the_date_and_leaves_nothing_behind(database: str) -> None:
     date = datetime(2025, 1, 31, tzinfo=UTC)
     save(database, campaign(6), "v1", date)
     assert save(database, campaign(4, seed=2), "v1", replace=True).done == "replaced"
-    assert load(database, "v1") == campaign(4, seed=2)
-    assert load_campaign(database, "v1").date == date
+    assert load(database, "v1").extraction == campaign(4, seed=2)
+    assert load(database, "v1").date == date
     assert rows(database)["perflog_run"] == 20
     with pytest.raises(UsageError, match="with the date 2025-01-31"):
         save(database, campaign(4, seed=2), "v1", datetime(2025, 2, 1, tzinfo=UTC))
@@ -170,20 +189,23 @@ def test_replacing_keeps_the_date_and_leaves_nothing_behind(database: str) -> No
 
 def test_lists_and_deletes(database: str) -> None:
     assert campaigns(database) == []
-    assert labels(database) == []
+    assert [c.label for c in campaigns(database)] == []
     with pytest.raises(UsageError, match=r"no campaign 'v1': no history in .* yet"):
         load(database, "v1")
     save(database, campaign(3, seed=1, version="2.6"), "v2.6", datetime(2025, 6, 1, tzinfo=UTC))
     save(database, campaign(2, seed=2, version="2.5"), "v2.5", datetime(2025, 5, 1, tzinfo=UTC))
     found = campaigns(database)
-    assert [(e.label, e.cases, e.runs, e.frameworks) for e in found] == [("v2.5", 2, 10, ("PyTorch 2.5",)), ("v2.6", 3, 15, ("PyTorch 2.6",))]
-    assert labels(database) == ["v2.5", "v2.6"]
+    assert [(e.label, e.cases, e.runs, e.frameworks) for e in found] == [
+        ("v2.5", 2, 10, ("PyTorch 2.5",)),
+        ("v2.6", 3, 15, ("PyTorch 2.6",)),
+    ]
+    assert [c.label for c in campaigns(database)] == ["v2.5", "v2.6"]
     with pytest.raises(UsageError, match=r"no campaign 'v2\.55' in .*; did you mean v2\.5 or v2\.6\?"):
         load(database, "v2.55")
     with pytest.raises(UsageError, match="did you mean"):
-        delete_campaign(database, "v2")
-    delete_campaign(database, "v2.5")
-    delete_campaign(database, "v2.6")
+        delete(database, "v2")
+    delete(database, "v2.5")
+    delete(database, "v2.6")
     assert set(rows(database).values()) == {0}
 
 
@@ -210,7 +232,9 @@ def test_migrations_make_the_schema(database: str) -> None:
     save(database, campaign(), "v1")
     with reading(database) as connection:
         assert connection is not None
-        context = MigrationContext.configure(connection, opts={"version_table": schema.version.name, "compare_type": True})
+        context = MigrationContext.configure(
+            connection, opts={"version_table": schema.version.name, "compare_type": True}
+        )
         assert compare_metadata(context, schema.METADATA) == []
         assert context.get_current_revision() == schema.VERSION
     folder = Path(plain.__file__).parent / "migrations"
@@ -223,8 +247,10 @@ def test_a_newer_schema_is_refused(database: str) -> None:
     save(database, campaign(), "v1")
     with writing(database) as connection:
         connection.execute(update(schema.version).values(version_num="0999"))
-    for work in (lambda: load(database, "v1"), lambda: save(database, campaign(), "v2"), lambda: labels(database)):
-        with pytest.raises(PerflogError, match=r"made by a newer perflog \(schema 0999, this perflog knows 0001\): upgrade perflog"):
+    for work in (lambda: load(database, "v1"), lambda: save(database, campaign(), "v2"), lambda: campaigns(database)):
+        with pytest.raises(
+            PerflogError, match=r"made by a newer perflog \(schema 0999, this perflog knows 0001\): upgrade perflog"
+        ):
             work()
 
 
@@ -266,7 +292,11 @@ def test_files_that_are_no_history(tmp_path: Path) -> None:
     text.write_text("these are notes, not a database\n" * 100)
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("")
-    cases = [(text, "no SQLite database"), (tmp_path / "folder", "it is a folder"), (tmp_path / "file/x.sqlite", "file/x.sqlite: ")]
+    cases = [
+        (text, "no SQLite database"),
+        (tmp_path / "folder", "it is a folder"),
+        (tmp_path / "file/x.sqlite", "file/x.sqlite: "),
+    ]
     for place, message in cases:
         with pytest.raises(PerflogError, match=message):
             save(place, campaign(), "v1")
@@ -285,7 +315,7 @@ def test_another_programs_database_is_no_history(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no history in"):
         load(place, "v1")
     save(place, campaign(), "v1")
-    assert load(place, "v1") == campaign()
+    assert load(place, "v1").extraction == campaign()
 
 
 def test_servers_that_are_not_there(postgresql_server: str) -> None:
@@ -299,11 +329,9 @@ def test_servers_that_are_not_there(postgresql_server: str) -> None:
 
 
 def test_machine_files_that_are_none(tmp_path: Path) -> None:
-    from perflog.logs.find import LogFile
-    from perflog.runs import machine
+    from perflog.runs.machine import Machines, known_facts
 
     for text in ("[1]", "{", '{"x": NaN}'):
         (tmp_path / "machine.json").write_text(text)
-        machine.forget()
         with pytest.raises(UsageError, match=r"machine\.json: "):
-            machine.machine_of(LogFile(str(tmp_path / "a.log"), 1))
+            known_facts(Machines().of(str(tmp_path / "a.log")))

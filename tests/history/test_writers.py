@@ -9,9 +9,9 @@ from collections import Counter
 
 import pytest
 
-from perflog.history.campaigns import labels
-from perflog.history.load import load
-from perflog.history.save import save
+from perflog.history.listing import campaigns
+from perflog.history.loading import load
+from perflog.history.saving import save
 from tests.extractions import campaign
 from tests.history.test_history import rows
 from tests.support import ROOT
@@ -57,9 +57,9 @@ def test_two_writers_lose_nothing(database: str) -> None:
     names = [[f"{who}{n}" for n in range(5)] for who in "ab"]
     said = together(*(Writer(database, 10, *(f"{name}:{name}" for name in mine)) for mine in names))
     assert said == [["saved"] * 5] * 2
-    assert sorted(labels(database)) == sorted(names[0] + names[1])
+    assert sorted([c.label for c in campaigns(database)]) == sorted(names[0] + names[1])
     for name in names[0] + names[1]:
-        assert load(database, name) == campaign(10, seed=name)
+        assert load(database, name).extraction == campaign(10, seed=name)
 
 
 def test_two_writers_of_one_campaign_save_it_once(database: str) -> None:
@@ -73,7 +73,7 @@ def test_of_two_campaigns_with_one_label_one_is_told_of_the_other(database: str)
     for n, pair in enumerate(zip(*said, strict=True)):
         won = pair.index("saved")
         assert pair[1 - won].startswith(f"error: 'v{n}' was saved on ")
-        assert load(database, f"v{n}") == campaign(10, seed=f"{'ab'[won]}{n}")
+        assert load(database, f"v{n}").extraction == campaign(10, seed=f"{'ab'[won]}{n}")
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["begun", "new"])
@@ -86,13 +86,13 @@ def test_a_writer_that_is_killed_leaves_all_or_nothing(database: str, begun: boo
     whole = []
     for number in range(count):
         saving(writer, f"k{number}", rng.uniform(0, limit))
-        if f"k{number}" in labels(database):
+        if f"k{number}" in [c.label for c in campaigns(database)]:
             whole.append(f"k{number}")
-            assert load(database, f"k{number}") == campaign(CASES, seed=f"k{number}")
+            assert load(database, f"k{number}").extraction == campaign(CASES, seed=f"k{number}")
     assert writer.said() == []
     whole += ["timed"] * begun
     assert len(whole) < count or not begun
-    assert sorted(labels(database)) == sorted(whole)
+    assert sorted([c.label for c in campaigns(database)]) == sorted(whole)
     if rows(database):
         assert rows(database)["perflog_run"] == len(whole) * CASES * 5
         assert rows(database)["perflog_metric"] == 3 * rows(database)["perflog_run"]

@@ -14,7 +14,7 @@ import sys
 import time
 
 from perflog.errors import PerflogError
-from perflog.history.save import save
+from perflog.history.saving import save
 from tests.extractions import campaign
 
 

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perflog.logs import containers as source
 from perflog.logs.clean import clean_block
-from perflog.logs.ranks import may_hold_ranks, rank_of
-from perflog.reading import schedule as read
-from tests.support import FIXTURES, arguments, extracted, parser_fixtures
-
-LOG = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
 
 
 @pytest.mark.parametrize(
@@ -45,43 +37,39 @@ def test_line_feeds_are_kept_one_for_one(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "rank"),
-    [(b"[1,12]<stdout>:x", 12), (b"[rank3]:x", 3), (b"[default0]:x", 0), (b"0: :::MLLOG", 0), (b" 7: x", 7), (b"(RayTrainWorker pid=1193, ip=10.244.4.193) x", 1193),
-     (b"step 1: x", None), (b"x", None)],
-)  # fmt: skip
-def test_rank(line: bytes, rank: int | None) -> None:
-    assert rank_of(line) == rank
-    assert may_hold_ranks(line + b"\n") == (rank is not None)
+    ("raw", "clean"),
+    [
+        # a tag in the middle of a large block, far from its beginning
+        (b"loss 1\n" * 50_000 + b"[1,2]<stderr>:x\n" + b"loss 1\n" * 50_000, b"[1,2]<stdout>:x"),
+        (b"loss 1\n" * 50_000 + b"(W pid=7) loss 2 [repeated 3x across cluster] (Ray says)\n", b"(W pid=7) loss 2\n"),
+    ],
+)
+def test_every_byte_is_looked_at(raw: bytes, clean: bytes) -> None:
+    assert clean in clean_block(raw)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le-bom", "latin-1", "crlf", "no final line feed", "bom"])
-def test_encodings_change_no_number(encoding: str, tmp_path: Path) -> None:
-    text = LOG.read_text(encoding="utf-8")
-    data = {
-        "utf-16": text.encode("utf-16"),
-        "utf-16-le-bom": b"\xff\xfe" + text.encode("utf-16-le"),
-        "latin-1": ("Durée µs\n" + text).encode("latin-1"),
-        "crlf": text.replace("\n", "\r\n").encode(),
-        "no final line feed": text.rstrip("\n").encode(),
-        "bom": b"\xef\xbb\xbf" + text.encode(),
-    }[encoding]
-    (tmp_path / "a_gpu8.log").write_bytes(data)
-    (run,) = extracted(tmp_path).runs
-    assert run.throughput.value == extracted(LOG).runs[0].throughput.value
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        (b"(W pid=7) a [repeated 3x across cluster] (x)\r(W pid=8) b\n", b"(W pid=7) a\r(W pid=8) b\n"),
+        (b"a [repeated 3x across cluster]\n(W pid=7) b\n", b"a [repeated 3x across cluster]\n(W pid=7) b\n"),
+        (b"\x1b]0;title\x07a\n", b"a\n"),
+        (b"\x1b]0;no end\nb\x07\n", b"0;no end\nb\x07\n"),
+    ],
+)
+def test_what_is_removed_ends_with_its_line(raw: bytes, clean: bytes) -> None:
+    assert clean_block(raw) == clean
 
 
-@pytest.mark.parametrize("size", [1500, 6000])
-def test_reading_in_blocks_gives_what_reading_whole_gives(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large log is folded block by block; tiny blocks make every fixture a large log."""
+_PIECES = st.sampled_from([
+    b"[1,0]<stdout>:", b"[1,12]<stderr>:", b"[3]<stdout>:", b"]<std", b"Fri Apr  9 10:16:52 2021", b"\x1b[32m", b"\x1b[", b"\x1b]0;t",
+    b"\x07", b"\x1b\\", b"\x00", b"\x08", b"\x08\x08", b"\r", b"\r\n", b"\n", b"\n", b"(W pid=7) ", b" pid=", b"(W pid=7, ip=1.2.3.4) ",
+    b" [repeated 3x across cluster]", b" (Ray)", b"ips: 12", b"loss ", b" ", "µ".encode(),
+])  # fmt: skip
+_LINES = st.lists(_PIECES, max_size=25).map(lambda pieces: b"".join(pieces) + b"\n")
 
-    def values() -> list[list[tuple[str, float | None]]]:
-        cases = [(log, arguments(side.get("options", []))) for _, log, side in parser_fixtures()]
-        return [[(r.parser, r.throughput.value) for r in extracted(log, **given).runs] for log, given in cases]
 
-    whole = values()
-    monkeypatch.setattr(source, "BLOCK", size)
-    monkeypatch.setattr(read, "SMALL", 0)
-    for mine, theirs in zip(values(), whole, strict=True):
-        assert [p for p, _ in mine] == [p for p, _ in theirs]
-        for (_, value), (_, wanted) in zip(mine, theirs, strict=True):
-            assert value == (pytest.approx(wanted, rel=1e-9) if wanted is not None else None)
+@given(_LINES, _LINES)
+def test_cleaning_does_not_depend_on_where_a_log_is_cut(first: bytes, second: bytes) -> None:
+    assert clean_block(first + second) == clean_block(first) + clean_block(second)
+    assert clean_block(first).count(b"\n") == first.count(b"\n")

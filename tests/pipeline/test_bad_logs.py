@@ -17,7 +17,9 @@ from perflog.runs.run import Run
 from tests.support import FIXTURES, arguments, extracted, parser_fixtures
 
 #: 8 properties × 1,250 = 10,000 logs.
-EACH = settings(max_examples=1250, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+EACH = settings(
+    max_examples=1250, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 
 Log = tuple[str, bytes, tuple[tuple[str, str], ...]]
 SEED_LOGS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -149,7 +151,9 @@ def test_an_interleaved_rank_changes_no_number(log: Log, rng: random.Random) -> 
     mixed = [part for line in lines for part in rng.sample([line, other_rank(line)], 2)]
     for run in read(log, b"".join(mixed)):
         value = run.throughput.value
-        assert value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])) or run.notes, (
+        assert (
+            value is None or any(value == pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])) or run.notes
+        ), (
             log[0],
             value,
             original(log[0]),
@@ -171,7 +175,10 @@ def test_tagged_ranks_interleaved_change_no_number(log: Log, rng: random.Random)
     same_or_refused(log, read(log, b"".join(out)))
 
 
-@pytest.mark.parametrize("name", ["seed001/GPUx8_time2train_ips-bs8.log", "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log"])
+@pytest.mark.parametrize(
+    "name",
+    ["seed001/GPUx8_time2train_ips-bs8.log", "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log"],
+)
 def test_missing_lines_leave_a_note(name: str) -> None:
     log = next(entry for entry in logs() if entry[0] == name)
     lines = log[1].splitlines(keepends=True)

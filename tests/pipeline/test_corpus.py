@@ -67,7 +67,9 @@ def agrees(value: float, printed: str) -> bool:
     text = printed.removesuffix(".0")
     digits = len(text.partition(".")[2])
     unit = 10.0**-digits
-    return abs(value - float(printed)) <= unit / 2 + 1e-9 * value or math.floor(value / unit + 1e-9) * unit == pytest.approx(float(printed), rel=1e-12)
+    return abs(value - float(printed)) <= unit / 2 + 1e-9 * value or math.floor(
+        value / unit + 1e-9
+    ) * unit == pytest.approx(float(printed), rel=1e-12)
 
 
 def reproduced(row: dict[str, str]) -> bool:
@@ -85,7 +87,9 @@ def test_count_per_family(capsys: pytest.CaptureFixture[str]) -> None:
     rows = exact_rows()
     total, good = Counter(r["family"] for r in rows), Counter(r["family"] for r in rows if reproduced(r))
     with capsys.disabled():
-        print("\npublished cells reproduced: " + ", ".join(f"{family} {good[family]}/{n}" for family, n in total.items()))
+        print(
+            "\npublished cells reproduced: " + ", ".join(f"{family} {good[family]}/{n}" for family, n in total.items())
+        )
     assert good == total
     assert (len(rows), len(total)) == (74, 11)
 
@@ -124,7 +128,11 @@ def test_lambda_published_totals() -> None:
 
 
 def test_mlperf_time_to_train_is_the_olympic_mean() -> None:
-    for folder in ("mlperf-v5.0/1xXE9712x4GB200_retinanet", "mlperf-v5.0/ESC_N8_E11_retinanet", "mlperf-v2.0/G492-ID0_mxnet_resnet"):
+    for folder in (
+        "mlperf-v5.0/1xXE9712x4GB200_retinanet",
+        "mlperf-v5.0/ESC_N8_E11_retinanet",
+        "mlperf-v2.0/G492-ID0_mxnet_resnet",
+    ):
         logs = sorted((CORPUS / "other" / folder).glob("result_*.txt"))
         assert len(logs) == 5
         seconds = [_run_time(log.read_text(encoding="utf-8", errors="replace")) for log in logs]
@@ -145,8 +153,18 @@ def test_traps_of_the_cpu_runs() -> None:
     runs = CORPUS / "cpu-runs"
 
     def reason(*logs: str) -> list[str]:
-        return [r.throughput.reason for r in extracted(*(runs / log for log in logs), warmup="1epochs", set={"batch_size": "16", "devices": "1"}).runs]
+        return [
+            r.throughput.reason
+            for r in extracted(
+                *(runs / log for log in logs), warmup="1epochs", set={"batch_size": "16", "devices": "1"}
+            ).runs
+        ]
 
-    assert all("different records" in r for r in reason("mindspore/sink-1.out", "torch/mp/allranks-1.out", "mxnet/mp/launch-local-2.err"))
+    assert all(
+        "different records" in r
+        for r in reason("mindspore/sink-1.out", "torch/mp/allranks-1.out", "mxnet/mp/launch-local-2.err")
+    )
     torch = extracted(*sorted((runs / "torch/repeat5").glob("*.out"))).cases
-    assert [round(r.throughput.value or 0) for r in torch[0].runs] == pytest.approx([614, 633, 625, 660, 603], abs=15)  # reference/frameworks.md
+    assert [round(r.throughput.value or 0) for r in torch[0].runs] == pytest.approx(
+        [614, 633, 625, 660, 603], abs=15
+    )  # reference/frameworks.md

@@ -58,7 +58,10 @@ def test_seed_004_in_dlperfs_own_format() -> None:
 
 def test_seed_004_fp16() -> None:
     extraction = extracted(FIXTURES / "seed004/logs_fp16", warmup=100, steps=100)
-    medians = {f"{c.key['nodes']}n{int(c.key['devices']) // int(c.key['nodes'])}g": round(c.throughput.value or 0, 2) for c in extraction.cases}
+    medians = {
+        f"{c.key['nodes']}n{int(c.key['devices']) // int(c.key['nodes'])}g": round(c.throughput.value or 0, 2)
+        for c in extraction.cases
+    }
     assert medians == FP16
     assert [f"{c.speedup:.2f}" for c in extraction.cases] == ["1.00", "1.85", "3.65", "6.15", "10.80", "21.67"]
 
@@ -96,8 +99,20 @@ def test_seed_003_tables() -> None:
 
 def test_main_command_as_a_user_types_it(tmp_path: Path) -> None:
     out = tmp_path / "result.json"
-    command = [sys.executable, "-m", "perflog", "extract", "fixtures/seed004/logs_fp32/mindspore/resnet50/bz128", "-w", "100", "-n", "100"]
-    done = subprocess.run([*command, "--format", "dlperf", "-o", str(out)], cwd=ROOT, capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "perflog",
+        "extract",
+        "fixtures/seed004/logs_fp32/mindspore/resnet50/bz128",
+        "-w",
+        "100",
+        "-n",
+        "100",
+    ]
+    done = subprocess.run(
+        [*command, "--format", "dlperf", "-o", str(out)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[0].endswith("1n1g/rn50_b128_fp32_1.log {1: 371.01}")
     assert json.loads(out.read_text())["rn50"]["4n8g"]["speedup"] == 29.02
 

@@ -12,7 +12,7 @@ import pytest
 from perflog.cases.versions import compared
 from perflog.errors import UsageError
 from perflog.logs.find import find_logs
-from perflog.measurements.series import Segment
+from perflog.measurements.segment import Segment
 from perflog.measurements.store import Store
 from perflog.plot.picture import described, picture
 from perflog.plot.trace import POINTS, trace_of, traces
@@ -25,14 +25,18 @@ SEED = FIXTURES / "seed004"
 
 
 @pytest.mark.parametrize(
-    ("kind", "texts"), [("scaling", ["samples/s", "ideal", "fp16 bs256", "fp32 bs128", "n = 5"]), ("spread", ["32 devices (n = 5)", "1 device (n = 5)"])]
+    ("kind", "texts"),
+    [
+        ("scaling", ["samples/s", "ideal", "fp16 bs256", "fp32 bs128", "n = 5"]),
+        ("spread", ["32 devices (n = 5)", "1 device (n = 5)"]),
+    ],
 )
 def test_a_picture_says_what_it_shows(kind: str, texts: list[str]) -> None:
     extraction = extracted(SEED, warmup=100, steps=100)
-    drawn = picture(extraction, kind, "svg").decode()
+    drawn = picture(extraction, kind, "svg").data.decode()
     assert [text for text in texts if text not in drawn] == []
-    assert picture(extraction, kind, "svg").decode() == drawn
-    assert picture(extraction, kind, "png").startswith(b"\x89PNG")
+    assert picture(extraction, kind, "svg").data.decode() == drawn
+    assert picture(extraction, kind, "png").data.startswith(b"\x89PNG")
     assert "n = 5" in described(extraction, kind)
 
 
@@ -54,19 +58,30 @@ def versions(folder: Path, *cases: tuple[str, str]) -> Path:
 
 
 def test_versions_stand_side_by_side(tmp_path: Path) -> None:
-    logs = versions(tmp_path, ("1.1.0", "1n1g"), ("1.1.0", "1n8g"), ("1.1.0", "4n8g"), ("1.10.2", "1n1g"), ("1.10.2", "1n8g"))
+    logs = versions(
+        tmp_path, ("1.1.0", "1n1g"), ("1.1.0", "1n8g"), ("1.1.0", "4n8g"), ("1.10.2", "1n1g"), ("1.10.2", "1n8g")
+    )
     extraction = extracted(logs, warmup=100, steps=100)
     groups = compared(extraction.cases)
     assert [list(group) for group in groups] == [["1.1.0", "1.10.2"]] * 2
     assert [group["1.1.0"].key["devices"] for group in groups] == [1, 8]
     old, new = (groups[1][v].throughput.value for v in ("1.1.0", "1.10.2"))
     assert old and new and new / old == pytest.approx(1.25, rel=1e-4)
-    drawn = picture(extraction, "versions", "svg").decode()
-    for text in ("1.1.0", "1.10.2", "1 device", "8 devices", f"{old:.2f} samples/s", f"{new:.2f} samples/s", "interval of each median", "n = 5"):
+    drawn = picture(extraction, "versions", "svg").data.decode()
+    for text in (
+        "1.1.0",
+        "1.10.2",
+        "1 device",
+        "8 devices",
+        f"{old:.2f} samples/s",
+        f"{new:.2f} samples/s",
+        "interval of each median",
+        "n = 5",
+    ):
         assert text in drawn
     assert "32 devices" not in drawn
-    assert picture(extraction, "versions", "svg").decode() == drawn
-    assert picture(extraction, "versions", "png").startswith(b"\x89PNG")
+    assert picture(extraction, "versions", "svg").data.decode() == drawn
+    assert picture(extraction, "versions", "png").data.startswith(b"\x89PNG")
     assert described(extraction, "versions").startswith("Throughput of versions 1.1.0, 1.10.2 of MindSpore rn50 fp32: ")
 
 
@@ -76,12 +91,14 @@ def test_versions_need_two_of_a_case(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"1\.1\.0 is the only one"):
         picture(extracted(versions(tmp_path / "a", ("1.1.0", "1n1g")), warmup=100), "versions", "svg")
     with pytest.raises(UsageError, match=r"no case is there in two of the versions 1\.1\.0, 1\.10\.2"):
-        picture(extracted(versions(tmp_path / "b", ("1.1.0", "1n1g"), ("1.10.2", "1n2g")), warmup=100), "versions", "svg")
+        picture(
+            extracted(versions(tmp_path / "b", ("1.1.0", "1n1g"), ("1.10.2", "1n2g")), warmup=100), "versions", "svg"
+        )
 
 
 def test_a_name_with_dollars_is_no_formula_and_breaks_no_picture() -> None:
     extraction = extracted(SEED / "logs_fp32", warmup=100, set={"model": "a$\\frac{$b\x1f<&"})
-    drawn = picture(extraction, "scaling", "svg").decode()
+    drawn = picture(extraction, "scaling", "svg").data.decode()
     ElementTree.fromstring(drawn)
     assert "a$\\frac{$b?&lt;&amp;" in drawn
 
@@ -96,7 +113,7 @@ def test_step_times_shade_what_is_left_out() -> None:
         step_time = trace.run.metrics["step_time"].value
         assert step_time is not None
         assert trace.seconds[inside].mean() == pytest.approx(step_time, rel=1e-9)
-    drawn = picture(extraction, "steps", "svg", found).decode()
+    drawn = picture(extraction, "steps", "svg", found).data.decode()
     assert "grey: left out" in drawn
     assert "(5 runs" in drawn
 

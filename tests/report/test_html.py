@@ -14,15 +14,18 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.plot.picture import described, picture
-from perflog.report.html import BEGINNING, Picture, page
+from perflog.plot.picture import picture
+from perflog.report.html import BEGINNING, page
 from perflog.report.svg import inline
 from tests.support import FIXTURES, extracted
 
 SEED = FIXTURES / "seed004"
 ONE_CASE = SEED / "logs_fp32/mindspore/resnet50/bz128/1n8g"
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-needs_browser = pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed (apt-get install chromium chromium-driver)")
+needs_browser = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER),
+    reason="chromium and chromedriver are not installed (apt-get install chromium chromium-driver)",
+)
 
 
 class Parsed(HTMLParser):
@@ -67,7 +70,9 @@ def test_text_of_logs_and_paths_is_never_markup(tmp_path: Path) -> None:
     assert name in parsed.text
     assert "<img src=x onerror=alert(1)>" in parsed.text
     links = [a["href"] or "" for tag, a in parsed.tags if tag == "a"]
-    assert [link for link in links if not link.startswith("#") and not (tmp_path / Path(_unquoted(link))).is_file()] == []
+    assert [
+        link for link in links if not link.startswith("#") and not (tmp_path / Path(_unquoted(link))).is_file()
+    ] == []
 
 
 def _unquoted(link: str) -> Path:
@@ -78,9 +83,22 @@ def _unquoted(link: str) -> Path:
 
 def test_the_page_holds_everything_and_loads_nothing(seed: Path) -> None:
     parsed = Parsed(seed.read_text(encoding="utf-8"))
-    policy = next(a["content"] or "" for tag, a in parsed.tags if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        a["content"] or ""
+        for tag, a in parsed.tags
+        if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:")
-    assert {tag for tag, _ in parsed.tags} & {"link", "iframe", "img", "object", "embed", "base", "form", "foreignobject"} == set()
+    assert {tag for tag, _ in parsed.tags} & {
+        "link",
+        "iframe",
+        "img",
+        "object",
+        "embed",
+        "base",
+        "form",
+        "foreignobject",
+    } == set()
     for tag, attributes in parsed.tags:
         for name in ("src", "href", "xlink:href", "action", "style"):
             assert not re.search(r"https?:|//", attributes.get(name) or ""), (tag, attributes)
@@ -107,7 +125,17 @@ def test_every_number_of_the_tables_is_the_extractions(seed: Path) -> None:
 @pytest.mark.parametrize(
     ("lang", "texts"),
     [
-        ("en", ["Environment", "not said by the logs", "median over n runs", "Skipped files", "SOURCE.toml", "no line of a known format"]),
+        (
+            "en",
+            [
+                "Environment",
+                "not said by the logs",
+                "median over n runs",
+                "Skipped files",
+                "SOURCE.toml",
+                "no line of a known format",
+            ],
+        ),
         ("zh", ["环境", "预热 100 步，之后取 100 步", "被跳过的文件", "路径", "100 预热", "吞吐(samples/s)"]),
     ],
 )
@@ -140,7 +168,7 @@ def test_a_campaign_of_thirty_cases_stays_small() -> None:
     half = extracted(SEED / "logs_fp32", warmup=100, steps=100, set={"model": "third"})
     extraction.cases += more.cases + half.cases
     assert (len(extraction.cases), len(extraction.runs)) == (30, 150)
-    drawn = Picture("scaling", picture(extraction, "scaling", "svg"), described(extraction, "scaling"))
+    drawn = picture(extraction, "scaling", "svg")
     assert len(page(extraction, [drawn], ["perflog"], Path.cwd(), "en")) < 1_500_000
 
 
@@ -163,7 +191,7 @@ def test_cases_that_no_scaling_picture_tells_apart_are_still_reported(tmp_path: 
 
 
 def test_two_pictures_on_a_page_share_no_id() -> None:
-    svg = picture(extracted(SEED, warmup=100, steps=100), "scaling", "svg")
+    svg = picture(extracted(SEED, warmup=100, steps=100), "scaling", "svg").data
     one, other = (str(inline(svg, name, "words & more")) for name in ("one", "other"))
     ids, others = (set(re.findall(r'id="([^"]*)"', text)) for text in (one, other))
     assert ids and not ids & others
@@ -176,7 +204,9 @@ def test_two_pictures_on_a_page_share_no_id() -> None:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver: Any = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')")
+    webdriver: Any = pytest.importorskip(
+        "selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')"
+    )
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"):  # fmt: skip
@@ -189,14 +219,19 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def opened(browser: Any, file: Path, width: int = 1400, dark: bool = False) -> None:
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
     scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
     browser.get(file.as_uri())
 
 
 def column(browser: Any, at: int) -> list[str]:
-    texts: list[str] = browser.execute_script(f"return Array.from(document.querySelectorAll('.results tbody tr'), r => r.cells[{at}].dataset.sort)")
+    texts: list[str] = browser.execute_script(
+        f"return Array.from(document.querySelectorAll('.results tbody tr'), r => r.cells[{at}].dataset.sort)"
+    )
     return texts
 
 
@@ -219,10 +254,15 @@ def test_a_click_on_a_heading_sorts_both_ways(browser: Any, seed: Path) -> None:
     values = [float(v) for v in column(browser, 3)]
     assert (heading.get_attribute("aria-sort"), values) == ("ascending", sorted(values))
     keys(browser, "ENTER")
-    assert (heading.get_attribute("aria-sort"), column(browser, 3)) == ("descending", [repr(v) for v in sorted(values, reverse=True)])
+    assert (heading.get_attribute("aria-sort"), column(browser, 3)) == (
+        "descending",
+        [repr(v) for v in sorted(values, reverse=True)],
+    )
     find(browser, "th[data-column='0'] button").click()
     assert column(browser, 0) == ["1", "2", "4", "8", "16", "32"]
-    assert [h.get_attribute("aria-sort") for h in browser.find_elements("css selector", "th[data-column]")].count("none") == 4
+    assert [h.get_attribute("aria-sort") for h in browser.find_elements("css selector", "th[data-column]")].count(
+        "none"
+    ) == 4
     assert browser.get_log("browser") == []
 
 
@@ -245,16 +285,32 @@ def test_what_is_missing_stays_last(browser: Any, tmp_path: Path) -> None:
 @needs_browser
 def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path) -> None:
     opened(browser, seed)
-    case = next(c for c in extracted(SEED, warmup=100, steps=100).cases if c.key["devices"] == 4 and c.key["precision"] == "fp32")
+    case = next(
+        c
+        for c in extracted(SEED, warmup=100, steps=100).cases
+        if c.key["devices"] == 4 and c.key["precision"] == "fp32"
+    )
     row = "//table[contains(@class, 'results')]//tr[th[@data-sort='4']]"
     browser.find_element("xpath", f"{row}/td[1]").click()
     panel = find(browser, "#panel")
     assert panel.is_displayed()
     for run in case.runs:
-        for text in (run.log.name, f"{run.throughput.first_line}–{run.throughput.last_line}", f"{run.throughput.value:.10g}"):
+        for text in (
+            run.log.name,
+            f"{run.throughput.first_line}–{run.throughput.last_line}",
+            f"{run.throughput.value:.10g}",
+        ):
             assert text in panel.text
     low, level = case.throughput.low, case.throughput.level
-    for text in (case.name, "100 left out: 100 warm-up", "mindspore", f"[{low:.2f}", f"{100 * (level or 0):.4g}%", "precision=fp32", "(path)"):
+    for text in (
+        case.name,
+        "100 left out: 100 warm-up",
+        "mindspore",
+        f"[{low:.2f}",
+        f"{100 * (level or 0):.4g}%",
+        "precision=fp32",
+        "(path)",
+    ):
         assert text in panel.text
     keys(browser, "ESCAPE")
     assert not panel.is_displayed()
@@ -277,7 +333,9 @@ def test_the_page_fits_and_can_be_read(browser: Any, seed: Path, width: int, dar
     opened(browser, seed, width, dark)
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
     assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    ground, ink = browser.execute_script("const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]")
+    ground, ink = browser.execute_script(
+        "const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]"
+    )
     assert _contrast(ground, ink) > 7
     assert (_light(ground) < 0.1) is dark
     for css in (".lead", ".results td a", "nav a", ".path", "thead th"):
@@ -323,7 +381,9 @@ def test_it_prints_light_and_without_controls(browser: Any, seed: Path) -> None:
     try:
         assert not find(browser, "nav").is_displayed()
         assert _light(browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")) == 1
-        assert json.loads(browser.execute_script("return JSON.stringify(document.documentElement.scrollWidth <= innerWidth)"))
+        assert json.loads(
+            browser.execute_script("return JSON.stringify(document.documentElement.scrollWidth <= innerWidth)")
+        )
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

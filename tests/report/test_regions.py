@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from perflog.cli import app
 from perflog.errors import PerflogError
 from perflog.files import write_atomically
-from perflog.report.regions import merged, regenerated, regions
+from perflog.report.regions import RegionText, filled, merged, regions, text_of
 from tests.support import FIXTURES, ROOT
 
 RECIPE = f"table {FIXTURES}/seed004/logs_fp32 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --no-notes"
@@ -30,7 +30,10 @@ RECIPE = f"table {FIXTURES}/seed004/logs_fp32 -w 100 -n 100 --rows nodes,devices
     [
         ("a\n<!-- perflog: table x -->\n", "R.md:2: the region is never closed"),
         ("<!-- /perflog -->\n", "R.md:1: <!-- /perflog --> closes no region"),
-        ("<!-- perflog: table x -->\n<!-- perflog: table y -->\n<!-- /perflog -->\n", "R.md:2: a region begins inside the one of line 1"),
+        (
+            "<!-- perflog: table x -->\n<!-- perflog: table y -->\n<!-- /perflog -->\n",
+            "R.md:2: a region begins inside the one of line 1",
+        ),
         ("text <!-- perflog: table x -->\n<!-- /perflog -->\n", "R.md:1: a marker must stand alone"),
         ("<!-- perflog table x -->\n", "R.md:1: a marker must stand alone"),
     ],
@@ -58,7 +61,7 @@ def test_outside_the_regions_every_byte_stays(parts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "R.md")
         path.write_bytes(f"{text}\n<!-- perflog: t -->\r\nstale\r\n<!-- /perflog -->\r\n{text}".encode())
-        _, new, _ = regenerated(path, lambda _: ("new\nlines\n", 1))
+        new, _ = filled(text_of(path), str(path), lambda _: RegionText("new\nlines\n", 1))
     assert new == f"{text}\n<!-- perflog: t -->\r\nnew\r\nlines\r\n<!-- /perflog -->\r\n{text}"
 
 
@@ -74,11 +77,17 @@ def test_check_shows_the_difference_and_changes_nothing(tmp_path: Path) -> None:
     readme.write_text(f"# x\n<!-- perflog: {RECIPE} -->\n<!-- /perflog -->\n```\n<!-- perflog: an example -->\n```\n")
     before = readme.read_bytes()
     done = CliRunner().invoke(app, ["readme", "--check", str(readme)])
-    assert (done.exit_code, "+| 4        | 32      | 10731.78  | 29.02   |" in done.output, readme.read_bytes()) == (1, True, before)
+    assert (done.exit_code, "+| 4        | 32      | 10731.78  | 29.02   |" in done.output, readme.read_bytes()) == (
+        1,
+        True,
+        before,
+    )
     assert CliRunner().invoke(app, ["readme", str(readme)]).exit_code == 0
     assert CliRunner().invoke(app, ["readme", "--check", str(readme)]).exit_code == 0
     stale = (
-        readme.read_text().replace("| 4        | 32      | 10731.78  |", "| 4        | 32      | 10000.00  |").replace("| 2        | 16 ", "| 2        | 17 ")
+        readme.read_text()
+        .replace("| 4        | 32      | 10731.78  |", "| 4        | 32      | 10000.00  |")
+        .replace("| 2        | 16 ", "| 2        | 17 ")
     )
     readme.write_text(stale)
     assert CliRunner().invoke(app, ["readme", str(readme)]).exit_code == 0
@@ -96,7 +105,12 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> 
     write_atomically(path, old)
     rng = random.Random(1)
     for _ in range(200):
-        with subprocess.Popen([sys.executable, "-c", code, str(path)], cwd=ROOT, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}) as child:
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(path)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ) as child:
             assert child.stdout is not None
             child.stdout.readline()
             time.sleep(rng.uniform(0, 0.02))
@@ -113,7 +127,9 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> 
 )
 def test_a_report_is_made_of_regions_that_stay_true(lang: str, texts: list[str], tmp_path: Path) -> None:
     out = tmp_path / "REPORT.md"
-    done = CliRunner().invoke(app, ["report", str(FIXTURES / "seed004/logs_fp32"), "-w", "100", "-n", "100", "--lang", lang, "-o", str(out)])
+    done = CliRunner().invoke(
+        app, ["report", str(FIXTURES / "seed004/logs_fp32"), "-w", "100", "-n", "100", "--lang", lang, "-o", str(out)]
+    )
     assert done.exit_code == 0, done.output
     text = out.read_text(encoding="utf-8")
     assert [t for t in texts if t not in text] == []
@@ -130,5 +146,7 @@ def test_rows_that_would_be_lost_under_other_headings_are_an_error(tmp_path: Pat
     text = f"<!-- perflog: table {FIXTURES}/seed004/logs_fp32 --rows devices --style dlperf --no-notes -->\n| gpus | img/s |\n|--|--|\n| 1 | 2 |\n| 64 | 9 |\n<!-- /perflog -->\n"
     readme.write_text(text, encoding="utf-8")
     done = CliRunner().invoke(app, ["readme", str(readme)])
-    assert "README.md:1: the headings change from '| gpus | img/s |'" in str(done.exception) and "'64'" in str(done.exception)
+    assert "README.md:1: the headings change from '| gpus | img/s |'" in str(done.exception) and "'64'" in str(
+        done.exception
+    )
     assert readme.read_text(encoding="utf-8") == text

@@ -67,9 +67,15 @@ def test_a_seeds_table_in_its_readme_is_made_true_again(name: str, tmp_path: Pat
     for at, line in enumerate(lines[2:], 2):  # every number that the logs know is made stale, digit for digit
         cells = line.split("|")
         if covered is None or cells[1].strip() in covered:
-            cells[1 + keys :] = [re.sub(r"[0-9]", lambda d: str((int(d[0]) + 1) % 10), cell) for cell in cells[1 + keys :]]
+            cells[1 + keys :] = [
+                re.sub(r"[0-9]", lambda d: str((int(d[0]) + 1) % 10), cell) for cell in cells[1 + keys :]
+            ]
         lines[at] = "|".join(cells)
-    kept = " ".join(f"--keep {line.split('|')[1].strip()}" for line in lines[2:] if covered is not None and line.split("|")[1].strip() not in covered)
+    kept = " ".join(
+        f"--keep {line.split('|')[1].strip()}"
+        for line in lines[2:]
+        if covered is not None and line.split("|")[1].strip() not in covered
+    )
     marker = f"<!-- perflog: {recipe} {kept}".rstrip() + " -->\n"
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{marker}{''.join(lines)}<!-- /perflog -->\nafter", encoding="utf-8")
@@ -112,7 +118,12 @@ def test_repeats_as_rows() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "value", "text"),
-    [(99.0, 101.0, 100.123, "100.1"), (None, None, 3.14159, "3.142"), (10.0, 10.002, 10.001, "10.0010"), (1000.0, 3000.0, 2000.4, "2000")],
+    [
+        (99.0, 101.0, 100.123, "100.1"),
+        (None, None, 3.14159, "3.142"),
+        (10.0, 10.002, 10.001, "10.0010"),
+        (1000.0, 3000.0, 2000.4, "2000"),
+    ],
 )
 def test_digits_follow_the_interval(low: float | None, high: float | None, value: float, text: str) -> None:
     assert formatted(Number(value, "", 5, low, high), "", "") == text
@@ -126,7 +137,19 @@ def test_every_style_can_be_read_and_a_template_cannot_reach_out(tmp_path: Path)
     for name in styles():
         assert load_style(name).layout
     (tmp_path / "evil.toml").write_text("title = 'x'\ncell = \"{{ ''.__class__.__mro__ }}\"\n")
-    done = CliRunner().invoke(app, ["table", f"{FIXTURES}/seed004/logs_fp32", "--rows", "devices", "--style", "evil", "--templates", str(tmp_path)])
+    done = CliRunner().invoke(
+        app,
+        [
+            "table",
+            f"{FIXTURES}/seed004/logs_fp32",
+            "--rows",
+            "devices",
+            "--style",
+            "evil",
+            "--templates",
+            str(tmp_path),
+        ],
+    )
     assert "unsafe" in str(done.exception)
 
 
@@ -191,7 +214,9 @@ def copies(folder: Path, source: Path, names: list[str]) -> Path:
 
 def memory_logs(folder: Path) -> Path:
     """Logs that print the peak of memory."""
-    return copies(folder, FIXTURES / "parsers/mmcv1/mmdet_epoch.log", ["mmdet/1n8g/b2_fp32_1.log", "mmdet/2n8g/b2_fp32_1.log"])
+    return copies(
+        folder, FIXTURES / "parsers/mmcv1/mmdet_epoch.log", ["mmdet/1n8g/b2_fp32_1.log", "mmdet/2n8g/b2_fp32_1.log"]
+    )
 
 
 def server_logs(folder: Path) -> Path:
@@ -204,7 +229,9 @@ def server_logs(folder: Path) -> Path:
 def test_a_published_shape_by_options_alone(shape: str, two_frameworks: Path, tmp_path: Path) -> None:
     options, heading, line = SHAPES[shape]
     arguments = options.format(mm=memory_logs(tmp_path / "mm"), ps=server_logs(tmp_path / "ps")).split()
-    done = CliRunner().invoke(app, ["table", *([] if "{" in options else [str(two_frameworks)]), *arguments, "--no-notes"])
+    done = CliRunner().invoke(
+        app, ["table", *([] if "{" in options else [str(two_frameworks)]), *arguments, "--no-notes"]
+    )
     text = done.output
     assert heading in text, text
     assert line in text, text

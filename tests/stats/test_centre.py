@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perflog.stats.centre import mean, median, olympic, order_interval, spread
+from perflog.stats.centre import CENTRES, mean, median, olympic, order_interval, relative_range
 
 floats = st.floats(1e-3, 1e6)
 
@@ -19,7 +19,10 @@ floats = st.floats(1e-3, 1e6)
 )  # fmt: skip
 def test_order_interval_ranks_and_true_level(n: int, ranks: tuple[int, int], level: float) -> None:
     """Symmetric ranks; Le Boudec, table A.1, n = 9 to 20."""
-    assert order_interval([float(i) for i in range(1, n + 1)]) == (*(float(r) for r in ranks), pytest.approx(level / 100))
+    assert order_interval([float(i) for i in range(1, n + 1)]) == (
+        *(float(r) for r in ranks),
+        pytest.approx(level / 100),
+    )
 
 
 def test_no_interval_for_one_run() -> None:
@@ -58,8 +61,28 @@ def test_olympic_drops_the_fastest_and_the_slowest() -> None:
 
 def test_mean_and_spread() -> None:
     assert mean([0.1] * 10) == 0.1
-    assert spread([90.0, 100.0, 110.0]) == pytest.approx(0.2)
-    assert spread([1.0]) is None
+    assert relative_range([90.0, 100.0, 110.0]) == pytest.approx(0.2)
+    assert relative_range([1.0]) is None
     for centre in (mean, median):
         with pytest.raises(ValueError, match="no values"):
             centre([])
+
+
+@pytest.mark.parametrize(
+    ("values", "by_median", "by_mean", "by_olympic"),
+    [
+        ([3.0, 1.0, 2.0], 2.0, 2.0, 2.0),
+        ([1.0, 2.0, 4.0, 100.0], 3.0, 26.75, 3.0),
+        ([10.0, 1.0, 2.0, 3.0, 4.0], 3.0, 4.0, 3.0),
+        ([float(i**2) for i in range(20)], 90.5, 123.5, (2470 - 0 - 1 - 324 - 361) / 16),
+    ],
+)
+def test_every_centre_by_hand(values: list[float], by_median: float, by_mean: float, by_olympic: float) -> None:
+    found = {name: centre(values) for name, centre in CENTRES.items()}
+    assert found == {"median": by_median, "mean": by_mean, "olympic": by_olympic}
+
+
+def test_the_relative_range_by_hand() -> None:
+    assert relative_range([2.0, 1.0, 4.0]) == 1.5
+    assert relative_range([2.0, 2.0]) == 0
+    assert relative_range([-1.0, 0.0, 1.0]) is None, "a share of a median of 0 is none"

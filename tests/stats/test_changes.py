@@ -1,4 +1,4 @@
-"""Change points and prediction intervals of a history."""
+"""Change points of a history."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
-from perflog.stats.changes import change_points
-from perflog.stats.prediction import predict
+from perflog.stats.changes import Change, Changes, change_points
 
 values = st.lists(st.floats(1, 100), min_size=8, max_size=30)
 
@@ -55,8 +53,6 @@ def test_histories_without_an_answer() -> None:
     assert change_points([1.0] * 10 + [math.nan]).reason == "a point is not a finite number"
     assert change_points([1.0] * 20).points == ()
     assert change_points([-1.0] * 10 + [1.0] * 10).points[0].ratio is None
-    with pytest.raises(ValueError, match="alpha"):
-        change_points([1.0], alpha=0)
 
 
 @given(values)
@@ -74,22 +70,8 @@ def test_steady_histories_of_600_points_show_few_changes() -> None:
     assert sum(bool(change_points(random.standard_normal(600).tolist()).points) for _ in range(40)) <= 8
 
 
-@given(values)
-def test_the_prediction_is_the_formula(series: list[float]) -> None:
-    result = predict(series)
-    if min(series) == max(series):
-        assert "have the value" in result.reason
-        return
-    wanted = stats.t.interval(0.95, len(series) - 1, np.mean(series), np.std(series, ddof=1) * math.sqrt(1 + 1 / len(series)))
-    assert (result.low, result.high) == pytest.approx(wanted, rel=1e-6, abs=1e-6)
-    assert result.holds(math.nan) is None
-
-
-def test_predictions_without_an_answer() -> None:
-    assert predict([1.0] * 7).reason == "7 points, a prediction needs 8"
-    assert predict([1.0] * 8).holds(5.0) is None
-    assert predict([math.inf] * 9).low is None
-    assert predict([1.0, 2.0] * 4).holds(1.5) is True
-    assert predict([1.0, 2.0] * 4).holds(9.0) is False
-    with pytest.raises(ValueError, match="level"):
-        predict([], level=1)
+def test_a_border_between_two_others_by_hand() -> None:
+    """Levels 1, 5 and 1: medians, borders and ratios of three segments of fifteen."""
+    low, high = [1.0, 1.1, 0.9, 1.05, 0.95], [5.0, 5.1, 4.9, 5.05, 4.95]
+    found = change_points([*low * 3, *high * 3, *low * 3])
+    assert found == Changes((Change(15, 1.0, 5.0, 5.0), Change(30, 5.0, 1.0, 0.2)))

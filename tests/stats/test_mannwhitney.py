@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perflog.stats.adjust import benjamini_hochberg, holm
-from perflog.stats.mannwhitney import at_most, critical, p_value, permutation_p, runs_for, votes
+from perflog.stats.mannwhitney import at_most, critical, p_value, runs_for, votes
+from tests.tools.permutation import permutation_p
 
 untied = st.lists(st.floats(0.1, 1e6), min_size=2, max_size=16, unique=True)
 coarse = st.lists(st.integers(1, 6).map(float), min_size=2, max_size=6)
@@ -46,10 +46,18 @@ def test_with_ties_p_is_never_below_that_of_ties_broken_for_the_finding(old: lis
 
 def test_with_ties_p_holds_its_level() -> None:
     """Every deal of a tied pool is equally likely; no more than 5 % of them may have p ≤ 0.05."""
-    for pool in ([1, 1, 2, 2, 3, 3, 4, 4, 5, 5], [1, 1, 1, 1, 1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6, 6, 6, 6, 6], [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]):
+    for pool in (
+        [1, 1, 2, 2, 3, 3, 4, 4, 5, 5],
+        [1, 1, 1, 1, 1, 2, 3, 4, 5, 6],
+        [1, 2, 3, 4, 5, 6, 6, 6, 6, 6],
+        [1, 1, 1, 1, 1, 2, 2, 2, 2, 2],
+    ):
         for level in (0.05, 0.1, 0.2):
             deals = list(combinations(range(10), 5))
-            low = sum(p_value([pool[i] for i in deal], [pool[i] for i in range(10) if i not in deal]) <= level for deal in deals)
+            low = sum(
+                p_value([pool[i] for i in deal], [pool[i] for i in range(10) if i not in deal]) <= level
+                for deal in deals
+            )
             assert low <= level * len(deals)
 
 
@@ -61,7 +69,9 @@ def test_the_null_distribution_of_three_against_three() -> None:
     assert at_most(9, 3, 3) == at_most(99, 3, 3) == 1
 
 
-@pytest.mark.parametrize(("n", "rank", "level"), [(3, 0, 0.90), (4, 1, 0.971), (5, 3, 0.968), (6, 6, 0.959), (8, 14, 0.950), (10, 24, 0.957)])
+@pytest.mark.parametrize(
+    ("n", "rank", "level"), [(3, 0, 0.90), (4, 1, 0.971), (5, 3, 0.968), (6, 6, 0.959), (8, 14, 0.950), (10, 24, 0.957)]
+)
 def test_critical_values_are_those_of_the_reference(n: int, rank: int, level: float) -> None:
     assert critical(n, n) + 1 == rank
     assert 1 - 2 * at_most(max(0, critical(n, n)), n, n) == pytest.approx(level, abs=6e-4)
@@ -80,7 +90,9 @@ def test_large_samples_are_close_to_the_exact_distribution() -> None:
     """67 against 67 is counted by the normal curve; scipy counts it out."""
     random = np.random.default_rng(5)
     old, new = random.standard_normal((2, 70)) + np.array([[0.0], [0.3]])
-    assert p_value(old.tolist(), new.tolist()) == pytest.approx(stats.mannwhitneyu(old, new, method="exact").pvalue, rel=0.02)
+    assert p_value(old.tolist(), new.tolist()) == pytest.approx(
+        stats.mannwhitneyu(old, new, method="exact").pvalue, rel=0.02
+    )
     assert permutation_p([1.0, 2.0] * 300, [1.0, 2.0, 2.0] * 200) == pytest.approx(
         stats.mannwhitneyu([1.0, 2.0] * 300, [1.0, 2.0, 2.0] * 200, method="asymptotic").pvalue
     )
@@ -91,40 +103,3 @@ def test_votes_count_ties_on_both_sides() -> None:
     assert votes([5.0], [5.0]) == (1, 1)
     assert p_value([5.0] * 5, [5.0] * 5) == 1
     assert p_value([], [1.0]) == permutation_p([1.0], []) == 1
-
-
-# ---------------------------------------------------------------- many p-values
-
-ps = st.lists(st.floats(0, 1), min_size=1, max_size=30)
-
-
-@given(ps)
-def test_benjamini_hochberg_is_scipys(values: list[float]) -> None:
-    assert benjamini_hochberg(values) == pytest.approx(stats.false_discovery_control(values).tolist())
-
-
-@given(ps)
-def test_adjusted_p_keep_their_order_and_never_shrink(values: list[float]) -> None:
-    for adjust in (benjamini_hochberg, holm):
-        adjusted = adjust(values)
-        assert all(p <= a <= 1 for p, a in zip(values, adjusted, strict=True))
-        order = sorted(range(len(values)), key=values.__getitem__)
-        assert [adjusted[i] for i in order] == sorted(adjusted)
-    assert all(b <= h + 1e-12 for b, h in zip(benjamini_hochberg(values), holm(values), strict=True))
-
-
-def test_at_five_runs_holm_cannot_call_seven_rows_and_benjamini_hochberg_can() -> None:
-    least = 2 / math.comb(10, 5)
-    assert benjamini_hochberg([least] * 7) == pytest.approx([least] * 7)
-    assert min(holm([least] * 7)) == pytest.approx(0.0556, abs=1e-4)
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-
-
-def test_a_row_without_p_is_not_counted() -> None:
-    adjusted = benjamini_hochberg([0.01, math.nan, 0.04])
-    assert adjusted[0] == pytest.approx(0.02)
-    assert math.isnan(adjusted[1])
-    assert adjusted[2] == pytest.approx(0.04)
-    assert benjamini_hochberg([]) == []
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        benjamini_hochberg([1.5])

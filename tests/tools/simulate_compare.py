@@ -22,13 +22,14 @@ from perflog.stats.changes import change_points
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
-from perflog.stats.mannwhitney import at_most, critical, p_value, permutation_p
+from perflog.stats.mannwhitney import at_most, critical, p_value
 from perflog.stats.power import SIMULATED, detectable_change, power, runs_needed
 from perflog.stats.prediction import predict
 from perflog.stats.ratio import ratio
 from perflog.stats.resolution import resolution
-from perflog.stats.verdict import Verdict, judge
+from perflog.stats.verdict import Verdict, decide
 from perflog.stats.warmup import mser5
+from tests.tools.permutation import permutation_p
 
 Array = NDArray[np.float64]
 Noise = Callable[[Generator, tuple[int, ...]], Array]
@@ -62,7 +63,9 @@ def heavy(random: Generator, shape: tuple[int, ...]) -> Array:
 NOISES: dict[str, Noise] = {"normal": normal, "skewed": skewed, "heavy tails": heavy}
 
 
-def step_times(random: Generator, runs: int, steps: int, run_spread: float, step_spread: float = STEP_SPREAD, rho: float = 0.3) -> Array:
+def step_times(
+    random: Generator, runs: int, steps: int, run_spread: float, step_spread: float = STEP_SPREAD, rho: float = 0.3
+) -> Array:
     """Step times of runs, shape (runs, steps), around 0.2 s: a level per run, and AR(1) noise of its steps."""
     white = random.standard_normal((runs, steps))
     white[:, 1:] *= math.sqrt(1 - rho * rho)  # the first step already has the variance of all
@@ -82,7 +85,7 @@ def false_alarms(random: Generator, run_spread: float, rho: float, repeats: int)
         result = ratio(rates[:RUNS].tolist(), rates[RUNS:].tolist())
         assert result.p is not None
         found["runs"] += result.p <= 0.05
-        verdict = judge(result).verdict
+        verdict = decide(result).verdict
         found["verdict"] += verdict in (Verdict.FASTER, Verdict.SLOWER)
         found["same"] += verdict is Verdict.SAME
         coarse = np.round(rates / 10) * 10  # as if printed in tens: about 1 % steps
@@ -157,7 +160,16 @@ def _false_alarm_part(random: Generator, scale: float) -> str:
             got = false_alarms(random, run_spread, rho, repeats)
             names = ("steps", "runs", "rounded", "dealt", "verdict", "same")
             rows.append([percent(run_spread), f"{rho:g}", *(percent(got[name]) for name in names)])
-    head = ["spread of runs", "ρ of steps", "t, all steps", "**exact test of runs**", "rounded rates", "rounded, mid-ranks", "**faster or slower**", "same"]
+    head = [
+        "spread of runs",
+        "ρ of steps",
+        "t, all steps",
+        "**exact test of runs**",
+        "rounded rates",
+        "rounded, mid-ranks",
+        "**faster or slower**",
+        "same",
+    ]
     return (
         f"### False alarms: two identical versions\n\n{RUNS} runs × {STEPS} steps a side, step spread {percent(STEP_SPREAD, 0)} with AR(1) "
         f"correlation ρ; {repeats} comparisons a row (standard error at most 0.3 points where the share is 5 %). Exact level of the test: "
@@ -176,7 +188,8 @@ def _coverage_part(random: Generator, scale: float) -> str:
         rows.append([str(n), ranks, percent(exact, 2), *(percent(g, 2) for g in got), percent(unequal, 1)])
     return (
         f"### Coverage of the ratio's interval\n\nTrue ratio 1.05, spread 2 %; {repeats} intervals each (standard error 0.02 points). The last column breaks "
-        f"the model: the new side spreads three times as much as the old one.\n\n" + table(["n", "interval", "exact level", *NOISES, "3 × the spread"], rows)
+        f"the model: the new side spreads three times as much as the old one.\n\n"
+        + table(["n", "interval", "exact level", *NOISES, "3 × the spread"], rows)
     )
 
 
@@ -187,17 +200,39 @@ def _power_part(random: Generator, scale: float) -> str:
         needed = runs_needed(change, spread)
         assert needed is not None
         reached = found(random, change, spread, needed, round(20_000 * scale))
-        rows.append([percent(spread), percent(change, 0), f"{wanted:.2f}", f"{counted:.3f}", f"{said:.3f}", str(needed), f"{reached:.2f}"])
+        rows.append(
+            [
+                percent(spread),
+                percent(change, 0),
+                f"{wanted:.2f}",
+                f"{counted:.3f}",
+                f"{said:.3f}",
+                str(needed),
+                f"{reached:.2f}",
+            ]
+        )
     text = (
         "### Power\n\nThe chance that the exact test finds a change at five runs a side: as in the reference table, counted here, and as `power` says; then the "
         "runs a side that `runs_needed` gives for 80 %, and the chance counted with so many.\n\n"
         + table(["spread", "change", "reference", "counted", "`power`", "runs for 80 %", "counted"], rows)
     )
     sizes = (4, 5, 6, 8, 10, 20, 40)
-    lines = [[percent(s), *(percent(detectable_change(s, n) or math.nan, 2) for n in sizes)] for s in (0.003, 0.005, 0.01, 0.02, 0.03)]
-    text += "\nThe smallest change found with a chance of 80 %, by runs a side:\n\n" + table(["spread", *map(str, sizes)], lines)
-    off = max(abs(found(random, 0.01 * d, 0.01, n, round(20_000 * scale)) - power(0.01 * d, 0.01, n)) for n in (SIMULATED + 1, 30, 50) for d in (0.4, 0.7, 1.0))
-    return text + f"\nBeyond {SIMULATED} runs a side, where `power` is a formula, it is off by at most {100 * off:.1f} points (21, 30 and 50 runs).\n"
+    lines = [
+        [percent(s), *(percent(detectable_change(s, n) or math.nan, 2) for n in sizes)]
+        for s in (0.003, 0.005, 0.01, 0.02, 0.03)
+    ]
+    text += "\nThe smallest change found with a chance of 80 %, by runs a side:\n\n" + table(
+        ["spread", *map(str, sizes)], lines
+    )
+    off = max(
+        abs(found(random, 0.01 * d, 0.01, n, round(20_000 * scale)) - power(0.01 * d, 0.01, n))
+        for n in (SIMULATED + 1, 30, 50)
+        for d in (0.4, 0.7, 1.0)
+    )
+    return (
+        text
+        + f"\nBeyond {SIMULATED} runs a side, where `power` is a formula, it is off by at most {100 * off:.1f} points (21, 30 and 50 runs).\n"
+    )
 
 
 def _warmup_part(random: Generator, scale: float) -> str:
@@ -207,20 +242,36 @@ def _warmup_part(random: Generator, scale: float) -> str:
         got = [mser5(line) for line in series]
         cuts = np.array([w.cut for w in got], dtype=float)
         low, middle, high = np.quantile(cuts, (0.05, 0.5, 0.95))
-        rows.append([name, right, f"**{middle:g}**", f"{low:g}–{high:g}", percent(float(np.mean([w.at_cap for w in got])))])
-    return f"### Warm-up (MSER-5)\n\n{STEPS} steps with a spread of {percent(STEP_SPREAD, 0)}, {repeats} series each.\n\n" + table(
-        ["series", "right cut", "median cut", "5–95 %", "at the cap"], rows
+        rows.append(
+            [name, right, f"**{middle:g}**", f"{low:g}–{high:g}", percent(float(np.mean([w.at_cap for w in got])))]
+        )
+    return (
+        f"### Warm-up (MSER-5)\n\n{STEPS} steps with a spread of {percent(STEP_SPREAD, 0)}, {repeats} series each.\n\n"
+        + table(["series", "right cut", "median cut", "5–95 %", "at the cap"], rows)
     )
 
 
 def _notes_part(random: Generator, scale: float) -> str:
     repeats = round(2000 * scale)
     drifting = []
-    for name, slope, rho in (("steady", 0.0, 0.0), ("steady", 0.0, 0.8), ("+1 %", 0.01, 0.3), ("+2 %", 0.02, 0.3), ("+5 %", 0.05, 0.3)):
+    for name, slope, rho in (
+        ("steady", 0.0, 0.0),
+        ("steady", 0.0, 0.8),
+        ("+1 %", 0.01, 0.3),
+        ("+2 %", 0.02, 0.3),
+        ("+5 %", 0.05, 0.3),
+    ):
         ramp = 1 + slope * np.linspace(0, 1, STEPS)
         series = step_times(random, repeats, STEPS, 0.0, rho=rho) * ramp
         got = [drift(line) for line in series]
-        drifting.append([name, f"{rho:g}", percent(float(np.mean([g.drifts for g in got]))), percent(float(np.median([g.change or 0.0 for g in got])), 2)])
+        drifting.append(
+            [
+                name,
+                f"{rho:g}",
+                percent(float(np.mean([g.drifts for g in got]))),
+                percent(float(np.median([g.change or 0.0 for g in got])), 2),
+            ]
+        )
     text = f"### Notes\n\nDrift over a window of {STEPS} steps, spread {percent(STEP_SPREAD, 0)}:\n\n" + table(
         ["change", "ρ", "noted", "median estimate"], drifting
     )
@@ -234,7 +285,21 @@ def _notes_part(random: Generator, scale: float) -> str:
     }
     rows = []
     for name, make in shapes.items():
-        rows.append([name, *(percent(float(np.mean([clusters((1000 + 10 * line).tolist(), smallest=0.0) is not None for line in make(n)]))) for n in sizes)])
+        rows.append(
+            [
+                name,
+                *(
+                    percent(
+                        float(
+                            np.mean(
+                                [clusters((1000 + 10 * line).tolist(), smallest=0.0) is not None for line in make(n)]
+                            )
+                        )
+                    )
+                    for n in sizes
+                ),
+            ]
+        )
     text += "\nTwo clusters noted, by number of runs (without the least gap of 1 %, which makes false notes rarer still):\n\n"
     text += table(["runs", *map(str, sizes)], rows)
 
@@ -248,7 +313,15 @@ def _notes_part(random: Generator, scale: float) -> str:
     }
     rows = []
     for name, make in histories.items():
-        rows.append([name, *(percent(float(np.mean([bool(change_points((100 + line).tolist()).points) for line in make(n)]))) for n in lengths)])
+        rows.append(
+            [
+                name,
+                *(
+                    percent(float(np.mean([bool(change_points((100 + line).tolist()).points) for line in make(n)])))
+                    for n in lengths
+                ),
+            ]
+        )
     text += "\nHistories with a change point, by length:\n\n" + table(["history", *map(str, lengths)], rows)
 
     rows = []
@@ -262,8 +335,17 @@ def _notes_part(random: Generator, scale: float) -> str:
         printed = np.round(0.124 * (1 + spread * random.standard_normal(100_000)), 2)
         noted = resolution(printed[:STEPS], half_width=0.005)
         assert noted is not None
-        rows.append([percent(spread), percent(printed.mean() / 0.124 - 1, 2), "± " + percent(noted.bias, 2), "yes" if noted.dominates else "no"])
-    text += "\nA step of 0.124 s printed with two decimals, interval ± 0.5 %:\n\n" + table(["spread of steps", "bias", "bound from 200 steps", "noted"], rows)
+        rows.append(
+            [
+                percent(spread),
+                percent(printed.mean() / 0.124 - 1, 2),
+                "± " + percent(noted.bias, 2),
+                "yes" if noted.dominates else "no",
+            ]
+        )
+    text += "\nA step of 0.124 s printed with two decimals, interval ± 0.5 %:\n\n" + table(
+        ["spread of steps", "bias", "bound from 200 steps", "noted"], rows
+    )
 
     rows = []
     for run_spread, rho in ((0.0, 0.3), (0.002, 0.3), (0.005, 0.0), (0.005, 0.3), (0.01, 0.3)):
@@ -274,7 +356,15 @@ def _notes_part(random: Generator, scale: float) -> str:
             assert parts is not None
             shares.append(parts.step_share)
         low, middle, high = np.quantile(shares, (0.1, 0.5, 0.9))
-        rows.append([percent(run_spread), f"{rho:g}", percent(truth / (truth + run_spread**2), 0), percent(middle, 0), f"{percent(low, 0)}–{percent(high, 0)}"])
+        rows.append(
+            [
+                percent(run_spread),
+                f"{rho:g}",
+                percent(truth / (truth + run_spread**2), 0),
+                percent(middle, 0),
+                f"{percent(low, 0)}–{percent(high, 0)}",
+            ]
+        )
     text += f"\nShare of the variance between run means that is due to their steps ({RUNS} runs × {STEPS} steps):\n\n"
     return text + table(["spread of runs", "ρ", "true", "median estimate", "10–90 %"], rows)
 

@@ -6,5 +6,7 @@ from alembic import context
 
 from perflog.history.schema import METADATA, version
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=METADATA, version_table=version.name)
+context.configure(
+    connection=context.config.attributes["connection"], target_metadata=METADATA, version_table=version.name
+)
 context.run_migrations()

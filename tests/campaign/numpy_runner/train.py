@@ -42,7 +42,9 @@ def main() -> None:
         if step % interval == 0:
             speed = batch * interval / (clock.ends[-1] - printed)
             printed = clock.ends[-1]
-            common.line(f"Training: -Speed {speed:.4f} samples/sec   Loss {loss:.4f}   Epoch: 0   Global Step: {step}   Required: 0 hours")
+            common.line(
+                f"Training: -Speed {speed:.4f} samples/sec   Loss {loss:.4f}   Epoch: 0   Global Step: {step}   Required: 0 hours"
+            )
         if step == (steps - 1 if model == "late" else steps // 2):
             misfortune(model)
     if os.environ.get("NODE", "0") == "0":

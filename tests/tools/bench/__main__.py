@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.tools.bench import report
 from tests.tools.bench.report import Result
-from tests.tools.bench.scenarios import Options, campaign, dense, small, sparse, ten
+from tests.tools.bench.scenarios import Options, campaign, dense, many, packed, small, sparse, ten
 
-SCENARIOS = {"a": dense, "b": sparse, "c": small, "d": campaign}
+SCENARIOS = {"a": dense, "b": sparse, "c": small, "d": campaign, "p": packed, "m": many}
 
 
 def main() -> int:
@@ -45,7 +45,9 @@ def _report(facts: list[str], results: list[Result]) -> list[str]:
 
 def _missed(results: list[Result]) -> bool:
     """A target that was not measured is not missed; a tool that failed is."""
-    return any(target.met is False for result in results for target in result.targets) or any(timing.failure for result in results for timing in result.timings)
+    return any(target.met is False for result in results for target in result.targets) or any(
+        timing.failure for result in results for timing in result.timings
+    )
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -66,7 +68,12 @@ def _arguments() -> argparse.Namespace:
     add("--work", type=Path, help="make the data in DIR/perflog-bench (default: the temporary folder)", metavar="DIR")
     add("--keep", action="store_true", help="keep the data for the next run, which reuses them and keeps them too")
     add("--scale", type=_scale, default=1.0, help="size of the data; 1.0 is 2 GB, 0.5 GB and 20,000 logs (default)")
-    add("--scenarios", type=_letters, default="abcd", help="which of a, b, c, d to run, as one word (default: abcd)")
+    add(
+        "--scenarios",
+        type=_letters,
+        default="abcd",
+        help="which of a, b, c, d, p, m to run, as one word (default: abcd)",
+    )
     add("--ten", action="store_true", help="also read a log five times as large as that of a, for its peak memory")
     add("--only", choices=["baseline", "perflog"], help="leave out perflog, or the script and rg")
     add("--repeats", type=_count, default=3, metavar="N", help="runs of each tool (default: 3)")

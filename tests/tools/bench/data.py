@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +22,7 @@ CASES = ("1n1g", "1n2g", "1n4g", "1n8g", "2n4g", "2n8g", "4n8g", "8n8g", "16n8g"
 MODELS_PER_FORMAT = 10
 LOGS_PER_FOLDER = 100
 SMALL_LOG_BYTES = 100_000
+TINY_LOG_BYTES = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,39 @@ def small_logs(work: Path, scale: float) -> Data:
         return folder
 
     return _made_once(work, f"small-{per_folder}", write)
+
+
+def packed_logs(work: Path, size: int) -> list[Data]:
+    """The dense log of that size in .gz and in .zst."""
+    plain = dense_log(work, size)
+    packed = []
+    for ending, command in (("gz", ["gzip", "-1", "-k", "-c"]), ("zst", [sys.executable, "-c", _ZSTD])):
+        path = plain.path.with_name(f"{plain.path.name}.{ending}")
+        if not path.exists():
+            with path.with_suffix(".part").open("wb") as out:
+                subprocess.run([*command, str(plain.path)], stdout=out, check=True)
+            path.with_suffix(".part").rename(path)
+        packed.append(replace(plain, path=path, size=path.stat().st_size))
+    return packed
+
+
+#: Compresses a file to standard output, as the zstd program does.
+_ZSTD = "import sys, zstandard; zstandard.ZstdCompressor(1).copy_stream(open(sys.argv[1], 'rb'), sys.stdout.buffer)"
+
+
+def tiny_logs(work: Path, count: int) -> Data:
+    """A folder of logs of 3 kB: so many repeats of ten cases."""
+
+    def write(folder: Path, tally: Tally) -> Path:
+        for number in range(count):
+            case = folder / f"resnet50-paddle-{number // 10_000:02}" / CASES[number % 10]
+            case.mkdir(parents=True, exist_ok=True)
+            records = paddle_records(random.Random(f"tiny {number}"), 32)
+            path = case / f"rn50_b32_fp32_{1 + number // 10}.log"
+            _write_log(path, mixed(records, 9, 10), TINY_LOG_BYTES, "paddle", tally)
+        return folder
+
+    return _made_once(work, f"tiny-{count}", write)
 
 
 def _one_log(work: Path, name: str, size: int, matching: int, out_of: int) -> Data:

@@ -21,15 +21,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from perflog.history.campaigns import campaigns
-from perflog.history.load import load
-from perflog.history.save import save
-from perflog.history.series import series
+from perflog.history import campaigns, load, save, series
 from tests import postgresql
 from tests.extractions import campaign
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
-LOAD = "import sys; from perflog.history.load import load; print(sum(len(load(sys.argv[1], label).runs) for label in sys.argv[2:]))"
+LOAD = (
+    "import sys; from perflog.history import load; "
+    "print(sum(len(load(sys.argv[1], label).extraction.runs) for label in sys.argv[2:]))"
+)
 
 
 def main() -> None:
@@ -89,7 +89,9 @@ def _times(database: str, chosen: argparse.Namespace) -> dict[str, str]:
         "load two labels, as a process": repeated(process),
         "`perflog compare` of two labels": repeated(compare),
         "list all campaigns": repeated(lambda: campaigns(database)),
-        "one case's series over all": repeated(lambda: series(database, {"model": "rn50", "devices": "8", "precision": "fp32", "batch_size": "32"})),
+        "one case's series over all": repeated(
+            lambda: series(database, {"model": "rn50", "devices": "8", "precision": "fp32", "batch_size": "32"})
+        ),
     }
 
 

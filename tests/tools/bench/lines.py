@@ -79,7 +79,10 @@ def _pool() -> Pool:
     rng = random.Random("perflog")
     return Pool(
         [0.28 * rng.lognormvariate(0, 0.02) * (1.5 if rng.random() < 0.01 else 1) for _ in range(4093)],
-        [f"lr: 0.100000, loss: {rng.uniform(5, 9):7.4f} top1: {rng.uniform(0, 0.9):7.4f} top5: {rng.uniform(-0.01, 1):7.4f}" for _ in range(1021)],
+        [
+            f"lr: 0.100000, loss: {rng.uniform(5, 9):7.4f} top1: {rng.uniform(0, 0.9):7.4f} top5: {rng.uniform(-0.01, 1):7.4f}"
+            for _ in range(1021)
+        ],
         [f"reader_cost: {rng.uniform(0.0004, 0.009):.5f} s" for _ in range(509)],
         [f"{rng.uniform(5, 8):.5f}" for _ in range(1021)],
     )

@@ -22,13 +22,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         readme = Path(folder, "README.md")
         between = (LINES - 2 * REGIONS) // REGIONS
-        parts = [f"<!-- perflog: {TABLE} {STYLES[n % len(STYLES)]} -->\n<!-- /perflog -->\n" + "text\n" * between for n in range(REGIONS)]
+        parts = [
+            f"<!-- perflog: {TABLE} {STYLES[n % len(STYLES)]} -->\n<!-- /perflog -->\n" + "text\n" * between
+            for n in range(REGIONS)
+        ]
         one, all_ = [], []
         for _ in range(REPEATS):
             readme.write_text("".join(parts), encoding="utf-8")
             one.append(_seconds(*TABLE.split(), "plain"))
             all_.append(_seconds("readme", str(readme)))
-    print(f"one table {median(one):.2f} s; {REGIONS} regions {median(all_):.2f} s; beyond extraction {median(all_) - median(one):.2f} s")
+    print(
+        f"one table {median(one):.2f} s; {REGIONS} regions {median(all_):.2f} s; beyond extraction {median(all_) - median(one):.2f} s"
+    )
 
 
 def _seconds(*words: str) -> float:

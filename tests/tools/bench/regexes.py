@@ -1,8 +1,6 @@
 """How long each parser's step patterns take on their own sample lines: ``python -m tests.tools.bench.regexes``.
 
-The column to watch is ``ns/byte`` of the captures. Where Rust's one-pass matcher can be used it is about 3 to 5;
-10 and more means that at some place the next character does not say which branch is taken (two optional
-parts that begin alike, ``.*?``, blanks followed by an optional part that begins with blanks).
+One line per pattern, the slowest last, with the engine in use and with polars. The column to watch is ``ns/byte``.
 """
 
 from __future__ import annotations
@@ -10,40 +8,46 @@ from __future__ import annotations
 from statistics import median
 from time import process_time
 
-import polars as pl
-
 from perflog.formats.catalog import load_catalog
 from perflog.formats.parser import Pattern
-from perflog.matching.polars_engine import Texts
+from perflog.matching import Engine, engine_for
+from perflog.matching.polars_engine import PolarsEngine
 
 COPIES, REPEATS = 20_000, 5
 
 
 def main() -> None:
-    """Print one line per pattern, the slowest last."""
+    """Print what every pattern costs."""
+    catalog = load_catalog()
     rows = []
-    for pattern in (p for parser in load_catalog().parsers for p in parser.patterns if p.role in ("step", "position")):
-        line = next((s.line for s in pattern.samples if "\n" not in s.line), None)
-        if line is not None:
-            rows.append((*_cost(pattern, line), pattern.key, "literal" if pattern.tail is not None else "line"))
-    print("ns/byte  µs/line  way      pattern")
-    for per_byte, per_line, key, way in sorted(rows):
-        print(f"{per_byte:7.1f} {per_line:8.2f}  {way:8} {key}")
+    for parser in catalog.parsers:
+        only = catalog.only([parser.name])
+        engines = engine_for(only), PolarsEngine(only)
+        for pattern in parser.patterns:
+            line = _line_of(pattern)
+            if line:
+                rows.append((_cost(engines[0], line), _cost(engines[1], line), pattern.key))
+    print("ns/byte  polars  pattern")
+    for own, polars, key in sorted(rows):
+        print(f"{own:7.2f} {polars:7.2f}  {key}")
 
 
-def _cost(pattern: Pattern, line: str) -> tuple[float, float]:
-    """(nanoseconds per byte of the line, microseconds per line) of matching with all captures."""
+def _line_of(pattern: Pattern) -> str | None:
+    if pattern.role not in ("step", "position"):
+        return None
+    return next((sample.line for sample in pattern.samples if "\n" not in sample.line), None)
+
+
+def _cost(engine: Engine, line: str) -> float:
+    """Nanoseconds of processor time per byte of the line, with all captures."""
     data = ((line + "\n") * COPIES).encode()
     times = []
     for _ in range(REPEATS):
-        texts = Texts([data])
         start = process_time()
-        texts.match(pattern, pattern.groups)
+        engine.match([data], at_end=True)
         times.append(process_time() - start)
-    taken = median(times)
-    return taken / len(data) * 1e9, taken / COPIES * 1e6
+    return median(times) / len(data) * 1e9
 
 
 if __name__ == "__main__":
-    pl.Config.set_verbose(False)
     main()

@@ -13,7 +13,8 @@ from tests.tools.bench.data import Data
 from tests.tools.bench.measure import REPO, Tool
 from tests.tools.bench.report import PERFLOG
 
-SCRIPT, LEAN, RG, JSON, TABLE = "script", "script, lean regex", "rg", PERFLOG, "perflog table"
+SCRIPT, LEAN, RG, JSON = "script", "script, lean regex", "rg", PERFLOG
+POLARS, TABLE = "perflog, polars engine", "perflog table"
 WARMUP = "100"
 
 _N = r"[-+0-9.][-+0-9.eE]*"
@@ -72,7 +73,10 @@ def script_tools(data: Data, repeats: int) -> list[Tool]:
     """The DLPerf-style script over all files in one process, with DLPerf's form of regex and with a lean one."""
     script = str(Path(__file__).with_name("dlperf_style.py"))
     argv = (sys.executable, script, "--log_dir", str(data.path))
-    return [Tool(name, words, repeats, _last_number, data.records) for name, words in ((SCRIPT, argv), (LEAN, (*argv, "--lean")))]
+    return [
+        Tool(name, words, repeats, _last_number, data.records)
+        for name, words in ((SCRIPT, argv), (LEAN, (*argv, "--lean")))
+    ]
 
 
 def _last_number(text: str) -> int:
@@ -90,10 +94,10 @@ def rg_tools(data: Data, regexes: Sequence[Regex], repeats: int) -> list[Tool]:
 
 
 def perflog_tools(path: Path, work: Path, repeats: int, options: tuple[str, ...] = ()) -> list[Tool]:
-    """perflog to JSON, and to the table it prints without ``--format``."""
+    """perflog to JSON, with the engine that it chooses and with polars."""
     argv = (*perflog("extract", str(path), "--warmup", WARMUP), *options)
     out = ("--format", "json", "-o", str(work / "perflog.json"))
-    return [Tool(JSON, (*argv, *out), repeats), Tool(TABLE, argv, repeats)]
+    return [Tool(JSON, (*argv, *out), repeats), Tool(POLARS, ("env", "PERFLOG_ENGINE=polars", *argv, *out), repeats)]
 
 
 def perflog(*words: str) -> tuple[str, ...]:

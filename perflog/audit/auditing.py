@@ -1,0 +1,61 @@
+"""The audit as a whole: documents and logs in, judgements out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from perflog.audit.claims import claims
+from perflog.audit.document import read_document
+from perflog.audit.evidence import link_up, read_evidence
+from perflog.audit.judge import judge
+from perflog.audit.judgement import Judgement
+from perflog.audit.slips import with_suspicions
+from perflog.errors import UsageError
+from perflog.formats.catalog import Catalog, load_catalog
+from perflog.logs.find import LogFile
+from perflog.settings.options import Options
+
+#: Suffixes of the documents that a folder is searched for.
+_DOCUMENTS = (".md", ".markdown")
+
+
+def documents(paths: Sequence[Path]) -> list[Path]:
+    """The Markdown files at and below paths, in order, each once.
+
+    Raises:
+        UsageError: for a path that does not exist, or a folder without any.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or folder: expected a Markdown file or a folder that holds some")
+        below = sorted(p for p in path.rglob("*") if p.suffix.lower() in _DOCUMENTS) if path.is_dir() else [path]
+        if not below:
+            raise UsageError(f"{path}: no Markdown file in this folder: expected *.md")
+        files += below
+    return list(dict.fromkeys(files))
+
+
+def audit(
+    files: Sequence[Path], logs: Sequence[LogFile], catalog: Catalog | None = None, options: Options | None = None
+) -> list[Judgement]:
+    """A judgement for every number in the tables of Markdown files.
+
+    Args:
+        files: as :func:`documents` finds them.
+        logs: as :func:`perflog.logs.find.find_logs` finds them; documents among them are left out.
+        catalog: the parsers to read logs with; perflog's own when not given.
+        options: those of perflog's own rule, beside which the rules of published reports are tried.
+
+    Raises:
+        UsageError: for a file that cannot be read.
+    """
+    catalog = catalog or load_catalog()
+    read = [read_document(file) for file in files]
+    root = Path(os.path.commonpath([str(file.resolve().parent) for file in files]))
+    read_logs = [log for log in logs if Path(log.path).suffix.lower() not in _DOCUMENTS]
+    evidence = link_up(read_evidence(read_logs, catalog, options or Options()), read, catalog)
+    judgements = judge([claim for document in read for claim in claims(document, root)], evidence)
+    return with_suspicions(judgements, evidence)

@@ -1,0 +1,29 @@
+"""Who is told how a campaign goes on; imports nothing that reads logs, so that a command line can name it early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perflog.campaign.completion import Completion
+    from perflog.campaign.plan import Job
+
+
+class Observer:
+    """Is told how a campaign goes on. This one does nothing; a caller gives one of its own."""
+
+    def begin(self, total: int, done: int, cut: int) -> None:
+        """Before the first job: of ``total`` jobs ``done`` are in the folder, and ``cut`` were cut off before."""
+
+    def begin_job(self, job: Job, seconds: Mapping[Job, float]) -> None:
+        """Before a job; ``seconds``: what it and those behind it may take, empty where nothing is known yet."""
+
+    def tick(self) -> None:
+        """Several times a second while a job runs."""
+
+    def end_job(self, job: Job, completion: Completion) -> None:
+        """After a job's log has got its final name."""
+
+    def end(self) -> None:
+        """After the last job, also when one could not be started or the campaign is interrupted."""

@@ -1,0 +1,123 @@
+"""A campaign file on this machine: which jobs are run, which cannot be and why, and with which commands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from perflog.campaign import environment
+from perflog.campaign.execute import shown
+from perflog.campaign.folder import Folder, configuration
+from perflog.campaign.machine import gpu_count
+from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
+from perflog.campaign.runner import Runner
+from perflog.campaign.slurm import scripts
+from perflog.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a campaign file asks for on this machine.
+
+    Attributes:
+        campaign: what the file says, with what was given in its place.
+        jobs: the trainings to run, in their order.
+        refused: why configurations cannot be run here, by their names; none of ``jobs`` is of them.
+        runners: the runners of the jobs' frameworks, by name.
+        gpus: how many GPUs this machine has.
+    """
+
+    campaign: Campaign
+    jobs: tuple[Job, ...]
+    refused: Mapping[str, str]
+    runners: Mapping[str, Runner]
+    gpus: int
+
+    @property
+    def folder(self) -> Folder:
+        """The folder of the logs, which need not be there yet."""
+        return Folder(self.campaign.logs)
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What a job would start: ``commands`` as a person would type them, one for each node that needs one.
+
+    ``state``: ``finished``, ``failed``, ``running`` or ``open``, as the folder of the logs has it.
+    """
+
+    job: Job
+    state: str
+    commands: tuple[str, ...]
+
+
+def schedule(
+    file: str | os.PathLike[str],
+    *,
+    only: Mapping[str, str] | None = None,
+    repeats: int | None = None,
+    logs: str | os.PathLike[str] | None = None,
+    hostfile: str | os.PathLike[str] | None = None,
+    remote: Sequence[str] = (),
+) -> Schedule:
+    """Read a campaign file and see what of it can be run here.
+
+    Args:
+        only: parts of it alone, such as ``{"precision": "amp", "devices": "1n8g"}``.
+        repeats: runs of each configuration in place of the file's.
+        logs: the folder of the logs in place of the file's.
+        hostfile: hosts of runs on several nodes, one a line, in place of the file's.
+        remote: the words that start a command on ``{host}``, in place of the file's (``ssh``).
+
+    Raises:
+        UsageError: for a file that is wrong, or when nothing is left to run by ``only``.
+    """
+    campaign = load_campaign(Path(file))
+    campaign = replace(
+        campaign,
+        logs=Path(logs) if logs else campaign.logs,
+        hostfile=str(Path(hostfile).absolute()) if hostfile else campaign.hostfile,
+        remote=list(remote) or campaign.remote,
+    )
+    wanted = jobs(campaign, only or {}, repeats)
+    if not wanted:
+        asked = " ".join(f"--only {key}={value}" for key, value in (only or {}).items())
+        raise UsageError(f"{file}: nothing to run with {asked}")
+    gpus = gpu_count()
+    refused = refusals(campaign, wanted, gpus)
+    runnable = tuple(job for job in wanted if job not in refused)
+    known = campaign.known()
+    runners = {job.framework: known[job.framework] for job in runnable}
+    return Schedule(campaign, runnable, {configuration(job): why for job, why in refused.items()}, runners, gpus)
+
+
+def commands(scheduled: Schedule) -> list[Commands]:
+    """What each job would start; nothing is run.
+
+    Raises:
+        UsageError: when a runner has no command for a job, or there are fewer hosts than nodes.
+    """
+    folder, campaign = scheduled.folder, scheduled.campaign
+    return [
+        Commands(job, folder.state(job), tuple(shown(job, scheduled.runners[job.framework], campaign, folder)))
+        for job in scheduled.jobs
+    ]
+
+
+def slurm_scripts(scheduled: Schedule) -> str:
+    """The schedule as Slurm job scripts, one after the other, each to be given to ``sbatch``."""
+    return scripts(scheduled.campaign, scheduled.jobs, bool(scheduled.gpus))
+
+
+def check_environments(scheduled: Schedule) -> None:
+    """See that the jobs' environments are ready, but for those of runners whose Python the campaign names.
+
+    Raises:
+        UsageError: naming the first environment that is not, and the command that makes it.
+    """
+    for name, runner in scheduled.runners.items():
+        state = environment.state(runner)
+        if state != "ready" and name not in scheduled.campaign.pythons:
+            raise UsageError(f"the environment of {name} is {state}: perflog run --make-environment {name}")

@@ -1,0 +1,107 @@
+"""Comparisons for machines: JSON in the schema of docs/compare.md, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from perflog._version import __version__
+from perflog.cases.case import Case
+from perflog.compare.output import notes_of
+from perflog.compare.rows import CaseComparison, Comparison, centre
+
+SCHEMA = "perflog/comparison/1"
+_CSV_FIELDS = (
+    "unit", "n_old", "n_new", "median_old", "median_new", "ratio", "low", "high", "level", "p", "adjusted_p",
+    "verdict", "notes",
+)  # fmt: skip
+
+
+def comparison_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Comparisons that were made by the same options, as plain data in the schema of docs/compare.md."""
+    options = comparisons[0].options
+    made_by = {
+        "estimator": options.estimator, "window": str(options.window), "convention": options.convention or None,
+    }  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "perflog": __version__,
+        "options": made_by,
+        "comparisons": [_comparison(comparison) for comparison in comparisons],
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    rule, mean = comparison.rule, comparison.mean
+    return {
+        "old": comparison.old,
+        "new": comparison.new,
+        "metric": rule.metric,
+        "better": rule.better.value,
+        "margin": rule.margin,
+        "level": rule.level,
+        "rows": [_row(row) for row in comparison.rows],
+        "geometric_mean": {"value": mean.value, "rows": mean.n, "left_out": mean.left_out},
+        "notes": list(comparison.notes),
+        "not_compared": [
+            {"side": u.side, "case": u.case.key, "label": u.case.label, "reason": u.reason} for u in comparison.unpaired
+        ],
+    }
+
+
+def _row(row: CaseComparison) -> dict[str, Any]:
+    ratio = row.ratio
+    return {
+        "case": row.pair.old.key,
+        "label": row.pair.old.label,
+        "across": list(row.pair.across),
+        "unit": row.unit,
+        "old": _side(row.old, row.pair.old),
+        "new": _side(row.new, row.pair.new),
+        "ratio": ratio.value,
+        "interval": None if ratio.low is None else {"low": ratio.low, "high": ratio.high, "level": ratio.level},
+        "p": ratio.p,
+        "adjusted_p": row.adjusted_p,
+        "verdict": row.verdict.value,
+        "reason": row.decision.reason or None,
+        "runs_needed": row.decision.needs,
+        "notes": list(row.notes),
+    }
+
+
+def _side(values: Sequence[float], case: Case) -> dict[str, Any]:
+    runs = [
+        {"file": run.log.name, "value": value if math.isfinite(value) else None}
+        for run, value in zip(case.runs, values, strict=True)
+    ]
+    return {"version": case.key.get("framework_version"), "median": centre(values), "n": len(values), "runs": runs}
+
+
+def to_json(comparisons: Sequence[Comparison]) -> str:
+    """The document as indented JSON."""
+    return json.dumps(comparison_document(comparisons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(comparisons: Sequence[Comparison]) -> str:
+    """A line per row of every comparison."""
+    keys = list(dict.fromkeys(k for comparison in comparisons for row in comparison.rows for k in row.pair.old.key))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["old", "new", "metric", *keys, *_CSV_FIELDS])
+    for comparison in comparisons:
+        for row in comparison.rows:
+            head = [comparison.old, comparison.new, comparison.rule.metric]
+            writer.writerow([*head, *(row.pair.old.key.get(k, "") for k in keys), *_csv_cells(row)])
+    return out.getvalue()
+
+
+def _csv_cells(row: CaseComparison) -> list[Any]:
+    ratio = row.ratio
+    return [
+        row.unit, ratio.n_old, ratio.n_new, centre(row.old), centre(row.new), ratio.value, ratio.low, ratio.high,
+        ratio.level, ratio.p, row.adjusted_p, row.verdict.value, "; ".join(notes_of(row)),
+    ]  # fmt: skip

@@ -1,0 +1,39 @@
+"""Short names of cases and sides: what tells them apart, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perflog.cases.case import Case
+from perflog.formats.vocabulary import CASE_KEYS
+
+
+def names_of(cases: Sequence[Case]) -> list[str]:
+    """Short names: what tells the cases apart, or all that is known of a single one."""
+    keys = [k for k in dict.fromkeys((*CASE_KEYS, *(k for c in cases for k in c.key))) if k != "framework_version"]
+    varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1]
+    told_apart = len({tuple(str(c.key.get(k)) for k in varying) for c in cases}) == len(cases)
+    with_label = len({c.label for c in cases}) > 1 and not told_apart
+    return [
+        " ".join([*(_word(k, c) for k in varying if k in c.key), *([c.label] if with_label else [])]) or c.name
+        for c in cases
+    ]
+
+
+def _word(key: str, case: Case) -> str:
+    value = case.key[key]
+    if key == "batch_size":
+        return f"bs{value}"
+    if isinstance(value, int):
+        return f"{value} {key.removesuffix('s') if value == 1 else key}"
+    return str(value)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last parts of the sides' names, as many as tell them apart; numbered where nothing does."""
+    parts = [name.split("/") for name in names]
+    for count in range(1, max(map(len, parts)) + 1):
+        short = ["/".join(part[-count:]) for part in parts]
+        if len(set(short)) == len(short):
+            return short
+    return [f"{number}. {name}" for number, name in enumerate(names, 1)]

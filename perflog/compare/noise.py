@@ -1,0 +1,91 @@
+"""How much runs differ, how many a change needs to be seen, and what change the runs at hand could show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perflog.cases.case import Case
+from perflog.compare.rows import centre, values
+from perflog.settings.options import Options
+from perflog.stats.power import (
+    coefficient_of_variation,
+    detectable_change,
+    pooled_coefficient_of_variation,
+    runs_needed,
+    variation_bounds,
+)
+
+#: The chance of seeing a change that a plan is made for, and the level of the test.
+WANTED, LEVEL = 0.8, 0.95
+#: A coefficient of variation from fewer runs is too rough to plan with: that of all cases pooled is used.
+ENOUGH_RUNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class CaseNoise:
+    """How much the runs of one case differ.
+
+    Attributes:
+        case: the case.
+        n: how many of its runs have a value.
+        centre: their median, in ``unit``.
+        unit: the metric's unit.
+        coefficient_of_variation: the standard deviation of the logarithms of the run values, a share; None for fewer
+            than two runs.
+        low, high: its 80 % interval.
+        change_seen: the smallest change that as many runs on both sides would show with a chance of 80 %, a share.
+        runs_needed: runs a side for the change that is planned for; None where more than 1000 would be needed.
+        pooled: whether ``change_seen`` and ``runs_needed`` come from the coefficient of variation of all cases pooled.
+    """
+
+    case: Case
+    n: int
+    centre: float | None
+    unit: str
+    coefficient_of_variation: float | None = None
+    low: float | None = None
+    high: float | None = None
+    change_seen: float | None = None
+    runs_needed: int | None = None
+    pooled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise of all cases, and with ``detect`` a plan: how many runs a side each case needs.
+
+    Attributes:
+        metric: the metric whose run values are looked at.
+        detect: the change that must be seen, a share; None where nothing is planned.
+        options: how the numbers were made.
+        cases: one per case, in the cases' order.
+    """
+
+    metric: str
+    detect: float | None
+    options: Options
+    cases: tuple[CaseNoise, ...]
+
+
+def noise(cases: Sequence[Case], options: Options, metric: str, detect: float | None = None) -> Noise:
+    """The noise of every case; ``detect``: the change (a share) to plan for."""
+    groups = [[v for v in values(case, metric) if math.isfinite(v) and v > 0] for case in cases]
+    together = pooled_coefficient_of_variation(groups)
+    pooled = together[0] if together is not None else None
+    members = (_case_noise(case, group, metric, detect, pooled) for case, group in zip(cases, groups, strict=True))
+    return Noise(metric, detect, options, tuple(members))
+
+
+def _case_noise(
+    case: Case, group: Sequence[float], metric: str, detect: float | None, pooled: float | None
+) -> CaseNoise:
+    own = coefficient_of_variation(group) if len(group) > 1 else None
+    low, high = variation_bounds(own, len(group) - 1) if own else (None, None)
+    from_pool = len(group) < ENOUGH_RUNS or not own
+    variation = pooled if from_pool and pooled is not None else own
+    seen = detectable_change(variation, max(len(group), 2), WANTED, LEVEL) if variation else None
+    needed = runs_needed(detect, variation, WANTED, LEVEL) if variation and detect is not None else None
+    unit = case.metrics[metric].unit if metric in case.metrics else ""
+    return CaseNoise(case, len(group), centre(group), unit, own, low, high, seen, needed, from_pool)

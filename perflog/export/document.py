@@ -1,0 +1,131 @@
+"""An extraction as JSON, in one versioned schema (docs/json.md)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from perflog._version import __version__
+from perflog.cases.case import Case, Summary
+from perflog.extraction import Extraction
+from perflog.runs.run import Metric, Run
+
+SCHEMA = "perflog/extraction/1"
+#: JSON of up to so many runs is indented for the eye.
+INDENTED_RUNS = 1000
+
+
+def extraction_document(extraction: Extraction) -> dict[str, Any]:
+    """The whole extraction as plain data."""
+    return {**_head(extraction), "cases": [_case(case) for case in extraction.cases], "skipped": _skipped(extraction)}
+
+
+def to_json(extraction: Extraction) -> str:
+    """The document as JSON: indented, or with very many runs one case to a line."""
+    encode = msgspec.json.Encoder().encode
+    if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
+        return msgspec.json.format(encode(extraction_document(extraction)), indent=1).decode() + "\n"
+    head, skipped = encode(_head(extraction)).decode(), encode(_skipped(extraction)).decode()
+    cases = b",\n".join(encode(_case(case)) for case in extraction.cases).decode()
+    return f'{head[:-1]}, "cases": [\n{cases}\n],\n"skipped": {skipped}}}\n'
+
+
+def _head(extraction: Extraction) -> dict[str, Any]:
+    options = extraction.options
+    return {
+        "schema": SCHEMA,
+        "perflog": __version__,
+        "options": {
+            "warmup": str(options.window.warmup) if options.window.last is None else None,
+            "steps": str(options.window.steps) if options.window.steps else None,
+            "last": str(options.window.last) if options.window.last else None,
+            "estimator": options.estimator,
+            "aggregate": options.aggregate,
+            "baseline": dict(options.baseline),
+            "set": {**options.config_set, **options.set},
+            "convention": options.convention or None,
+            "values": "printed" if options.as_printed else "differenced",
+        },
+    }
+
+
+def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
+    return [
+        {"file": _printable(entry.log.path), "member": entry.log.member or None, "reason": entry.reason}
+        for entry in extraction.skipped
+    ]
+
+
+def _printable(path: str) -> str:
+    """A path as JSON can hold it: bytes of a name that are no UTF-8 as ``\\xe9``."""
+    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "case": case.key,
+        "label": case.label,
+        "metrics": {name: _summary(s) for name, s in case.metrics.items()},
+        "speedup": _finite(case.speedup),
+        "efficiency": _finite(case.efficiency),
+        "baseline": case.baseline or None,
+        "estimator": case.estimator,
+        "window": case.window,
+        "notes": case.notes,
+        "runs": [_run(run) for run in case.runs],
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    interval = None
+    if summary.low is not None and summary.high is not None:
+        ends = {"low": _finite(summary.low), "high": _finite(summary.high)}
+        interval = {**ends, "level": summary.level, "of": "median"}
+    return {
+        "value": _finite(summary.value),
+        "unit": summary.unit,
+        "aggregate": summary.aggregate,
+        "n": summary.n,
+        "interval": interval,
+        "spread": _finite(summary.spread),
+        "reason": summary.reason or None,
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "source": {
+            "file": _printable(run.log.path),
+            "member": run.log.member or None,
+            "lines": run.lines,
+            "first_line": run.first_line,
+            "last_line": run.last_line,
+        },
+        "parser": run.parser,
+        "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
+        "window": run.window,
+        "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
+        "notes": run.notes,
+    }
+
+
+def _metric(metric: Metric) -> dict[str, Any]:
+    return {
+        "value": _finite(metric.value),
+        "unit": metric.unit,
+        "estimator": metric.estimator,
+        "used": metric.used,
+        "excluded": metric.excluded,
+        "first_line": metric.first_line or None,
+        "last_line": metric.last_line or None,
+        "first_step": _finite(metric.first_step),
+        "last_step": _finite(metric.last_step),
+        "parser": metric.parser,
+        "reason": metric.reason or None,
+    }

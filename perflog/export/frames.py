@@ -1,0 +1,72 @@
+"""An extraction as flat polars frames, for CSV, Parquet and Python."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from perflog.extraction import Extraction
+from perflog.formats.vocabulary import INTEGERS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def case_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per case: its key, and for throughput value, unit, n, interval, speedup, efficiency."""
+    keys = list(dict.fromkeys(k for c in extraction.cases for k in c.key))
+    rows = []
+    for case in extraction.cases:
+        summary = case.throughput
+        row: dict[str, Any] = {k: _text_or_int(k, case.key.get(k)) for k in keys}
+        row |= {
+            "label": case.label, "throughput": _finite(summary.value), "unit": summary.unit, "n": summary.n,
+            "runs": len(case.runs), "low": _finite(summary.low), "high": _finite(summary.high),
+            "level": summary.level, "spread": _finite(summary.spread), "speedup": _finite(case.speedup),
+            "efficiency": _finite(case.efficiency), "aggregate": summary.aggregate, "estimator": case.estimator,
+            "window": case.window, "reason": summary.reason, "notes": "; ".join(case.notes),
+        }  # fmt: skip
+        row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
+        rows.append(row)
+    return _frame(rows)
+
+
+def run_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per run: metadata, throughput with its window and source, every other metric."""
+    keys = list(dict.fromkeys(k for r in extraction.runs for k in r.values))
+    rows = []
+    for run in extraction.runs:
+        metric = run.throughput
+        row: dict[str, Any] = {k: _text_or_int(k, run.values.get(k)) for k in keys}
+        row |= {
+            "label": run.label, "throughput": _finite(metric.value), "unit": metric.unit,
+            "estimator": metric.estimator, "used": metric.used, "excluded": sum(metric.excluded.values()),
+            "window": run.window, "reason": metric.reason, "file": run.log.name, "first_line": metric.first_line,
+            "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(run.notes),
+        }  # fmt: skip
+        row |= {name: _finite(other.value) for name, other in run.metrics.items() if name != "throughput"}
+        rows.append(row)
+    return _frame(rows)
+
+
+def skipped_frame(extraction: Extraction) -> pl.DataFrame:
+    """One row per file that is no training log: file, reason."""
+    import polars as pl
+
+    schema: dict[str, Any] = {"file": pl.String, "reason": pl.String}
+    return pl.DataFrame([{"file": s.log.name, "reason": s.reason} for s in extraction.skipped], schema=schema)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _text_or_int(key: str, value: object) -> object:
+    return value if value is None or key in INTEGERS else str(value)
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)

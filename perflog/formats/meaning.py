@@ -1,0 +1,170 @@
+"""Whether what a parser's file says makes sense: what passes here can be measured, whatever its lines print.
+
+The types of the keys are checked before (:mod:`perflog.formats.schema`), the sample lines after
+(:mod:`perflog.formats.samples`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from perflog.errors import ParserError
+from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, Parser, Pattern, Value
+from perflog.formats.toml import near
+from perflog.formats.units import is_time, is_work, rate_unit
+
+#: Quantities that measure a step, and those whose unit is a time's.
+MEASURING = frozenset({"rate", "step_time", "interval_time", "elapsed", "timestamp"})
+TIMES = frozenset({"step_time", "interval_time", "elapsed", "timestamp", "time_to_train"})
+#: Over what a quantity can be a mean; any span for those not named.
+_SPANS = {
+    "interval_time": ("interval", "last"),
+    "elapsed": ("interval", "cumulative"),
+    "timestamp": ("interval", "cumulative"),
+}
+#: Reserved groups that a value may say more about: of a moment its unit, of the others nothing.
+_VALUED = frozenset({"timestamp", "value"})
+#: Metrics that perflog makes itself.
+_OWN_METRICS = frozenset({"throughput", "step_time"})
+#: The parser of the lines that `perflog run` writes below a training that failed, and the group of its reason.
+_FAILURES, _FAILURE = "perflog_run", "failure"
+
+Faults = Iterator[str]
+
+
+def check_meaning(parser: Parser) -> None:
+    """Check a parser.
+
+    Raises:
+        ParserError: with the file, the pattern and the key that makes no sense, and what would.
+    """
+    names = [pattern.name for pattern in parser.patterns]
+    for pattern in parser.patterns:
+        if names.count(pattern.name) > 1:
+            raise ParserError(f"{parser.file}: two patterns are named '{pattern.name}'; names must differ")
+        for check in _CHECKS:
+            for fault in check(parser, pattern):
+                raise ParserError(f"{parser.file}: pattern {pattern.name!r}: {fault}")
+
+
+def _of_literal(_parser: Parser, pattern: Pattern) -> Faults:
+    if "\n" in pattern.literal or "\r" in pattern.literal:
+        yield "literal: a match never crosses a line; take a part of one line"
+
+
+def _of_values(_parser: Parser, pattern: Pattern) -> Faults:
+    for number, value in enumerate(pattern.values):
+        if value.group in [other.group for other in pattern.values[:number]]:
+            yield f"two values are of group '{value.group}'; a group has one meaning"
+        for check in (_group_of, _metric_of, _span_of, _unit_of):
+            for fault in check(pattern, value):
+                yield f"value {value.group!r}: {fault}"
+
+
+def _group_of(pattern: Pattern, value: Value) -> Faults:
+    if value.group not in pattern.groups:
+        yield f"not a named group of the regex (groups: {', '.join(pattern.groups)}){near(value.group, pattern.groups)}"
+    elif value.group in RESERVED_GROUPS - _VALUED:
+        yield "a group of this name has a fixed meaning already; give the group another name"
+    elif value.group == "timestamp" and value.quantity != "timestamp":
+        yield f"quantity = {value.quantity!r}: a group named 'timestamp' is a moment; give the group another name"
+    elif pattern.role in ("event", "position") and value.quantity != "timestamp":
+        yield f"quantity = {value.quantity!r}: a pattern with role {pattern.role} has no value but a timestamp"
+    elif pattern.role in ("metadata", "ignore"):
+        yield f"a pattern with role {pattern.role} has no values"
+
+
+def _metric_of(_pattern: Pattern, value: Value) -> Faults:
+    if value.quantity == "metric" and not value.metric:
+        yield "quantity 'metric' needs metric = \"<its name>\""
+    if value.metric in _OWN_METRICS:
+        yield f"metric = {value.metric!r}: perflog makes a metric of this name itself; choose another"
+
+
+def _span_of(pattern: Pattern, value: Value) -> Faults:
+    if (value.span == "window") != (value.window > 0):
+        yield (
+            f"span = {value.span!r}, window = {value.window}: "
+            "span 'window' needs the number of its steps (window = 20), no other has one"
+        )
+    if value.span not in _SPANS.get(value.quantity, (value.span,)) and pattern.role != "summary":
+        spans = ", ".join(_SPANS[value.quantity])
+        yield f"span = {value.span!r}: expected one of {spans} for quantity '{value.quantity}'"
+    if value.span == "run" and pattern.role == "step":
+        yield "span = 'run': a value of the whole run stands in a pattern with role summary"
+    if value.since != "run" and value.span not in ("cumulative", "window"):
+        yield f"since = {value.since!r}: only a cumulative value begins anew"
+    if value.offset and value.span != "cumulative":
+        yield f"offset = {value.offset}: only a cumulative value leaves steps out"
+
+
+def _unit_of(pattern: Pattern, value: Value) -> Faults:
+    if value.quantity in TIMES and value.unit and not is_time(value.unit):
+        yield f"unit = {value.unit!r}: expected a time: s, ms, us, ns, min or h"
+    if value.quantity == "rate" and value.unit and rate_unit(value.unit) is None:
+        yield f"unit = {value.unit!r}: expected work per time, such as images/s or Ktokens/s"
+    if value.quantity == "rate" and not value.unit and "unit" not in pattern.groups:
+        yield "unit is missing: a rate needs unit = \"images/s\", or a group named 'unit' that reads it from the line"
+    if value.quantity == "samples" and value.unit and not is_work(value.unit):
+        yield f"unit = {value.unit!r}: expected work, such as samples or tokens"
+
+
+def _of_groups(_parser: Parser, pattern: Pattern) -> Faults:
+    named = {value.group for value in pattern.values} | RESERVED_GROUPS
+    if pattern.role in ("step", "position", "summary"):
+        for group in pattern.groups:
+            if group not in named:
+                yield f"nothing says what group '{group}' means; add a [[pattern.value]] for it, or write (?:…)"
+    if pattern.role == "step" and not any(value.quantity in MEASURING for value in pattern.values):
+        quantities = ", ".join(sorted(MEASURING))
+        yield f"role = 'step': no value measures; expected a [[pattern.value]] with quantity {quantities}"
+    if pattern.role == "position" and "step" not in pattern.groups:
+        yield "role = 'position': expected a group named 'step' in the regex"
+    if pattern.role == "event" and "timestamp" not in pattern.groups:
+        yield "role = 'event': expected a group named 'timestamp' in the regex"
+
+
+def _of_also(_parser: Parser, pattern: Pattern) -> Faults:
+    read = set(pattern.also_groups)
+    if pattern.also and (pattern.role != "step" or not read or read - set(LAST_GROUPS)):
+        yield f"'also' reads {' and '.join(LAST_GROUPS)} of a pattern with role step, nothing else"
+    if read & set(pattern.groups):
+        yield f"'also' reads {', '.join(sorted(read & set(pattern.groups)))}, which the regex reads already"
+
+
+def _of_position(parser: Parser, pattern: Pattern) -> Faults:
+    if pattern.position_once and not pattern.position:
+        yield 'position_once: no position is named; add position = "<the name of a pattern with role position>"'
+    if not pattern.position:
+        return
+    roles = {other.name: other.role for other in parser.patterns}
+    if pattern.role != "step":
+        yield f"position: a pattern with role {pattern.role} has no measurements to place"
+    elif pattern.position not in roles:
+        hint = near(pattern.position, roles)
+        yield f"takes its position from '{pattern.position}', which is not a pattern of this file{hint}"
+    elif roles[pattern.position] != "position":
+        yield f"takes its position from '{pattern.position}', which has role {roles[pattern.position]}, not position"
+
+
+def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
+    if pattern.role == "event" and not pattern.event:
+        yield "event is missing: expected one of run_start, run_stop, run_failed"
+    if pattern.role != "event" and pattern.event:
+        yield f"event = {pattern.event!r}: only a pattern with role event has one"
+    if pattern.role != "metadata" and (pattern.set or pattern.map):
+        yield "set, map: only a pattern with role metadata gives facts"
+    for key in pattern.map:
+        if key not in pattern.groups:
+            groups = ", ".join(pattern.groups)
+            yield f"map.{key}: not a named group of the regex (groups: {groups}){near(key, pattern.groups)}"
+
+
+def _of_failures(parser: Parser, pattern: Pattern) -> Faults:
+    if parser.name == _FAILURES and pattern.role != "ignore" and _FAILURE not in pattern.groups:
+        yield f"a pattern of {_FAILURES} says why a training failed: expected a group named '{_FAILURE}' in the regex"
+
+
+_CHECKS: tuple[Callable[[Parser, Pattern], Faults], ...] = (
+    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_facts, _of_failures
+)  # fmt: skip

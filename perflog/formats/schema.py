@@ -1,0 +1,77 @@
+"""What may stand in a parser's file, as types. ``docs/parsers.md`` says what each key means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from perflog.formats.toml import Scalar
+
+Text = Annotated[str, Meta(min_length=1)]
+Role = Literal["step", "position", "summary", "event", "metadata", "ignore"]
+Quantity = Literal[
+    "step_time", "rate", "elapsed", "interval_time", "samples", "timestamp", "time_to_train", "accuracy", "metric"
+]
+Span = Literal["last", "interval", "window", "cumulative", "run"]
+Scope = Literal["rank", "device", "node", "job"]
+Since = Literal["run", "epoch"]
+Event = Literal["", "run_start", "run_stop", "run_failed"]
+Pick = Literal["last", "first", "max", "min"]
+
+
+class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[pattern.value]]``"""
+
+    group: Text
+    quantity: Quantity
+    unit: str = ""
+    span: Span = "interval"
+    since: Since = "run"
+    window: Annotated[int, Meta(ge=0)] = 0
+    offset: Annotated[int, Meta(ge=0)] = 0
+    scope: Scope = "job"
+    metric: str = ""
+    pick: Pick = "last"
+
+
+class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[pattern.sample]]``"""
+
+    line: Text
+    expect: dict[str, Scalar] = {}
+
+
+class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[pattern]]``"""
+
+    name: Text
+    role: Role
+    literal: Text
+    regex: Text
+    step_base: int = 1
+    step_per: Since = "run"
+    step_repeats: bool = False
+    position: str = ""
+    position_once: bool = False
+    event: Event = ""
+    starts_run: bool = False
+    set: dict[str, Scalar] = {}
+    map: dict[str, dict[str, Scalar]] = {}
+    value: tuple[ValueTable, ...] = ()
+    also: str = ""
+    memory_unit: Literal["MiB", "GiB"] = "MiB"
+    sample: tuple[SampleTable, ...] = ()
+    rejects: tuple[str, ...] = ()
+
+
+class ParserFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """A parser's whole file."""
+
+    title: Text
+    source: Text
+    pattern: Annotated[tuple[PatternTable, ...], Meta(min_length=1, description="one [[pattern]] or more")]
+    framework: str = ""
+    priority: Annotated[int, Meta(ge=0, le=1000, description="a whole number from 0 to 1000")] = 50
+    traps: tuple[str, ...] = ()
+    default: dict[str, Scalar] = {}

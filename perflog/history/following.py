@@ -1,0 +1,147 @@
+"""Cases followed over campaigns.
+
+A series is one configuration, whatever version of the framework it ran on. Where campaigns hold several cases that only
+the version or the logs' folders tell apart, each of these is a series of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from perflog.cases.case import name_of as case_name
+from perflog.errors import UsageError
+from perflog.formats.vocabulary import Scalar
+from perflog.history.database import reading
+from perflog.history.place import Database, name_of
+from perflog.history.points import Point, missing, points_of
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A case over campaigns.
+
+    Attributes:
+        name: what tells the series from those beside it.
+        key: the configuration; with the version of the framework only where that tells series apart.
+        metric: what is followed.
+        points: in the order of their dates.
+    """
+
+    name: str
+    key: Mapping[str, Scalar]
+    metric: str
+    points: tuple[Point, ...]
+
+    @property
+    def unit(self) -> str:
+        """The unit of the last point that has one."""
+        return next((p.summary.unit for p in reversed(self.points) if p.summary.unit), "")
+
+
+def series(
+    database: Database, wanted: Mapping[str, str], metric: str = "throughput", ignored: Collection[str] = ()
+) -> list[Series]:
+    """The series of a metric of all cases that are as ``wanted``: ``{"model": "rn50", "devices": "8"}``.
+
+    Args:
+        ignored: machine facts that do not tell machines apart, beside those of :mod:`perflog.runs.machine`.
+
+    Raises:
+        UsageError: when there is no such case or metric, naming what there is.
+        PerflogError: when the database cannot be read.
+    """
+    with reading(database) as connection:
+        if connection is None:
+            raise UsageError(f"no history in {name_of(database)} yet; `perflog save LOGS --label v1` begins one")
+        points = list(points_of(connection, wanted, metric, ignored))
+        if not points:
+            raise UsageError(missing(connection, wanted, metric))
+    return _grouped(points, metric)
+
+
+# ---------------------------------------------------------------- grouping
+
+_Identity = tuple[object, ...]
+#: What tells the points of one configuration apart.
+_Telling = Callable[[Point], _Identity]
+
+
+def _grouped(points: Sequence[Point], metric: str) -> list[Series]:
+    unnamed: list[Series] = []
+    for members in _split(points, _configuration).values():
+        telling, parts = _told_apart(members)
+        unnamed += [Series(_extra(part[-1], telling), _shared(part, telling), metric, tuple(part)) for part in parts]
+    return _named(unnamed)
+
+
+def _told_apart(members: Sequence[Point]) -> tuple[_Telling, list[list[Point]]]:
+    """The least that splits points into series with one point a campaign, and these; else all that can be told."""
+    for telling in (_nothing, _version, _log, _version_and_log, _everything):
+        parts = list(_split(members, telling).values())
+        if all(len({p.campaign for p in part}) == len(part) for part in parts):
+            break
+    return telling, parts
+
+
+def _split(points: Sequence[Point], telling: _Telling) -> dict[_Identity, list[Point]]:
+    groups: dict[_Identity, list[Point]] = {}
+    for point in points:
+        groups.setdefault(telling(point), []).append(point)
+    return groups
+
+
+def _configuration(point: Point) -> _Identity:
+    return tuple(sorted((k, str(v)) for k, v in point.key.items() if k != "framework_version"))
+
+
+def _nothing(_: Point) -> _Identity:
+    return ()
+
+
+def _version(point: Point) -> _Identity:
+    return (point.version,)
+
+
+def _log(point: Point) -> _Identity:
+    return (point.log,)
+
+
+def _version_and_log(point: Point) -> _Identity:
+    return (point.version, point.log)
+
+
+def _everything(point: Point) -> _Identity:
+    return (point.version, point.log, point.parser)
+
+
+def _extra(point: Point, telling: _Telling) -> str:
+    return " ".join(str(part) for part in telling(point) if part)
+
+
+def _shared(points: Sequence[Point], telling: _Telling) -> dict[str, Scalar]:
+    with_version = telling in (_version, _version_and_log, _everything)
+    return {k: v for k, v in points[-1].key.items() if k != "framework_version" or with_version}
+
+
+def _named(unnamed: Sequence[Series]) -> list[Series]:
+    """The series with their names.
+
+    A name is the configuration in short, what tells it from others of that name, and what only versions or logs tell.
+    """
+    names = [case_name(line.key) for line in unnamed]
+    return [
+        replace(line, name=_full_name(line, name, _of_name(unnamed, names, name)))
+        for line, name in zip(unnamed, names, strict=True)
+    ]
+
+
+def _of_name(unnamed: Sequence[Series], names: Sequence[str], name: str) -> list[Series]:
+    return [other for other, theirs in zip(unnamed, names, strict=True) if theirs == name]
+
+
+def _full_name(line: Series, name: str, same: Sequence[Series]) -> str:
+    keys = dict.fromkeys(key for other in same for key in other.key if key != "framework_version")
+    values = {key: {str(other.key.get(key)) for other in same} for key in keys}
+    differing = [f"{key}={line.key.get(key, '?')}" for key in keys if len(values[key]) > 1]
+    return " ".join(filter(None, (name, *differing, line.name))) or line.points[-1].log or "unnamed"

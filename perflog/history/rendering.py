@@ -1,0 +1,252 @@
+"""The history as text: tables for terminals and Markdown, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from perflog._version import __version__
+from perflog.cases.case import Summary
+from perflog.export.columns import TextTable, number
+from perflog.history.doubts import Outlook, Part, parts
+from perflog.history.following import Series
+from perflog.history.listing import Entry
+from perflog.history.points import Point
+from perflog.settings.options import Options
+
+FORMATS = ("table", "markdown", "csv", "json")
+SCHEMA = "perflog/history/1"
+
+
+def rule(options: Options) -> str:
+    """How a campaign's numbers were made, in short."""
+    text = f"{options.aggregate}; {options.estimator}; {options.window}"
+    return f"{text}; convention {options.convention}" if options.convention else text
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+def render_campaigns(entries: Sequence[Entry], form: str, width: int | None = None, colour: bool = False) -> str:
+    """The campaigns as ``table``, ``markdown``, ``csv`` or ``json``; a table of none is empty.
+
+    Args:
+        width: how wide a table may be; None: as wide as its content.
+        colour: whether a table has the colours of a terminal.
+    """
+    if form == "json":
+        return _to_json({"schema": SCHEMA, "campaigns": [_entry(entry) for entry in entries]})
+    if form == "csv":
+        return _to_csv([_entry(entry) for entry in entries])
+    return _tables([_campaign_table(entries)], form, width, colour) if entries else ""
+
+
+def render_series(
+    followed: Sequence[Series], margin: float, form: str, width: int | None = None, colour: bool = False
+) -> str:
+    """Series as ``table``, ``markdown``, ``csv`` or ``json``, with what changed along each.
+
+    Args:
+        margin: changes of level up to this share do not matter.
+        width, colour: as for :func:`render_campaigns`.
+    """
+    if form == "json":
+        data = [_series(series, margin) for series in followed]
+        return _to_json({"schema": SCHEMA, "perflog": __version__, "margin": margin, "series": data})
+    if form == "csv":
+        return _to_csv(_point_rows(followed, margin))
+    return _tables([_series_table(series, margin) for series in followed], form, width, colour)
+
+
+def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: bool) -> str:
+    from perflog.export.text import to_markdown, to_terminal
+
+    return "\n".join(
+        to_markdown(table) if form == "markdown" else to_terminal(table, width, colour) for table in tables
+    )
+
+
+# ---------------------------------------------------------------- campaigns
+
+
+def _campaign_table(entries: Sequence[Entry]) -> TextTable:
+    titles = ["campaign", "date", "cases", "runs", "frameworks", "options"]
+    rows = [
+        [
+            entry.label,
+            _day(entry.date),
+            str(entry.cases),
+            str(entry.runs),
+            ", ".join(entry.frameworks),
+            rule(entry.options),
+        ]
+        for entry in entries
+    ]
+    return TextTable(titles, rows, [False, False, True, True, False, False])
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {
+        "campaign": entry.label,
+        "date": entry.date.isoformat(),
+        "saved_at": entry.saved_at.isoformat(),
+        "cases": entry.cases,
+        "runs": entry.runs,
+        "frameworks": list(entry.frameworks),
+        "options": rule(entry.options),
+    }
+
+
+# ---------------------------------------------------------------- series
+
+
+def _series_table(series: Series, margin: float) -> TextTable:
+    """A series as a table; what changed along it stands below."""
+    along = parts(series, margin)
+    versions = any(point.version for point in series.points)
+    notes: dict[str, int] = {}
+    rows = []
+    for part in along:
+        for nth, point in enumerate(part.points):
+            marks = [notes.setdefault(note, len(notes) + 1) for note in _notes(part, point, nth == 0)]
+            version = [point.version] if versions else []
+            cells = _cells(point.summary, point.runs)
+            rows.append([point.campaign, _day(point.date), *version, *cells, ",".join(map(str, marks))])
+    titles = ["campaign", "date", *(["version"] if versions else []), "n", series.metric, "unit", "interval", "notes"]
+    right = [False, False, *([False] if versions else []), True, True, False, False, False]
+    rules = list(dict.fromkeys(point.rule for point in series.points))
+    how = rules[0] if len(rules) == 1 else f"{len(rules)} rules, see the notes"
+    footnotes = [f"{mark}. {note}" for note, mark in notes.items()]
+    footnotes += filter(None, [_unseen(along[-1], len(along) > 1)])
+    return TextTable(titles, rows, right, footnotes, f"{series.name}: median over n runs; {how}.")
+
+
+def _cells(summary: Summary, runs: int) -> list[str]:
+    interval = ""
+    if summary.low is not None and summary.high is not None and summary.level is not None:
+        interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
+    n = f"{summary.n}" if summary.n == runs else f"{summary.n}/{runs}"
+    return [n, number(summary.value) or "no value", summary.unit, interval]
+
+
+def _notes(part: Part, point: Point, first: bool) -> list[str]:
+    """What is to be said of a point; ``first``: of its part."""
+    notes = []
+    if first and part.broken:
+        notes.append(f"a new part, not compared with the one before it. Changed: {part.broken}")
+    for change in (shift.change for shift in part.shifts if shift.point is point):
+        share = f", {100 * (change.ratio - 1):+.1f} %" if change.ratio is not None else ""
+        levels = f"median {number(change.before)} before, {number(change.after)} from here"
+        notes.append(f"a change of level: {levels}{share}")
+    if part.outlook is not None and part.outlook.point is point and part.outlook.holds is not None:
+        prediction = part.outlook.prediction
+        within = "within" if part.outlook.holds else "outside"
+        interval = f"[{number(prediction.low)}, {number(prediction.high)}]"
+        before = f"the {prediction.n} values before it lead to expect it ({100 * prediction.level:g} %)"
+        notes.append(f"{within} {interval}, where {before}")
+    if point.summary.value is None:
+        notes.append(point.summary.reason or "no run has a value")
+    return notes
+
+
+def _unseen(part: Part, several: bool) -> str:
+    """What the last part is too short for."""
+    expected = part.outlook.prediction.reason if part.outlook is not None else ""
+    why = "; ".join(dict.fromkeys(filter(None, (part.unseen, expected))))
+    return f"Not looked for{' in the last part' if several else ''}: {why}." if why else ""
+
+
+# ---------------------------------------------------------------- plain data
+
+
+def _series(series: Series, margin: float) -> dict[str, Any]:
+    along = [_part(part) for part in parts(series, margin)]
+    return {"name": series.name, "case": dict(series.key), "metric": series.metric, "parts": along}
+
+
+def _part(part: Part) -> dict[str, Any]:
+    changes = [(shift.point.campaign, shift.change) for shift in part.shifts]
+    return {
+        "changed": part.broken or None,
+        "points": [_point(point) for point in part.points],
+        "changes": [
+            {"campaign": campaign, "before": change.before, "after": change.after, "ratio": change.ratio}
+            for campaign, change in changes
+        ],
+        "no_changes_because": part.unseen or None,
+        "prediction": _prediction(part.outlook) if part.outlook is not None else None,
+    }
+
+
+def _prediction(outlook: Outlook) -> dict[str, Any]:
+    prediction = outlook.prediction
+    return {
+        "campaign": outlook.point.campaign,
+        "low": _finite(prediction.low),
+        "high": _finite(prediction.high),
+        "level": prediction.level,
+        "n": prediction.n,
+        "holds": outlook.holds,
+        "reason": prediction.reason or None,
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    s = point.summary
+    ends = {"low": _finite(s.low), "high": _finite(s.high), "level": s.level, "of": "median"}
+    return {
+        "campaign": point.campaign,
+        "date": point.date.isoformat(),
+        "framework_version": point.version or None,
+        "value": _finite(s.value),
+        "unit": s.unit,
+        "n": s.n,
+        "runs": point.runs,
+        "interval": None if s.low is None else ends,
+        "rule": point.rule,
+        "reason": s.reason or None,
+    }
+
+
+def _point_rows(followed: Sequence[Series], margin: float) -> list[dict[str, Any]]:
+    """A row for each point of every series."""
+    rows = []
+    for series in followed:
+        for nth, part in enumerate(parts(series, margin), 1):
+            ratios = {id(shift.point): shift.change.ratio for shift in part.shifts}
+            rows += [_point_row(series, point, nth, ratios.get(id(point))) for point in part.points]
+    return rows
+
+
+def _point_row(series: Series, point: Point, part: int, change: float | None) -> dict[str, Any]:
+    """``part`` counts from 1; ``change`` is the ratio where a level begins."""
+    s = point.summary
+    return {
+        "series": series.name, "campaign": point.campaign, "date": point.date.isoformat(),
+        "framework_version": point.version, "metric": series.metric, "value": s.value, "unit": s.unit, "n": s.n,
+        "runs": point.runs, "low": s.low, "high": s.high, "level": s.level, "part": part, "change": change,
+        "rule": point.rule, "reason": s.reason,
+    }  # fmt: skip
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def _to_csv(rows: Sequence[dict[str, Any]]) -> str:
+    out = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({k: ", ".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows)
+    return out.getvalue()
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,133 @@
+"""One campaign into the history: whole or not at all, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, insert, or_, select
+from sqlalchemy.exc import IntegrityError
+
+from perflog._version import __version__
+from perflog.errors import PerflogError, UsageError
+from perflog.extraction import Extraction
+from perflog.history import schema
+from perflog.history.database import TRIES, writing
+from perflog.history.place import Database
+from perflog.history.plain import Record, Records, records_of
+
+#: Letters of a label: it stands in a column of a table and below a point of a picture.
+LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What became of a campaign.
+
+    Attributes:
+        date: its place in a series.
+        cases, runs: how many it has; ``without_value``: how many of the runs have no throughput.
+        done: ``saved``, ``replaced`` or ``already saved``.
+    """
+
+    label: str
+    date: datetime
+    cases: int
+    runs: int
+    without_value: int
+    done: str
+
+
+def save(
+    database: Database, extraction: Extraction, label: str, date: datetime | None = None, replace: bool = False
+) -> Saved:
+    """Store a campaign under a label.
+
+    The same campaign again changes nothing.
+
+    Args:
+        date: its place in a series; the time of saving when not given, and that of the campaign it replaces.
+        replace: put it in the place of another campaign that has the label.
+
+    Raises:
+        UsageError: when the label has another campaign and ``replace`` is not set, or the campaign another label.
+        PerflogError: when the database cannot be written, or there is nothing to save.
+    """
+    _check(label)
+    records = records_of(extraction)
+    if not records.runs:
+        raise PerflogError("no training log found, so nothing is saved; `perflog explain FILE` says why a file is none")
+    without = sum(run.throughput.value is None for run in extraction.runs)
+    for _ in range(TRIES):
+        try:
+            with writing(database) as connection:
+                when, done = _stored(connection, records, label, date, replace)
+            return Saved(label, when, len(records.cases), len(records.runs), without, done)
+        except IntegrityError:  # another one saved this label or campaign since we looked: look again
+            continue
+    raise PerflogError(f"{label!r} could not be saved: others save and delete it all the time")
+
+
+def _check(label: str) -> None:
+    blank = not label.strip() or label != label.strip()
+    if blank or not label.isprintable() or label.startswith("-") or len(label) > LONGEST:
+        raise UsageError(f"--label {label[:60]!r}: expected a name such as v2.5 or 2025-06-01")
+
+
+def _stored(
+    connection: Connection, records: Records, label: str, date: datetime | None, replace: bool
+) -> tuple[datetime, str]:
+    """Store the records unless they are there; the campaign's date, and what was done."""
+    table = schema.campaign
+    query = select(table).where(or_(table.c.label == label, table.c.content == records.content))
+    there = {row["label"]: row for row in connection.execute(query).mappings()}
+    old = there.pop(label, None)
+    if old is not None and old["content"] == records.content and (date is None or date == old["date"]):
+        return old["date"], "already saved"
+    _refuse(records, label, old, list(there.values()), replace)
+    now = datetime.now(UTC)
+    when = date or (old["date"] if old is not None else now)
+    if old is not None:
+        connection.execute(delete(table).where(table.c.id == old["id"]))
+    _insert_all(connection, records, {"label": label, "date": when, "saved_at": now})
+    return when, "saved" if old is None else "replaced"
+
+
+def _refuse(records: Records, label: str, old: Mapping[Any, Any] | None, others: Sequence[Any], replace: bool) -> None:
+    """Raise where the label has another campaign (``old``) that stays, or the campaign another label (``others``)."""
+    if old is not None and not replace:
+        differs = old["content"] != records.content
+        what = "with other results" if differs else f"with the date {_day(old['date'])}"
+        raise UsageError(
+            f"{label!r} was saved on {_day(old['saved_at'])} {what}: --replace puts these in their place, "
+            "or choose another label"
+        )
+    for other in others:
+        raise UsageError(
+            f"these results are already saved as {other['label']!r}, on {_day(other['saved_at'])}: "
+            f"one campaign has one label (`perflog history delete {other['label']}` takes that one away)"
+        )
+
+
+def _insert_all(connection: Connection, records: Records, named: Record) -> None:
+    """Insert a campaign, ``named`` with its label and dates, and all that belongs to it."""
+    table = schema.campaign
+    counts = {"cases": len(records.cases), "runs": len(records.runs)}
+    content = {"content": records.content, "options": records.options, "skipped": records.skipped}
+    row = {**named, **content, **counts, "perflog": __version__}
+    key = connection.execute(insert(table).values(row).returning(table.c.id)).scalar_one()
+    _insert(connection, schema.machine, key, records.machines)
+    _insert(connection, schema.case, key, records.cases)
+    _insert(connection, schema.run, key, records.runs)
+    _insert(connection, schema.metric, key, records.metrics)
+
+
+def _insert(connection: Connection, table: Table, campaign: Any, members: Sequence[Record]) -> None:
+    if members:
+        connection.execute(insert(table), [{"campaign": campaign, **row} for row in members])
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

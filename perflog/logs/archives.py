@@ -1,0 +1,279 @@
+"""The members of zip and tar archives, in the order of the archive, each as a stream.
+
+Archives are read once from front to back, members included: reading all members costs as much as reading the archive.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from perflog.logs.streams import (
+    BZIP2,
+    DEFLATE,
+    HEAD,
+    XZ,
+    ZSTD,
+    Compression,
+    Stream,
+    UnreadableError,
+    compression_of,
+    decompressed,
+    stream_of_descriptor,
+)
+
+ZIP, TAR = "zip", "tar"
+#: Zip's numbers of the ways to compress that are read; 0 is none.
+_METHODS: dict[int, Compression] = {8: DEFLATE, 12: BZIP2, 93: ZSTD, 95: XZ}
+_ENCRYPTED = 0x1
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
+#: A tar header's long name or extended header is no longer in an archive that a person made.
+_LONGEST_HEADER = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive. ``name`` is different for each: a second one of a name has ``(2)`` behind it.
+
+    ``open`` gives its bytes as they are in the archive; a tar's member can be opened until the next one is asked for.
+    It raises UnreadableError for what cannot be read.
+    """
+
+    name: str
+    size: int
+    open: Callable[[], Stream]
+
+
+def archive_of(head: bytes) -> str:
+    """What kind of archive begins so; empty when none does."""
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return ZIP
+    if head[257:262] == b"ustar" and len(head) >= HEAD:
+        try:
+            tarfile.TarInfo.frombuf(head[:HEAD], "utf-8", "surrogateescape")
+        except tarfile.TarError:
+            return ""
+        return TAR
+    return ""
+
+
+def archive_in(stream: Stream) -> tuple[str, Stream]:
+    """What kind of archive a file's bytes are (empty: none), and the stream of it, unpacked where it is compressed."""
+    head = stream.peek(HEAD)
+    compression = compression_of(head)
+    if compression is None:
+        return archive_of(head), stream
+    plain = decompressed(stream, compression)
+    return (TAR, plain) if archive_of(plain.peek(HEAD)) == TAR else ("", plain)
+
+
+def is_archive(path: str) -> bool:
+    """Whether a regular file is an archive. False for one that cannot be opened: reading it tells why."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        head = os.read(descriptor, HEAD)
+        if compression_of(head) is None:  # nearly every file: no more than this
+            return bool(archive_of(head))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return bool(archive_in(stream_of_descriptor(descriptor))[0])
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def members_of(path: str) -> Generator[Member, None, None]:
+    """The regular files of an archive in its order.
+
+    Raises:
+        UnreadableError: when it is damaged, after the members before the damage; when it is no archive.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    try:
+        kind, stream = archive_in(stream_of_descriptor(descriptor))
+        if not kind:
+            raise UnreadableError("it is not an archive any more")
+        counts: dict[str, int] = {}
+        for member in _zip_members(descriptor) if kind == ZIP else _tar_members(stream):
+            counts[member.name] = count = counts.get(member.name, 0) + 1
+            yield member if count == 1 else Member(f"{member.name} ({count})", member.size, member.open)
+    finally:
+        os.close(descriptor)
+
+
+def _zip_members(descriptor: int) -> Iterator[Member]:
+    try:
+        with os.fdopen(os.dup(descriptor), "rb") as file, zipfile.ZipFile(file) as archive:
+            directory = archive.infolist()
+    except (OSError, ValueError, EOFError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
+        raise UnreadableError(f"the zip archive cannot be read: {error}") from None
+    for info in directory:
+        if not info.is_dir():
+            yield Member(info.filename, info.file_size, partial(_open_zipped, descriptor, info))
+
+
+def _open_zipped(descriptor: int, info: zipfile.ZipInfo) -> Stream:
+    if info.flag_bits & _ENCRYPTED:
+        raise UnreadableError("the member is encrypted")
+    if info.compress_type and info.compress_type not in _METHODS:
+        raise UnreadableError(f"the member is compressed by zip's method {info.compress_type}, which is not supported")
+    header = os.pread(descriptor, _LOCAL_HEADER.size, info.header_offset)
+    if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
+        raise UnreadableError("the zip data are damaged or cut short: the member is not where the directory says")
+    _, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
+    packed = _range(descriptor, start, start + info.compress_size)
+    plain = decompressed(packed, _METHODS[info.compress_type]) if info.compress_type else packed
+    return _checked(plain, info)
+
+
+def _range(descriptor: int, start: int, end: int) -> Stream:
+    def read(size: int) -> bytes:
+        nonlocal start
+        try:
+            data = os.pread(descriptor, min(size, end - start), start)
+        except OSError as error:
+            raise UnreadableError(error.strerror or str(error)) from None
+        start += len(data)
+        return data
+
+    return Stream(read)
+
+
+def _checked(plain: Stream, info: zipfile.ZipInfo) -> Stream:
+    """The same bytes; at their end, length and checksum are compared with those of the archive's directory."""
+    length, checksum = 0, 0
+
+    def read(size: int) -> bytes:
+        nonlocal length, checksum
+        data = plain.read(size)
+        length, checksum = length + len(data), zlib.crc32(data, checksum)
+        if not data and length != info.file_size:
+            raise UnreadableError(f"the zip data are damaged or cut short: {length} bytes of {info.file_size}")
+        if not data and checksum != info.CRC:
+            raise UnreadableError("the zip data are damaged or cut short: the checksum is another")
+        return data
+
+    return Stream(read)
+
+
+def _tar_members(stream: Stream) -> Iterator[Member]:
+    extended: dict[str, str] = {}
+    while (info := _next_header(stream)) is not None:
+        if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE):
+            extended |= _extended(_header_data(stream, info))
+        elif info.type == tarfile.GNUTYPE_LONGNAME:
+            extended["path"] = _header_data(stream, info).rstrip(b"\x00").decode("utf-8", "surrogateescape")
+        elif info.isreg():
+            size = _size(extended.get("size"), info.size)
+            data = _Part(stream, size)
+            if info.type == tarfile.GNUTYPE_SPARSE:
+                raise UnreadableError(f"the tar archive holds a sparse file ({info.name}): not read from there on")
+            sparse = any(key.startswith("GNU.sparse.") for key in extended)
+            opened = _refuse_sparse if sparse else partial(Stream, data.read)
+            yield Member(extended.get("path", info.name), size, opened)
+            data.skip()
+            _skip(stream, -size % 512)
+            extended = {}
+        elif info.type in tarfile.SUPPORTED_TYPES and info.type not in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
+            extended = {}  # folders, links and devices have no data
+        else:
+            size = _size(None, info.size)
+            _skip(stream, size + -size % 512)
+    while stream.read(_LONGEST_HEADER):  # a compressed archive's checksum stands at the very end
+        pass
+
+
+def _refuse_sparse() -> Stream:
+    raise UnreadableError("a sparse file of a tar archive is not read")
+
+
+def _next_header(stream: Stream) -> tarfile.TarInfo | None:
+    """The next header; None at the mark that ends the archive."""
+    block = _exactly(stream, HEAD)
+    if not block.strip(b"\x00"):
+        return None
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (tarfile.TarError, ValueError) as error:
+        raise UnreadableError(f"the tar archive is damaged: {error}") from None
+
+
+def _header_data(stream: Stream, info: tarfile.TarInfo) -> bytes:
+    if info.size > _LONGEST_HEADER:
+        raise UnreadableError("the tar archive is damaged: an extended header is longer than 1 MiB")
+    data = _exactly(stream, info.size)
+    _skip(stream, -info.size % 512)
+    return data
+
+
+def _extended(data: bytes) -> dict[str, str]:
+    """The records of a pax header: ``LENGTH KEY=VALUE`` and a line feed, LENGTH being that of all of it."""
+    records: dict[str, str] = {}
+    while data.strip(b"\x00"):
+        digits, _, _ = data.partition(b" ")
+        if not digits.isdigit() or len(digits) > 7 or not len(digits) + 1 < int(digits) <= len(data):
+            raise UnreadableError("the tar archive is damaged: an extended header is not well formed")
+        key, _, value = data[len(digits) + 1 : int(digits) - 1].partition(b"=")
+        records[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
+        data = data[int(digits) :]
+    return records
+
+
+def _size(text: str | None, size: int) -> int:
+    if text is not None:
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise UnreadableError("the tar archive is damaged: a size is no number")
+        size = int(text)
+    if size < 0:
+        raise UnreadableError("the tar archive is damaged: a size is negative")
+    return size
+
+
+class _Part:
+    """The next ``size`` bytes of a stream."""
+
+    def __init__(self, stream: Stream, size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        if not self._left:
+            return b""
+        data = self._stream.read(min(size, self._left))
+        if not data:
+            raise _cut_short()
+        self._left -= len(data)
+        return data
+
+    def skip(self) -> None:
+        while self.read(1 << 20):
+            pass
+
+
+def _exactly(stream: Stream, size: int) -> bytes:
+    part = _Part(stream, size)
+    parts: list[bytes] = []
+    while data := part.read(size):
+        parts.append(data)
+    return b"".join(parts)
+
+
+def _skip(stream: Stream, size: int) -> None:
+    _Part(stream, size).skip()
+
+
+def _cut_short() -> UnreadableError:
+    return UnreadableError("the tar archive is cut short: it ends before the mark that ends an archive")

@@ -1,0 +1,259 @@
+"""Compressed bytes in, plain bytes out, piece by piece: gzip, Zstandard, xz, bzip2, deflate; and UTF-16 made UTF-8.
+
+What a stream holds is told by its first bytes, never by the name of its file. Damage is reported after the last
+byte before it, so that nothing that could be read is lost.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+#: Reads at most so many bytes (not none); empty at the end.
+Read = Callable[[int], bytes]
+#: So much of a stream's beginning tells what it holds: a header of a tar archive is the longest.
+HEAD = 512
+#: Compressed bytes given to a decoder at once: few, since a decoder that meets damage keeps their text to itself.
+_PIECE = 8 << 10
+#: Plain bytes taken from a decoder at once, whatever a piece unpacks to: this keeps memory flat.
+_MOST = 256 << 10
+#: What an xz decoder may use; `xz -9` makes files that need 65 MiB.
+_XZ_MEMORY = 256 << 20
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class UnreadableError(Exception):
+    """A file that cannot be read, or whose rest cannot; the text says why.
+
+    ``data`` holds the bytes that could be read before, where the function that raises gives no others.
+    """
+
+    def __init__(self, reason: str, data: bytes = b"") -> None:
+        super().__init__(reason)
+        self.data = data
+
+
+class Stream:
+    """Bytes in order; their beginning can be looked at before they are read."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._head = b""
+
+    def read(self, size: int) -> bytes:
+        """At most ``size`` bytes; empty at the end.
+
+        Raises:
+            UnreadableError: when all bytes before the damage have been given out; again at each further call.
+        """
+        if self._head:
+            data, self._head = self._head[:size], self._head[size:]
+            return data
+        return self._read(size)
+
+    def peek(self, size: int) -> bytes:
+        """The next ``size`` bytes, or as many as there are before the end or the damage; they stay unread."""
+        while len(self._head) < size:
+            try:
+                data = self._read(size - len(self._head))
+            except UnreadableError:
+                break  # raised again by the read that comes to it
+            if not data:
+                break
+            self._head += data
+        return self._head[:size]
+
+    def put_back(self, data: bytes) -> None:
+        """Make ``data`` the next bytes that are read."""
+        self._head = data + self._head
+
+
+def stream_of_descriptor(descriptor: int) -> Stream:
+    """The bytes of an open file, from where it stands."""
+
+    def read(size: int) -> bytes:
+        try:
+            return os.read(descriptor, size)
+        except OSError as error:
+            raise UnreadableError(error.strerror or str(error)) from None
+
+    return Stream(read)
+
+
+class _Decoder(Protocol):
+    """What the decoders of bz2, lzma and zstd have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Inflate:
+    """zlib's decoder with the methods of the others; at damage it gives out the text before it (``data``)."""
+
+    def __init__(self, bits: int) -> None:
+        self._decoder = zlib.decompressobj(bits)
+        self._filled = False
+
+    @property
+    def eof(self) -> bool:
+        return self._decoder.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._decoder.unused_data
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._filled and not self._decoder.unconsumed_tail
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        data = self._decoder.unconsumed_tail + data
+        before = self._decoder.copy()
+        try:
+            text = self._decoder.decompress(data, max_length)
+        except zlib.error as error:
+            raise UnreadableError(str(error), _until_damage(before, data)) from None
+        self._filled = len(text) == max_length  # zlib may hold more of it
+        return text
+
+
+def _until_damage(decoder: zlib._Decompress, data: bytes) -> bytes:
+    """What ``data`` unpack to, given byte by byte until the decoder refuses one."""
+    parts: list[bytes] = []
+    with suppress(zlib.error):
+        parts.extend(decoder.decompress(data[at : at + 1]) for at in range(len(data)))
+    return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Compression:
+    """A way to compress: its name in messages, its decoder, and whether a file may hold several in a row."""
+
+    name: str
+    decoder: Callable[[], _Decoder]
+    repeats: bool = True
+
+
+GZIP = Compression("gzip", lambda: _Inflate(31))
+ZSTD = Compression("zstd", zstd.ZstdDecompressor)
+XZ = Compression("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))
+BZIP2 = Compression("bzip2", bz2.BZ2Decompressor)
+#: What zip archives hold; it has no first bytes of its own.
+DEFLATE = Compression("zip", lambda: _Inflate(-15), repeats=False)
+
+
+def compression_of(head: bytes) -> Compression | None:
+    """How a stream that begins so is compressed; None when it is not."""
+    if head[:2] == b"\x1f\x8b":
+        return GZIP
+    if head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F):
+        return ZSTD  # the second: a frame to be skipped, as some compressors write first
+    if head[:6] == b"\xfd7zXZ\x00":
+        return XZ
+    # a text may begin with BZh9: the block after it is looked at too (a first one, or none)
+    if head[:3] == b"BZh" and head[3:4] in b"123456789" and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90"):
+        return BZIP2
+    return None
+
+
+def decompressed(packed: Stream, compression: Compression) -> Stream:
+    """The plain bytes of a compressed stream."""
+    return Stream(_Decompressed(packed, compression).read)
+
+
+class _Decompressed:
+    def __init__(self, packed: Stream, compression: Compression) -> None:
+        self._packed = packed
+        self._compression = compression
+        self._decoder = compression.decoder()
+        self._ended = False
+        self._damage: UnreadableError | None = None
+
+    def read(self, size: int) -> bytes:
+        while not self._ended:
+            if self._damage is not None:
+                raise self._damage
+            try:
+                data = self._next(min(size, _MOST))
+            except UnreadableError as error:
+                self._damage, data = UnreadableError(str(error)), error.data
+            if data:
+                return data
+        return b""
+
+    def _next(self, size: int) -> bytes:
+        """Some bytes, or none where the decoder wants more input or has come to an end."""
+        if self._decoder.eof:
+            self._begin_next_part()
+            return b""
+        piece = self._packed.read(_PIECE) if self._decoder.needs_input else b""
+        if not piece and self._decoder.needs_input:
+            raise self._damaged("they end too early")
+        try:
+            return self._decoder.decompress(piece, size)
+        except UnreadableError as error:
+            raise self._damaged(str(error), error.data) from None
+        except (OSError, EOFError, ValueError, lzma.LZMAError, zstd.ZstdError) as error:
+            raise self._damaged(str(error)) from None
+
+    def _begin_next_part(self) -> None:
+        """Several compressed parts may follow each other, with NUL bytes between (tapes, xz); nothing else may."""
+        if not self._compression.repeats:
+            self._ended = True
+            return
+        self._packed.put_back(self._decoder.unused_data)
+        while (head := self._packed.peek(HEAD)) and not head.strip(b"\x00"):
+            self._packed.read(HEAD)
+        self._packed.put_back(self._packed.read(HEAD).lstrip(b"\x00"))  # raises where damage is next
+        head = self._packed.peek(HEAD)
+        if not head:
+            self._ended = True
+        elif compression_of(head) is self._compression:
+            self._decoder = self._compression.decoder()
+        else:
+            name = self._compression.name
+            raise UnreadableError(f"the {name} data are followed by bytes that are not {name}, which are not read")
+
+    def _damaged(self, why: str, data: bytes = b"") -> UnreadableError:
+        return UnreadableError(f"the {self._compression.name} data are damaged or cut short: {why}", data)
+
+
+def is_utf16(head: bytes) -> bool:
+    """Whether a text begins with the byte-order mark of UTF-16."""
+    return head[:2] in _UTF16
+
+
+def utf8_of_utf16(units: Stream) -> Stream:
+    """UTF-16 with a byte-order mark as UTF-8 without one; what is not UTF-16 becomes U+FFFD."""
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    ended = False
+
+    def read(size: int) -> bytes:
+        nonlocal ended
+        while not ended:
+            data = units.read(max(size // 2, 1))
+            ended = not data
+            text = decoder.decode(data, final=ended)
+            if text:
+                return text.encode("utf-8", "replace")
+        return b""
+
+    return Stream(read)

@@ -1,0 +1,79 @@
+"""From rows that are in order to measurements: steps covered, work and time of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.measurements.basis import Basis
+from perflog.measurements.differences import differences
+from perflog.measurements.rows import Floats, Mask, Rows
+from perflog.measurements.segment import Count, RunningTotal
+from perflog.measurements.steps import Steps, explicit_covers
+from perflog.measurements.store import FIELDS
+from perflog.measurements.work import work_and_time
+
+_CLOCKS = ("elapsed", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The measurements of ``n`` rows.
+
+    Attributes:
+        rows: those that can be used, (len(store.FIELDS), used).
+        unusable: rows without a usable number, (n,).
+        unknown: rows whose covers cannot be known, (n,).
+        running: where a running mean stands after the last row.
+    """
+
+    rows: Floats
+    unusable: Mask
+    unknown: Mask
+    running: RunningTotal
+
+
+def measure(
+    pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count, running: RunningTotal, as_printed: bool
+) -> Measured:
+    """Measure rows; ``as_printed`` takes running means as they stand instead of their differences."""
+    span, cumulative = basis.value.span, basis.value.span == "cumulative"
+    clock = basis.value.quantity in _CLOCKS
+    if clock or (cumulative and not as_printed):
+        covers, work, time, running = differences(basis, rows.columns, steps, count, running)
+        if as_printed:
+            covers = np.ones(len(rows)) if span == "last" else steps.covers
+    else:
+        covers = _covers(pattern, basis, rows, steps, count, as_printed)
+        work, time = work_and_time(basis, rows.columns, covers)
+    reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
+    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
+    if not cumulative or as_printed:
+        good &= time > 0
+    unknown = np.isnan(covers)
+    kept: slice | Mask = slice(None) if good.all() else good
+    measured = np.empty((len(FIELDS), len(good) if good.all() else int(good.sum())))
+    for place, column in enumerate((steps.end - reach, steps.end, covers, time, work, rows.lines, steps.epoch)):
+        measured[place] = column[kept]
+    return Measured(measured, ~good & ~unknown, unknown, running)
+
+
+def _covers(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count, as_printed: bool) -> Floats:
+    """Steps that each value stands for, (n,)."""
+    span = basis.value.span
+    if span == "last":
+        return np.ones(len(rows))
+    if as_printed:
+        return steps.covers
+    if span == "window" and basis.value.window:
+        return np.minimum(steps.covers, _reach(basis, steps))
+    if count.interval and explicit_covers(pattern, rows) is None:
+        return np.minimum(steps.covers, count.interval)
+    return steps.covers
+
+
+def _reach(basis: Basis, steps: Steps) -> Floats:
+    """How many steps back a mean over a window looks, (n,): no further than where the meter began."""
+    return np.minimum(basis.value.window, steps.within if basis.value.since == "epoch" else steps.end)

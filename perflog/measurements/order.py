@@ -1,0 +1,119 @@
+"""Whether rows come in the order of one run: steps that rise, no event twice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.measurements.rows import Mask, Rows, shifted
+from perflog.measurements.segment import Previous
+
+
+def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
+    """Whether each row comes after the one before it, (n,); None where the format prints no step.
+
+    The first row is compared with ``previous``; a row without a predecessor counts as later.
+    """
+    columns = rows.columns
+    if "step" not in columns and "epoch" in columns and "covers" in columns:  # one line an epoch
+        return np.asarray(~(columns["epoch"] <= shifted(columns["epoch"], previous.epoch)))
+    if not rows.has_steps():
+        return None
+    if rows.position_lines is None and not pattern.step_repeats and _plainly_in_order(pattern, rows, previous):
+        return np.ones(len(rows), dtype=bool)
+    if pattern.step_repeats and "timestamp" in columns:  # the counter may even go back; the clock may not
+        return np.asarray(~(columns["timestamp"] <= shifted(columns["timestamp"], previous.moment)))
+    later, same = _step_after_step(pattern, rows, previous)
+    if pattern.step_repeats:
+        later |= same & ~equal_to_previous(rows, previous)
+    if rows.position_lines is not None:  # two measurements after one position line: a position line is missing
+        shared = rows.position_lines == shifted(rows.position_lines, previous.position_line)
+        later |= same & shared & ~equal_to_previous(rows, previous)
+    return later
+
+
+def _step_after_step(pattern: Pattern, rows: Rows, previous: Previous) -> tuple[Mask, Mask]:
+    """(later, same): whether each row's step, within its epoch, is above or equal to the one before it."""
+    step = rows.columns["step"]
+    before = shifted(step, previous.step)
+    later, same = ~(step <= before), step == before  # NaN (no predecessor, no position yet) counts as later
+    if pattern.step_per == "epoch" and "epoch" in rows.columns:
+        epoch = np.nan_to_num(rows.columns["epoch"], nan=-1.0)  # a format may leave the epoch out
+        epoch_before = shifted(epoch, -1.0 if np.isnan(previous.epoch) else previous.epoch)
+        later = ~(epoch <= epoch_before) | ((epoch == epoch_before) & later)
+        same = same & (epoch == epoch_before)
+    return later, same
+
+
+def _plainly_in_order(pattern: Pattern, rows: Rows, previous: Previous) -> bool:
+    """The common case, told cheaply: steps rise throughout, within one epoch where they are counted per epoch."""
+    step = rows.columns["step"]
+    if not (step[0] > previous.step or np.isnan(previous.step)) or not (step[1:] > step[:-1]).all():
+        return False
+    if pattern.step_per == "epoch" and "epoch" in rows.columns:
+        epoch = rows.columns["epoch"]
+        same = epoch[0] == previous.epoch or bool(np.isnan(previous.epoch))
+        return bool((epoch == epoch[0]).all()) and same
+    return True
+
+
+def equal_to_previous(rows: Rows, previous: Previous) -> Mask:
+    """Whether each row has the very numbers of the row before it, (n,)."""
+    equal = np.ones(len(rows), dtype=bool)
+    for name in rows.value_names():
+        column = rows.columns[name]
+        before = shifted(column, previous.values.get(name, np.nan))  # a later block may have a group that it lacks
+        equal &= (column == before) | (np.isnan(column) & np.isnan(before))
+    if not previous.values:
+        equal[0] = False
+    return equal
+
+
+def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask) -> Mask:
+    """Which rows are not the same event printed again, (n,).
+
+    First only rows equal to the one before them are doubles. Where that does not bring the rows into order, a
+    row is a double when the same numbers stood anywhere before it, if that does.
+    """
+    keep = order | ~equal_to_previous(rows, previous)
+    if (order | ~keep).all():
+        return keep
+    table = np.column_stack([rows.columns[name] for name in rows.value_names()])
+    if previous.values:
+        table = np.vstack((np.array([previous.values.get(name, np.nan) for name in rows.value_names()]), table))
+    seen: set[bytes] = set()
+    fresh = np.zeros(len(table), dtype=bool)
+    for place, row in enumerate(table):
+        mark = row.tobytes()
+        fresh[place] = mark not in seen
+        seen.add(mark)
+    if previous.values:
+        fresh = fresh[1:]
+    order_of_fresh = in_order(pattern, Rows(rows.lines[fresh], rows.take(fresh).columns), previous)
+    return fresh if order_of_fresh is not None and order_of_fresh.all() else keep
+
+
+def name_of_step(pattern: Pattern, epoch: float, step: float) -> str:
+    """A step as messages name it."""
+    if np.isnan(step):
+        return f"epoch {epoch:g}"
+    if np.isnan(epoch) or pattern.step_per == "run":
+        return f"step {step:g}"
+    return f"epoch {epoch:g} step {step:g}"
+
+
+def why_broken(pattern: Pattern, rows: Rows, previous: Previous, previous_line: int, place: int) -> str:
+    """Why the row at ``place``, which is not in order, cannot be of the same run as the row before it."""
+    epoch = float(rows.columns["epoch"][place]) if "epoch" in rows.columns else float("nan")
+    step = float(rows.columns["step"][place]) if "step" in rows.columns else float("nan")
+    now, before = name_of_step(pattern, epoch, step), name_of_step(pattern, previous.epoch, previous.step)
+    line = int(rows.lines[place])
+    if now == before:
+        return (
+            f"{now} has different records at lines {previous_line} and {line}: several ranks or runs are blended "
+            "(log one rank, or have the launcher tag each line)"
+        )
+    return (
+        f"steps go back from {before} (line {previous_line}) to {now} (line {line}) and nothing "
+        "between them says that a run begins: two runs appended, or lines out of order"
+    )

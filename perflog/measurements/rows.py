@@ -1,0 +1,58 @@
+"""Rows: the printed lines of one pattern and one rank, in the order of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Columns = Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """``n`` lines of a log and the numbers on them.
+
+    Attributes:
+        lines: their line numbers, (n,).
+        columns: the printed numbers by group, each (n,), NaN where a line lacks one.
+        position_lines: for formats that print the step on a line of its own, that line's number or -1, (n,).
+    """
+
+    lines: Ints
+    columns: Columns
+    position_lines: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def take(self, which: slice | Mask) -> Rows:
+        """The chosen rows, in the same order."""
+        positions = self.position_lines[which] if self.position_lines is not None else None
+        return Rows(self.lines[which], {name: column[which] for name, column in self.columns.items()}, positions)
+
+    def has_steps(self) -> bool:
+        """Whether any row names its step."""
+        return "step" in self.columns and not bool(np.isnan(self.columns["step"]).all())
+
+    def value_names(self) -> list[str]:
+        """The groups whose numbers tell one event from another."""
+        return [name for name in sorted(self.columns) if name != "rank"]
+
+    def last(self, name: str) -> float:
+        """The last row's number in a group; NaN where the format has no such group."""
+        return float(self.columns[name][-1]) if name in self.columns else float("nan")
+
+
+def shifted(values: NDArray[Any], first: float) -> NDArray[Any]:
+    """Each value's predecessor, (n,); ``first`` is the first one's."""
+    before = np.empty_like(values)
+    before[0] = first
+    before[1:] = values[:-1]
+    return before

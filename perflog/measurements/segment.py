@@ -1,0 +1,132 @@
+"""A segment: one uninterrupted run of steps of one rank, and the state that is carried from block to block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from perflog.measurements.basis import Basis
+from perflog.measurements.estimate import Estimate
+from perflog.measurements.store import Store
+from perflog.settings.amount import Window
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """The last row that was folded, which the next block's first row is compared with.
+
+    Attributes:
+        epoch, step: as printed; NaN before the first row.
+        values: the row's numbers by group; empty before the first row.
+        position_line: the line that its position came from, -1 for none.
+        moment: its time stamp.
+        line: the last line that was looked at, of an event that was printed twice too.
+    """
+
+    epoch: float = NAN
+    step: float = NAN
+    values: Mapping[str, float] = field(default_factory=dict)
+    position_line: int = -1
+    moment: float = NAN
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Steps counted so far.
+
+    Attributes:
+        origin, end: steps of the program before the first measurement and up to the last one.
+        base: steps before the present epoch; ``epochs``: how many epochs began before it.
+        interval: the usual number of steps between two lines, 0 while unknown.
+        resumed: whether the log begins in the middle of a run.
+        keyless: whether the format prints no step numbers.
+    """
+
+    origin: float = 0.0
+    end: float = 0.0
+    base: float = 0.0
+    epochs: int = 0
+    interval: float = 0.0
+    resumed: bool = False
+    keyless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunningTotal:
+    """Where a running mean or a clock stood at the last row that could be used.
+
+    ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first.
+    """
+
+    total: float = 0.0
+    counted: float = 0.0
+    epoch: int = -1
+
+    @property
+    def known(self) -> bool:
+        return self.counted > 0 or self.total != 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was printed and how much of it could not be used."""
+
+    printed: int = 0
+    doubled: int = 0
+    repeats: int = 0
+    unusable: int = 0
+    unusable_line: int = 0
+    unknown: int = 0
+    gaps: int = 0
+    gap_place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a window takes of a segment.
+
+    Attributes:
+        asked: the window, the estimator, and whether doubts were looked for.
+        estimate: the estimate from the measurements taken; its ``reason`` says why there is none.
+        excluded: how many measurements were left out, by the reason.
+        first_line, last_line, first_step, last_step: of the measurements taken.
+        reason: why nothing can be taken, empty when something is.
+        note: what is said of a warm-up that was looked for (``auto``).
+        doubt: what is said of a fixed warm-up that seems too short.
+    """
+
+    asked: tuple[Window, str, bool]
+    estimate: Estimate
+    excluded: dict[str, int] = field(default_factory=dict)
+    first_line: int = 0
+    last_line: int = 0
+    first_step: float = 0.0
+    last_step: float = 0.0
+    reason: str = ""
+    note: str = ""
+    doubt: str = ""
+
+
+@dataclass(slots=True)
+class Segment:
+    """One uninterrupted run of steps of one rank.
+
+    ``refused`` says why it is no run, empty for one that is. ``last`` holds the last number of each of
+    ``LAST_GROUPS`` with its line. ``taken`` is what the options' window takes, where that was computed for a whole
+    batch of logs (:mod:`perflog.measurements.plain`).
+    """
+
+    first_line: int = 0
+    last_line: int = 0
+    refused: str = ""
+    last: dict[str, tuple[float, int]] = field(default_factory=dict)
+    basis: Basis | None = None
+    store: Store = field(default_factory=Store)
+    tally: Tally = field(default_factory=Tally)
+    count: Count = Count()
+    previous: Previous = Previous()
+    running: RunningTotal = RunningTotal()
+    taken: Taken | None = None

@@ -1,0 +1,159 @@
+"""How many steps each row stands for, counted over the whole run from what the lines print."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.formats.units import seconds_in
+from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
+from perflog.measurements.segment import Count, Previous
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of ``n`` rows.
+
+    Attributes:
+        end: the step at which each row was printed, counted over the run, (n,).
+        covers: steps since the row before it, or as the line itself says, (n,).
+        within: the step within the epoch, (n,).
+        epoch: how many epochs began before, (n,).
+        repeats: how many rows repeat the step before them.
+        gaps, gap_row: how many records are missing, and the row before which the first is.
+        every_step: whether each step prints a line; None where that was known before.
+        usual: the usual number of steps between two lines, for the choice of what to measure.
+    """
+
+    end: Floats
+    covers: Floats
+    within: Floats
+    epoch: Ints
+    repeats: int = 0
+    gaps: int = 0
+    gap_row: int = 0
+    every_step: bool = False
+    usual: float = 0.0
+
+
+def explicit_covers(pattern: Pattern, rows: Rows) -> Floats | None:
+    """Steps covered as the line itself says, (n,); None when it does not."""
+    columns = rows.columns
+    if "covers" in columns:
+        return columns["covers"]
+    if "first_step" in columns and "step" in columns:
+        return columns["step"] - columns["first_step"]
+    interval = next((v for v in pattern.values if v.quantity == "interval_time" and v.group in columns), None)
+    step = next((v for v in pattern.values if v.quantity == "step_time" and v.group in columns), None)
+    if interval and step and "step" not in pattern.groups:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            interval_seconds = columns[interval.group] * seconds_in(interval.unit)
+            ratio = interval_seconds / (columns[step.group] * seconds_in(step.unit))
+        return np.where(np.isfinite(ratio), np.rint(ratio), np.nan)
+    return None
+
+
+def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, learn: bool) -> tuple[Steps, Count]:
+    """The steps of rows that are in order, and the count after them.
+
+    Args:
+        previous: the row before the first one.
+        count: what was counted before it.
+        learn: whether the print interval is to be learned from these rows (a segment's first block).
+    """
+    explicit = explicit_covers(pattern, rows)
+    if not rows.has_steps() or (rows.position_lines is not None and explicit is not None):
+        return _count_by_covers(rows, previous, count, explicit)
+    within = rows.columns["step"] + (1 - pattern.step_base)
+    end, changed, base = _over_epochs(pattern, rows, within, previous, count)
+    epoch = count.epochs + np.cumsum(changed)
+    fresh = math.isnan(previous.step)
+    deltas = end - shifted(end, float(end[0]) if fresh else count.end)
+    usual, every_step = count.interval, False
+    if learn:
+        inner = deltas[1:] if fresh else deltas
+        count, usual, every_step = _learned(count, inner, changed[1:] if fresh else changed, within)
+    if fresh:
+        deltas[0] = min(float(within[0]), count.interval) if count.interval else float(within[0])
+        count = replace(count, origin=float(end[0] - deltas[0]))
+    repeats = int((deltas <= 0).sum()) if pattern.step_repeats else 0
+    if repeats:  # the counter stands still, the steps are real
+        deltas = np.where(deltas > 0, deltas, count.interval or 1.0)
+        first = float(end[0]) if fresh else count.end + float(deltas[0])
+        end = first + np.concatenate(([0.0], np.cumsum(deltas[1:])))
+        base = float(end[-1] - within[-1])
+    gaps, gap_row = _gaps(deltas, changed, fresh, count.interval)
+    covers = np.where(np.isfinite(explicit), explicit, deltas) if explicit is not None else deltas
+    steps = Steps(end, covers, within, epoch, repeats, gaps, gap_row, every_step, usual)
+    return steps, replace(count, end=float(end[-1]), base=base, epochs=int(epoch[-1]))
+
+
+def _over_epochs(
+    pattern: Pattern, rows: Rows, within: Floats, previous: Previous, count: Count
+) -> tuple[Floats, Mask, float]:
+    """(end (n,), where an epoch begins (n,), steps before the last row's epoch) of steps counted per epoch or run."""
+    changed = np.zeros(len(rows), dtype=bool)
+    if pattern.step_per != "epoch" or "epoch" not in rows.columns:
+        return count.base + within, changed, count.base  # a counter that stood still has a base
+    epoch = rows.columns["epoch"]
+    before = shifted(epoch, previous.epoch)
+    changed = (epoch != before) & ~np.isnan(before)
+    if not changed.any():
+        return count.base + within, changed, count.base
+    length = previous_within = shifted(within, count.end - count.base)
+    if "epoch_steps" in rows.columns:
+        printed = rows.columns["epoch_steps"]
+        length = np.where(
+            np.isfinite(printed), np.maximum(printed * (epoch - before), previous_within), previous_within
+        )
+    bases = count.base + np.cumsum(np.where(changed, length, 0.0))
+    return bases + within, changed, float(bases[-1])
+
+
+def _count_by_covers(rows: Rows, previous: Previous, count: Count, explicit: Floats | None) -> tuple[Steps, Count]:
+    """Formats whose lines say how many steps they cover, not which; positions serve to find gaps."""
+    n = len(rows)
+    keyless = explicit is None
+    covers = np.ones(n) if explicit is None else np.where(np.isfinite(explicit), explicit, 1.0)
+    missing, gaps, gap_row = np.zeros(n), 0, 0
+    epoch = count.epochs + np.arange(n)
+    if rows.has_steps() and "epoch" in rows.columns:
+        jump = rows.columns["epoch"] - shifted(rows.columns["epoch"], previous.epoch)
+        lost = np.where(jump > 1, jump - 1, 0.0)
+        gaps, gap_row = int(lost.sum()), int(np.argmax(lost > 0))
+        missing = lost * covers
+    end = count.end + np.cumsum(covers + missing)
+    every_step = bool((covers == 1).all())
+    steps = Steps(end, covers, end, epoch, 0, gaps, gap_row, every_step, float(np.median(covers)))
+    keyless = keyless or count.keyless
+    return steps, replace(count, end=float(end[-1]), epochs=int(epoch[-1]) + 1, keyless=keyless)
+
+
+def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tuple[Count, float, bool]:
+    """(the count with the print interval, the usual interval, whether every step is printed), from a first block."""
+    inner = deltas[~changed & (deltas > 0)]
+    interval = 0.0
+    if len(inner) and (inner == inner[0]).all():
+        interval = float(inner[0])
+    elif len(inner):
+        values, counts = np.unique(inner, return_counts=True)
+        interval = float(values[np.argmax(counts)])
+    usual = interval or float(within[0])
+    every_step = usual == 1 and (not len(inner) or bool((inner == 1).all()))
+    resumed = bool(interval and within[0] > 2 * interval)
+    return replace(count, interval=interval, resumed=resumed), usual, every_step
+
+
+def _gaps(deltas: Floats, changed: Mask, fresh: bool, interval: float) -> tuple[int, int]:
+    """(how many records are missing, the row before which the first is)."""
+    if not interval:
+        return 0, 0
+    wide = (deltas > 1.5 * interval) & ~changed
+    if fresh:
+        wide[0] = False
+    if not wide.any():
+        return 0, 0
+    return int(np.rint(deltas[wide] / interval - 1).sum()), int(np.argmax(wide))

@@ -1,0 +1,84 @@
+"""Small logs put behind each other in one buffer, so that they are matched together without a copy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from perflog.logs.binary import is_plainly_text, why_no_text
+from perflog.logs.containers import UnreadableError, read_into
+from perflog.matching import Texts
+from perflog.reading.reading import Reading
+
+_HEAD = 8192
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Texts of small logs in one buffer, and the readings that they are for."""
+
+    buffer: bytearray
+    readings: list[Reading] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        return self.ends[-1] if self.ends else 0
+
+    def texts(self) -> Sequence[bytes]:
+        return Texts(self.buffer, self.ends)
+
+    def clear(self) -> None:
+        self.readings, self.ends = [], []
+
+    def add_file(self, reading: Reading) -> bool:
+        """Read a plain file in behind the others; False when it is not plain or does not fit.
+
+        A file that is no text sets its reading's problem and is not gathered.
+
+        Raises:
+            UnreadableError: when the file cannot be read.
+        """
+        start = self.size
+        with memoryview(self.buffer) as view, view[start:] as rest:
+            count = read_into(reading.log, rest)
+        if count < 0:
+            return False
+        reading.bytes = count
+        if not is_plainly_text(bytes(self.buffer[start : start + min(count, _HEAD)])):
+            reading.problem = why_no_text(bytes(self.buffer[start : start + count]))
+        if not reading.problem:
+            self.readings.append(reading)
+            self.ends.append(start + count)
+        return True
+
+    def add_text(self, reading: Reading, content: bytes | UnreadableError) -> bool:
+        """Put a text behind the others; False, with the reading's problem set, when it is none.
+
+        Of a damaged container what could be read counts, with a note.
+        """
+        if isinstance(content, UnreadableError):
+            if not content.data:
+                reading.problem = str(content)
+                return False
+            reading.notes.append(str(content))
+            content = content.data
+        reading.bytes = len(content)
+        reading.problem = why_no_text(content)
+        if reading.problem:
+            return False
+        self.buffer[self.size : self.size + len(content)] = content
+        self.readings.append(reading)
+        self.ends.append(self.size + len(content))
+        return True
+
+
+class Buffers(threading.local):
+    """A buffer for each thread, made when it is first asked for and used again for the next logs."""
+
+    def __init__(self, size: int) -> None:
+        self.buffer = bytearray(size)
+
+    def gathered(self) -> Gathered:
+        return Gathered(self.buffer)

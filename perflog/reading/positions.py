@@ -1,0 +1,71 @@
+"""Formats that print the step on a line of its own: each measurement takes the position printed last before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.matching.matches import FIRST_RANK, Ints, Matches
+from perflog.measurements.rows import Floats, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """Position lines of one pattern and rank: line, epoch and step of each, (n,)."""
+
+    line: Ints
+    epoch: Floats
+    step: Floats
+
+
+@dataclass(slots=True)
+class Positions:
+    """The position lines of the present block, and of each pattern and rank the last one before it."""
+
+    _block: dict[str, tuple[Matches, int]] = field(default_factory=dict)
+    _carried: dict[tuple[str, int], _Position] = field(default_factory=dict)
+
+    def see(self, block: Sequence[Matches], first_line: int) -> None:
+        """Take the position lines of the next block, whose first line is ``first_line``."""
+        self._block = {
+            matches.pattern.key: (matches, first_line) for matches in block if matches.pattern.role == "position"
+        }
+
+    def place(self, pattern: Pattern, rows: Rows, rank: int) -> Rows:
+        """Rows with the epoch and step printed last before each; the same rows where a line names its own."""
+        if not pattern.position:
+            return rows
+        key = f"{pattern.parser}.{pattern.position}"
+        parts = [part for part in (self._carried.get((key, rank)), self._of_rank(key, rank)) if part is not None]
+        if not parts:
+            return rows
+        line = np.concatenate([part.line for part in parts])
+        index = np.searchsorted(line, rows.lines, "right") - 1
+        known = index >= 0
+        epoch, step = (np.concatenate([getattr(part, name) for part in parts])[index] for name in ("epoch", "step"))
+        placed = {"epoch": np.where(known, epoch, np.nan), "step": np.where(known, step, np.nan)}
+        return Rows(rows.lines, {**rows.columns, **placed}, np.where(known, line[index], -1))
+
+    def carry(self) -> None:
+        """Keep the last position of each rank for the blocks that follow."""
+        for key, (matches, _) in self._block.items():
+            if not len(matches) or "step" not in matches.columns:
+                continue
+            for rank in np.unique(np.maximum(matches.rank, FIRST_RANK)).tolist():
+                position = self._of_rank(key, rank)
+                if position is not None:
+                    self._carried[(key, rank)] = _Position(position.line[-1:], position.epoch[-1:], position.step[-1:])
+
+    def _of_rank(self, key: str, rank: int) -> _Position | None:
+        matches, first_line = self._block.get(key, (None, 0))
+        if matches is None or not len(matches):
+            return None
+        mine = np.maximum(matches.rank, FIRST_RANK) == rank
+        if not mine.any():
+            return None
+        lacking = np.full(len(matches), np.nan)
+        epoch, step = (matches.columns.get(name, lacking)[mine] for name in ("epoch", "step"))
+        return _Position(matches.line[mine] + first_line, epoch, step)

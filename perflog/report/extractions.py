@@ -1,0 +1,52 @@
+"""What a document stands on: each set of logs is read once, however many tables and pictures are made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from perflog.extraction import Extraction, Progress, extract_logs
+from perflog.formats.catalog import Catalog, load_catalog
+from perflog.logs.find import find_logs
+from perflog.settings.config import Settings
+
+#: Given the number of bytes to read, shows progress while it is entered; what it gives is called with each share read.
+ProgressOf = Callable[[int], AbstractContextManager[Progress | None]]
+
+
+def no_progress(total: int) -> AbstractContextManager[None]:  # noqa: ARG001 - nothing is shown
+    """Progress that is not shown."""
+    return nullcontext()
+
+
+class Extractions:
+    """Reads sets of logs and remembers what was extracted: a README's regions often stand on the same logs.
+
+    Attributes:
+        progress: shows how far the reading is.
+    """
+
+    def __init__(self, progress: ProgressOf = no_progress) -> None:
+        self.progress = progress
+        self._extractions: dict[str, Extraction] = {}
+
+    def of(self, logs: Sequence[str], settings: Settings) -> Extraction:
+        """The extraction of logs by these settings.
+
+        Raises:
+            UsageError: when a path does not exist, or an option is not right.
+        """
+        options = settings.options()
+        key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options))
+        if key not in self._extractions:
+            files = find_logs(logs)
+            catalog = catalog_of(settings)
+            with self.progress(sum(max(file.size, 0) for file in files)) as progress:
+                self._extractions[key] = extract_logs(files, options, catalog, progress)
+        return self._extractions[key]
+
+
+def catalog_of(settings: Settings) -> Catalog:
+    """The parsers in force: perflog's and the user's, or those alone that ``parser`` names."""
+    catalog = load_catalog(settings.values["parsers"])
+    return catalog.only(settings.values["parser"]) if settings.values["parser"] else catalog

@@ -1,0 +1,119 @@
+"""Tables and pictures from logs: what a command, a region of a README and a page are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from perflog.extraction import Extraction
+from perflog.logs.find import find_logs
+from perflog.plot.drawing import FORMATS
+from perflog.plot.picture import KINDS, Picture, picture
+from perflog.report.extractions import Extractions, catalog_of
+from perflog.report.grid import Projection, fields, grid
+from perflog.report.style import Style, digits_form, load_style
+from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table
+from perflog.settings.config import Settings, one_of
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a table looks.
+
+    Attributes:
+        style: a style's name.
+        language: the language of the headings, ``en`` or ``zh``.
+        templates: folders with styles of the user's own.
+        notes: whether the table says below it how its numbers were made, with n and every doubt.
+        digits: by value a printf form, in place of the style's.
+        titles: headings in place of the style's.
+        names: texts to show in place of fields' values.
+        missing: what a cell without a number prints; None: the style's.
+    """
+
+    style: str = "plain"
+    language: str = "en"
+    templates: Sequence[str] = ()
+    notes: bool = True
+    digits: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    missing: str | None = None
+
+    def resolved(self) -> Style:
+        """The style with what this look puts in its place.
+
+        Raises:
+            UsageError: for a language, a style or a form that there is not.
+        """
+        one_of("lang", self.language, LANGUAGES)
+        style = load_style(self.style, self.templates)
+        forms = {name: digits_form(form, "--digits") for name, form in self.digits.items()}
+        titles = {**style.titles.get(self.language, style.titles.get("en", {})), **self.titles}
+        return replace(
+            style,
+            digits={**style.digits, **forms},
+            titles={**style.titles, self.language: titles},
+            missing=style.missing if self.missing is None else self.missing,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTable:
+    """A table.
+
+    Attributes:
+        text: the table as text in its style's layout, with its notes.
+        table: its headings and cells.
+        extraction: what it was made of.
+    """
+
+    text: str
+    table: ReportTable
+    extraction: Extraction
+
+
+def projection(
+    rows: str, columns: str = "", values: str = "throughput", where: Mapping[str, str] | None = None
+) -> Projection:
+    """What a table shows, from texts such as ``devices=1:8:32`` and ``throughput,speedup``.
+
+    Raises:
+        UsageError: for a text that is not so.
+    """
+    names = tuple(part.strip() for part in values.split(",") if part.strip())
+    return Projection(fields(rows, "--rows"), fields(columns, "--columns"), names, where or {})
+
+
+def make_table(
+    logs: Sequence[str], settings: Settings, extractions: Extractions, shown: Projection, look: Look
+) -> MadeTable:
+    """The table of logs.
+
+    Raises:
+        UsageError: when the look, a field or a value is not known, or two cases fall into one cell.
+    """
+    style = look.resolved()
+    extraction = extractions.of(logs, settings)
+    table = report_table(grid(extraction, shown), style, look.language, extraction, look.names)
+    return MadeTable(markdown(table, style, look.notes), table, extraction)
+
+
+def make_picture(logs: Sequence[str], settings: Settings, extractions: Extractions, kind: str, form: str) -> Picture:
+    """A picture of logs; that of the kind ``steps`` reads them once more, for the step times.
+
+    Args:
+        kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
+        form: ``svg`` or ``png``.
+
+    Raises:
+        UsageError: for another kind or form, or when there is nothing to show.
+    """
+    one_of("kind", kind, KINDS)
+    one_of("output", form, FORMATS)
+    if kind != "steps":
+        return picture(extractions.of(logs, settings), kind, form)
+    from perflog.plot.trace import traces
+
+    extraction, steps = traces(find_logs(logs), settings.options(), catalog_of(settings))
+    return picture(extraction, kind, form, steps)

@@ -1,0 +1,121 @@
+"""A region's recipe in, the text of the region out: a table, a picture or a list."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from perflog.errors import UsageError
+from perflog.report.extractions import Extractions
+from perflog.report.making import Look, make_picture, make_table, projection
+from perflog.report.markdown import environment, links, listed, method
+from perflog.report.options import EXTRACTION, extraction_values, read_words
+from perflog.report.regions import RegionText
+from perflog.report.table import LANGUAGES
+from perflog.settings.config import one_of, pairs, settings
+
+#: Regions that hold a list, all made by ``perflog report`` alone.
+LISTS = ("environment", "method", "links")
+#: The options that each kind of recipe may hold: those of the command that makes the same.
+_LIST_OPTIONS = (*EXTRACTION, "output", "lang", "html", "quiet")
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "table": (
+        *EXTRACTION, "rows", "columns", "value", "where", "style", "lang", "templates", "notes", "digits", "title",
+        "name", "missing", "output", "quiet",
+    ),
+    "plot": (*EXTRACTION, "kind", "output", "quiet"),
+    **dict.fromkeys(LISTS, _LIST_OPTIONS),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Recipes:
+    """Makes the regions of one file.
+
+    Attributes:
+        base: the folder that the recipes' paths are relative to.
+        extractions: what logs are read through.
+        pictures: by file, the pictures of the recipes made so far. They are collected, not written: a wrong recipe
+            further on must leave everything as it is.
+    """
+
+    base: Path
+    extractions: Extractions
+    pictures: dict[Path, bytes] = field(default_factory=dict)
+
+    def make(self, recipe: str) -> RegionText:
+        """The text of a region, by its recipe, written as on the command line with paths relative to ``base``.
+
+        Raises:
+            UsageError: for a recipe that cannot be read, or what its table or picture cannot show.
+        """
+        kind, words = _kind_and_words(recipe)
+        places, values = read_words(words, _OPTIONS[kind])
+        logs = [str(self.base / place) for place in places]
+        if kind == "table":
+            return self._table(logs, values)
+        if kind == "plot":
+            return self._picture(logs, values)
+        return self._list(kind, logs, values)
+
+    def _table(self, logs: list[str], values: Mapping[str, Any]) -> RegionText:
+        if "rows" not in values:
+            raise UsageError("the recipe is wrong: a table needs --rows, such as --rows devices")
+        where = pairs(values.get("where", []), "where")
+        shown = projection(values["rows"], values.get("columns", ""), values.get("value", "throughput"), where)
+        chosen = settings(extraction_values(values), logs)
+        table = make_table(logs, chosen, self.extractions, shown, look_of(values))
+        return RegionText(table.text, table.table.keys)
+
+    def _picture(self, logs: list[str], values: Mapping[str, Any]) -> RegionText:
+        if "output" not in values:
+            raise UsageError("a picture needs a file: -o scaling.svg")
+        file = Path(values["output"])
+        chosen = settings(extraction_values(values), logs)
+        form = file.suffix.removeprefix(".")
+        picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form)
+        self.pictures[self.base / file] = picture.data
+        return RegionText(f"![{picture.described}]({file})\n")
+
+    def _list(self, kind: str, logs: list[str], values: Mapping[str, Any]) -> RegionText:
+        extraction = self.extractions.of(logs, settings(extraction_values(values), logs))
+        if kind == "links":
+            return RegionText(links(extraction, self.base))
+        language = values.get("lang", "en")
+        one_of("lang", language, LANGUAGES)
+        return RegionText(listed((environment if kind == "environment" else method)(extraction, language)))
+
+
+def _kind_and_words(recipe: str) -> tuple[str, list[str]]:
+    """A recipe's first word and the others, without the marker's own ``--keep ROW``: rows without logs."""
+    try:
+        words = shlex.split(recipe)
+    except ValueError as error:
+        raise UsageError(f"the recipe cannot be read: {error}") from None
+    if not words or words[0] not in _OPTIONS:
+        kinds = "a region holds a table, plot, environment, method or links"
+        raise UsageError(f"{kinds}: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
+    kept = {place + offset for place, word in enumerate(words) if word == "--keep" for offset in (0, 1)}
+    return words[0], [word for place, word in enumerate(words) if place and place not in kept]
+
+
+def look_of(values: Mapping[str, Any]) -> Look:
+    """How a table looks, from the options of a recipe or a command; one that is not given has its default.
+
+    Raises:
+        UsageError: for a ``key=value`` text without ``=``.
+    """
+    default = Look()
+    return Look(
+        style=values.get("style", default.style),
+        language=values.get("lang", default.language),
+        templates=values.get("templates") or (),
+        notes=values.get("notes", default.notes),
+        digits=pairs(values.get("digits") or [], "digits"),
+        titles=pairs(values.get("title") or [], "title"),
+        names=pairs(values.get("name") or [], "name"),
+        missing=values.get("missing"),
+    )

@@ -1,0 +1,70 @@
+"""Markdown files in, the same files with all their regions made anew out; nothing is written before all are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perflog.files import write_atomically
+from perflog.report.extractions import Extractions
+from perflog.report.recipe import Recipes
+from perflog.report.regions import filled, text_of
+
+
+@dataclass(frozen=True, slots=True)
+class RegeneratedFile:
+    """A file's text as it is and as its logs make it, and how many regions it has."""
+
+    path: Path
+    old: str
+    new: str
+    regions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Regenerated:
+    """What regeneration gives.
+
+    Attributes:
+        files: all files, in the order given.
+        pictures: by file, the pictures that differ from what is there.
+    """
+
+    files: tuple[RegeneratedFile, ...]
+    pictures: Mapping[Path, bytes]
+
+    @property
+    def stale(self) -> list[RegeneratedFile]:
+        """The files whose text differs from their logs."""
+        return [file for file in self.files if file.old != file.new]
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether no text and no picture differs from the logs."""
+        return not self.stale and not self.pictures
+
+    def write(self) -> None:
+        """Write the pictures and texts that differ, each file whole or not at all."""
+        for picture, data in self.pictures.items():
+            write_atomically(picture, data)
+        for file in self.stale:
+            write_atomically(file.path, file.new)
+
+
+def regenerate(paths: Sequence[Path], extractions: Extractions) -> Regenerated:
+    """Make all regions of all files.
+
+    Raises:
+        PerflogError: for a file that is no UTF-8 text, a marker out of place, or a recipe that fails; with the file
+            and line.
+    """
+    pictures: dict[Path, bytes] = {}
+    files = []
+    for path in paths:
+        recipes = Recipes(path.parent, extractions, pictures)
+        old = text_of(path)
+        new, count = filled(old, str(path), recipes.make)
+        files.append(RegeneratedFile(path, old, new, count))
+    differing = {file: data for file, data in pictures.items() if not file.is_file() or file.read_bytes() != data}
+    return Regenerated(tuple(files), differing)

@@ -1,0 +1,58 @@
+"""What a run was, from all that says so; found out once for logs that differ in the number of their repeat alone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from perflog.formats.catalog import Catalog
+from perflog.formats.vocabulary import normal
+from perflog.reading.reading import Reading
+from perflog.runs.facts import Facts
+from perflog.runs.machine import Machines
+from perflog.runs.metadata import Metadata, merge
+from perflog.settings.options import Options
+
+#: The fact that tells repeats of one configuration apart; it decides nothing about the others.
+REPEAT = "repeat"
+
+
+class Identities:
+    """The metadata of many logs' runs under one catalogue and one set of options."""
+
+    def __init__(self, catalog: Catalog, options: Options, machines: Machines) -> None:
+        self._facts = Facts(catalog, options, machines)
+        self._patterns = catalog.path_patterns
+        self._repeat_is_given = REPEAT in options.set or REPEAT in options.config_set
+        self._known: dict[tuple[object, ...], tuple[Metadata, str]] = {}
+
+    def of_run(self, reading: Reading, parser: str, span: tuple[int, int]) -> tuple[Metadata, str]:
+        """(the metadata, the label: what no pattern understood of the path) of one run.
+
+        Args:
+            parser: whose measurements the run has.
+            span: the first and the last line of the run.
+        """
+        if self._repeat_is_given or any(fact.pattern.role == "metadata" for fact in reading.facts):
+            facts, label = self._facts.of_run(reading, parser, span)
+            return merge(facts), label
+        place = os.path.abspath(reading.log.place)  # noqa: PTH100 - 20,000 paths
+        folder, _, name = place.replace("\\", "/").rpartition("/")
+        own = self._patterns.facts_of_part(name, "file")
+        rest = tuple(item for item in own.values.items() if item[0] != REPEAT)
+        printed = own.values.get(REPEAT)
+        repeat = normal(REPEAT, printed) if printed is not None else None
+        key = (folder, os.path.dirname(reading.log.path), parser, own.label, rest, repeat is None)  # noqa: PTH120
+        known = self._known.get(key)
+        if known is None:
+            facts, label = self._facts.of_run(reading, parser, span)
+            known = self._known[key] = merge(facts), label
+        metadata, label = known
+        if repeat is not None and metadata.values.get(REPEAT) != repeat:
+            metadata = replace(metadata, values={**metadata.values, REPEAT: repeat})
+        return metadata, label
+
+    def of_failure(self, reading: Reading, parser: str) -> tuple[Metadata, str]:
+        """The same of a training that failed before its first measurement: the line that says so is no fact."""
+        facts, label = self._facts.of_run(reading, parser, (1, reading.lines))
+        return merge(fact for fact in facts if fact.key != "failure"), label

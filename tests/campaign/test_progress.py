@@ -1,0 +1,76 @@
+"""What a folder of logs shows: counts, medians, the growing run, and folders that no campaign made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from perflog.campaign import Progress, Watcher, watch
+from perflog.campaign.progress import PLAN
+from perflog.errors import UsageError
+from tests.support import FIXTURES
+
+LOG = FIXTURES / "campaign/short/pytorch/cnn/bz16/1n1g/cnn_b16_fp32_1.log"
+NAME = "pytorch/cnn/bz16/1n1g/cnn_b16_fp32"
+
+
+def folder(tmp_path: Path, *endings: str) -> Path:
+    for number, ending in enumerate(endings, 1):
+        log = tmp_path / f"{NAME}_{number}.log{ending}"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(LOG, log)
+    return tmp_path
+
+
+def plan(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".perflog").mkdir(exist_ok=True)
+    (tmp_path / ".perflog" / PLAN).write_text(text)
+
+
+def test_no_such_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        watch(tmp_path / "none")
+
+
+def test_a_folder_without_a_plan(tmp_path: Path) -> None:
+    (entry,) = watch(folder(tmp_path, "", ""))
+    assert (entry.name, entry.wanted, entry.finished, entry.failed, entry.ended) == (NAME, 0, 2, 0, False)
+    assert entry.unit == "samples/s"
+    assert entry.throughput is not None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"steps": "x", "warmup": 1, "logs": []}'])
+def test_a_plan_that_is_none_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+    plan(tmp_path, text)
+    assert watch(folder(tmp_path, ""))[0].wanted == 0
+
+
+def test_a_planned_folder_from_its_beginning_to_its_end(tmp_path: Path) -> None:
+    plan(tmp_path, json.dumps({"steps": 100, "warmup": 20, "logs": [f"{NAME}_{n}.log" for n in (1, 2)]}))
+    assert watch(tmp_path) == [Progress(NAME, wanted=2)]
+    watcher = Watcher(folder(tmp_path, "", ".running"))
+    (entry,) = watcher.look()
+    assert (entry.finished, entry.ended) == (1, False)
+    assert entry.now.startswith("step 100 of 100, ")
+    assert "silent" not in entry.now
+    growing = tmp_path / f"{NAME}_2.log.running"
+    os.utime(growing, (time.time() - 90, time.time() - 90))
+    assert ", silent for 9" in watcher.look()[0].now
+    with growing.open("a") as log:
+        log.write("perflog run: failed: hang: no end within 4 s; 10 of 20 steps logged [PyTorch]\n")
+    growing.rename(tmp_path / f"{NAME}_2.log.failed")
+    (entry,) = watcher.look()
+    assert (entry.finished, entry.failed, entry.ended, entry.now) == (1, 1, True, "")
+    assert entry.reason.startswith("failed: hang")
+
+
+def test_a_growing_log_without_a_number(tmp_path: Path) -> None:
+    log = tmp_path / f"{NAME}_1.log.running"
+    log.parent.mkdir(parents=True)
+    log.write_text("starting\n")
+    assert watch(tmp_path) == [Progress(NAME, now="step 0")]

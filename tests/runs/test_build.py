@@ -1,0 +1,317 @@
+"""Runs of one log: their metrics and notes, what is refused, ranks, failures, and what is no run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from perflog.errors import ParserError
+from perflog.formats.catalog import Catalog
+from perflog.formats.load import load_parser
+from perflog.logs.find import LogFile
+from perflog.reading.reading import Reading
+from perflog.resources import folder
+from perflog.runs.build import build_runs
+from perflog.runs.primary import primary_pattern, segments_of
+from perflog.runs.run import Skipped
+from perflog.settings.amount import Amount, Window
+from tests.measurements.support import MEAN_TIME, RATE, STEP_TIME, parser, table
+from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, steps, summary
+from tests.runs.support import ALL, options, run, runs
+
+SIMPLE = formats(STEPS, BEGIN, fact("batch_size"), fact("devices"))
+
+
+def sampled(groups: str, *values: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A pattern with a sample."""
+    return {
+        **table(groups, *values, **more),
+        "sample": [{"line": "row" + "".join(f" {group}=1" for group in groups.split())}],
+    }
+
+
+def test_the_throughput_of_a_run() -> None:
+    made = run(SIMPLE, "hello\n" + steps(1, 2, ips=4) + steps(3, 4, ips=8), window=Window(Amount(1)))
+    throughput = made.throughput
+    assert throughput.value == pytest.approx(3 / (1 / 4 + 2 / 8), rel=1e-15)
+    assert (throughput.unit, throughput.estimator, throughput.used, throughput.excluded) == (
+        "samples/s",
+        "total",
+        3,
+        {"warm-up": 1},
+    )
+    assert (throughput.first_line, throughput.last_line, throughput.first_step, throughput.last_step) == (3, 5, 1, 4)
+    assert (made.first_line, made.last_line, made.lines, made.window) == (2, 5, 5, "warm-up 1 step")
+    assert (made.parser, made.framework, made.notes) == ("made", "", [])
+    assert "step_time" not in made.metrics  # nothing says how many samples a step has
+
+
+def test_the_time_of_a_step() -> None:
+    text = "set batch_size=8\nset devices=2\n" + steps(1, 2, ips=4)
+    metric = run(SIMPLE, text).metrics["step_time"]
+    assert (metric.value, metric.unit, metric.used, metric.first_line, metric.last_line) == (4, "s", 2, 3, 4)
+    timed = run(
+        formats(sampled("step ms", STEP_TIME)),
+        "row step=1 ms=500\nrow step=2 ms=1500\n",
+        set={"batch_size": "8", "devices": "1"},
+    )
+    assert (timed.throughput.value, timed.metrics["step_time"].value, timed.throughput.time_per_step) == (8, 1, 1)
+
+
+def test_a_window_that_cannot_be_taken_leaves_a_reason() -> None:
+    made = run(SIMPLE, steps(1, 2, 3), window=Window(Amount(5)))
+    assert (made.throughput.value, made.throughput.reason, made.throughput.unit) == (
+        None,
+        "3 steps, warm-up 5",
+        "samples/s",
+    )
+    assert made.throughput.time_per_step is None
+
+
+def test_a_factor_that_is_unknown_leaves_a_reason_and_the_time() -> None:
+    made = run(formats(sampled("step ms", STEP_TIME)), "row step=1 ms=500\nrow step=2 ms=500\n")
+    assert made.throughput.value is None
+    assert made.throughput.reason.startswith("the log prints times only, and batch_size and devices unknown")
+    assert made.metrics["step_time"].value == 0.5
+
+
+def test_lines_without_any_number_leave_a_reason() -> None:
+    made = run(formats(sampled("step ips", RATE)), "row step=1 ips=nan\nrow step=2 ips=nan\n")
+    assert made.throughput.reason == "no line holds a rate or a time that can be used"
+
+
+def test_what_is_refused_has_neither_throughput_nor_step_time() -> None:
+    text = "set batch_size=8\nset devices=1\n" + steps(1, 2) + steps(1, 2, ips=6)
+    made = run(SIMPLE, text)
+    assert made.throughput.value is None
+    assert made.throughput.reason.startswith("steps go back from step 2 (line 4) to step 1 (line 5)")
+    assert "step_time" not in made.metrics
+
+
+def test_two_runs_of_one_log_have_their_lines() -> None:
+    first, second = runs(SIMPLE, "begin\n" + steps(1, 2) + "begin\n" + steps(1, 2, ips=6) + "bye\n")
+    assert (first.notes, second.notes) == (
+        ["run 1 of 2 in this log (lines 1 to 3)"],
+        ["run 2 of 2 in this log (lines 4 to 7)"],
+    )
+    assert [first.throughput.value, second.throughput.value] == pytest.approx([5, 6])
+
+
+def test_notes_of_what_was_printed() -> None:
+    text = steps(1, 2) + steps(2) + "row step=3 ips=0\n" + steps(4, 9)
+    made = run(SIMPLE, text)
+    assert made.notes == [
+        "1 event printed twice, counted once",
+        "4 records are missing, the first before step 9 (line 6)",
+        "1 record without a usable number, the first at line 4",
+    ]
+    assert made.throughput.excluded == {"no usable number": 1, "printed twice": 1}
+    assert run(SIMPLE, steps(1, 2, 4, 5)).notes == ["1 record is missing, the first before step 4 (line 3)"]
+
+
+def test_notes_of_running_means_and_formats_without_steps() -> None:
+    means = formats(sampled("epoch step ms", {**MEAN_TIME, "since": "epoch"}, step_per="epoch"))
+    text = "".join(f"row epoch={e} step={s} ms=100\n" for e, s in ((3, 50), (3, 60), (4, 10), (4, 20)))
+    made = run(means, text, set={"global_batch_size": "10"})
+    assert made.notes == ["2 running means left out: how many steps they cover cannot be known"]
+    assert made.throughput.value == pytest.approx(100)
+    keyless = run(formats(sampled("ips", RATE)), "row ips=5\nrow ips=6\n", window=Window(Amount(0, "records")))
+    assert keyless.notes == ["the lines print no step numbers; each is taken to cover equally many steps"]
+
+
+def test_notes_of_the_basis_and_the_warmup() -> None:
+    last = formats(sampled("step ips", {**RATE, "span": "last"}))
+    text = "".join(f"row step={10 * n} ips={1 if n < 6 else 3}\n" for n in range(1, 41))
+    basis = "each line tells of its last step only: 1 of 10 steps measured"
+    doubt = "warm-up 0 steps, the detector (MSER-5) finds 59 steps: the rate then differs by +25.0 %"
+    assert run(last, text).notes == [doubt, basis]
+    assert run(last, text, convention="c").notes == [basis]
+    found = run(last, text, window=Window(Amount(0, "auto")))
+    assert found.notes == ["warm-up auto: 59 steps left out (MSER-5)", basis]
+
+
+def test_many_repeats_are_blended_ranks() -> None:
+    repeating = formats(sampled("step ips", RATE, step_repeats=True))
+    text = "".join(f"row step={n // 2 + 1} ips={5 + n}\n" for n in range(12))
+    made = run(repeating, text)
+    assert made.throughput.reason == "6 of 12 records repeat the step before them: several ranks are blended"
+    few = "".join(f"row step={n} ips={5 + n}\n" for n in range(1, 12)) + "row step=11 ips=3\n"
+    assert run(repeating, few).throughput.value is not None
+
+
+def test_positions_that_are_refused_refuse_what_they_place() -> None:
+    position = {
+        "name": "place", "role": "position", "literal": "at", "regex": "at step=(?P<step>{I}) loss=(?P<loss>{N})",
+        "sample": [{"line": "at step=1 loss=1"}],
+    }  # fmt: skip
+    placed = formats(position, sampled("ms", STEP_TIME, position="place"), BEGIN)
+    text = "".join(f"at step={step} loss={loss}\nrow ms=100\n" for step, loss in ((1, 1), (2, 2)))
+    given: dict[str, Any] = {"set": {"global_batch_size": "10"}}
+    assert run(placed, text, **given).throughput.value == 100
+    broken = run(placed, "at step=1 loss=9\n" + text, **given)
+    assert broken.throughput.reason.startswith("step 1 has different records at lines 1 and 2")
+    again = text.replace("ms=100", "ms=200") + "at step=2 loss=3\n"
+    first, second = runs(placed, text + "begin\n" + again, **given)
+    assert (first.throughput.value, first.throughput.reason) == (100, "")  # the second run's steps are not its own
+    assert second.throughput.reason.startswith("step 2 has different records at lines 8 and 10")
+
+
+def test_the_last_loss_and_peak_of_memory_are_metrics() -> None:
+    made = formats(sampled("step ips loss memory", RATE, memory_unit="GiB"))
+    found = run(made, "row step=1 ips=5 loss=0.9 memory=7\nrow step=2 ips=5 loss=0.5 memory=nan\n").metrics
+    assert (found["loss"].value, found["loss"].first_line, found["loss"].unit) == (0.5, 2, "")
+    assert (found["memory"].value, found["memory"].first_line, found["memory"].unit) == (7, 1, "GiB")
+
+
+def test_conventions_round_throughput_and_nothing_else() -> None:
+    made = formats(sampled("step ips loss", RATE), summary({**RATE, "span": "run"}))
+    found = run(
+        made, "row step=1 ips=5.256 loss=0.555\nrow step=2 ips=5.256 loss=0.555\nsum ips=7.777\n", digits="%.1f"
+    )
+    assert (found.throughput.value, found.metrics["reported"].value, found.metrics["loss"].value) == (5.3, 7.8, 0.555)
+    assert run(made, "row step=1 ips=5 loss=1\n", digits="%.1f", window=Window(Amount(5))).throughput.value is None
+
+
+# Several ranks in one log.
+
+PER_RANK = formats(sampled("step ips", {**RATE, "scope": "rank"}), fact("devices"))
+
+
+def ranked(*rates: float, first: int = 0) -> str:
+    return "".join(
+        f"[rank{first + rank}]:row step={step} ips={rate:g}\n" for step in (1, 2) for rank, rate in enumerate(rates)
+    )
+
+
+def test_the_slowest_of_ranks_that_speak_for_themselves_is_taken_for_all() -> None:
+    made = run(PER_RANK, ranked(5, 4, 6))
+    assert (made.throughput.value, made.values["devices"], made.metadata.sources["devices"]) == (12, 3, "log")
+    assert made.notes == [
+        "devices taken from the 3 ranks that print",
+        "the slowest of 3 ranks is taken for all (each waits for the others)",
+    ]
+
+
+def test_ranks_and_devices_that_are_not_as_many() -> None:
+    made = run(PER_RANK, "set devices=8\n" + ranked(5, 4))
+    assert made.throughput.value == 32
+    assert made.notes[0] == "2 ranks print, of 8 devices"
+    assert run(PER_RANK, "set devices=2\n" + ranked(5, 4)).notes == [
+        "the slowest of 2 ranks is taken for all (each waits for the others)"
+    ]
+
+
+def test_some_ranks_alone_do_not_tell_the_devices() -> None:
+    made = run(PER_RANK, ranked(5, 4, first=2))
+    assert made.throughput.value is None
+    assert made.throughput.reason.endswith("the number of devices is unknown: give --set devices=N")
+    assert made.notes == ["2 ranks print, and the number of devices is unknown"]
+
+
+def test_of_ranks_that_print_the_jobs_rate_the_first_is_taken() -> None:
+    made = run(SIMPLE, ranked(5, 4))
+    assert (made.throughput.value, made.notes) == (5, ["2 ranks print the job's value: rank 0 is taken"])
+
+
+def test_a_rank_without_measurements_does_not_count() -> None:
+    made = run(PER_RANK, "set devices=1\n" + ranked(5) + "[rank1]:row step=1 ips=nan\n")
+    assert (made.throughput.value, made.notes) == (5, [])
+
+
+def test_a_rank_without_a_number_leaves_all_without() -> None:
+    text = "set devices=2\n" + ranked(5, 4) + "[rank1]:row step=2 ips=7\n"
+    made = run(PER_RANK, text)
+    assert made.throughput.value is None
+    assert made.throughput.reason.startswith("step 2 has different records at lines 5 and 6")
+
+
+# Failures, logs that are none, and which pattern speaks for a log.
+
+FAILURES = load_parser(folder("parsers") / "perflog_run.toml")
+FAILING = Catalog((FAILURES, *SIMPLE.parsers), SIMPLE.path_patterns)
+LAST = "perflog run: OOM: line 3: out of memory [PyTorch]\n"
+
+
+def test_a_training_that_failed_has_no_number_whatever_it_measured() -> None:
+    made = run(FAILING, steps(1, 2) + LAST)
+    assert (made.throughput.value, made.throughput.reason) == (None, "OOM: line 3: out of memory")
+    assert (list(made.metrics), made.parser, made.last_line, made.throughput.unit) == (
+        ["throughput"],
+        "made",
+        3,
+        "samples/s",
+    )
+
+
+def test_a_training_that_failed_at_once_is_a_run_too() -> None:
+    made = run(FAILING, "hello\n" + LAST)
+    assert (made.parser, made.framework, made.throughput.reason) == (
+        "perflog_run",
+        "PyTorch",
+        "OOM: line 3: out of memory",
+    )
+    assert (made.first_line, "failure" in made.values) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("hello\n", "no line of a known format"),
+        (
+            "row of houses\n",
+            "no line of a known format (made.step: the literal occurs, the pattern never matches; see `perflog explain`)",
+        ),
+        ("set batch_size=8\n", "no line of a known format"),
+        ("eval 5\n", "lines of made, but no measurement among them"),
+    ],
+)
+def test_why_a_log_has_no_run(text: str, reason: str) -> None:
+    made = formats(
+        STEPS,
+        fact("batch_size"),
+        {"name": "eval", "role": "ignore", "literal": "eval", "regex": "eval .*", "sample": [{"line": "eval 5"}]},
+    )
+    outcome = build_runs(read(made, text), made, options())
+    assert isinstance(outcome, Skipped)
+    assert outcome.reason == reason
+    assert list(segments_of(read(made, text), outcome, made)) == []
+
+
+def test_a_log_that_cannot_be_read_is_skipped_with_its_problem() -> None:
+    reading = Reading(LogFile("x.log", 1), problem="binary file")
+    assert build_runs(reading, SIMPLE, options()) == Skipped(reading.log, "binary file")
+
+
+def test_a_parser_whose_sample_is_wrong_is_an_error() -> None:
+    wrong = formats({**STEPS, "sample": [{"line": "row step=1 ips=5", "expect": {"ips": 6}}]})
+    with pytest.raises(ParserError, match="sample expects ips = 6, read '5'"):
+        run(wrong, steps(1, 2))
+
+
+def test_the_most_specific_parser_that_measured_speaks_for_a_log() -> None:
+    hot = {**table("step ips", RATE, literal="hot"), "sample": [{"line": "hot step=1 ips=5"}]}
+    special = parser(hot, name="special", priority=70)
+    both = catalog(special, *SIMPLE.parsers)
+    assert run(both, steps(1, 2, 3) + "hot step=1 ips=9\n").parser == "special"
+    assert run(both, steps(1, 2, 3) + "hot step=1 ips=nan\n").parser == "made"  # nothing measured
+    reading = read(both, steps(1, 2))
+    assert primary_pattern(reading, both) == SIMPLE.parsers[0].pattern("step")
+    assert primary_pattern(read(both, "set batch_size=8\n"), both) is None
+
+
+def test_each_run_has_its_segment() -> None:
+    reading = read(SIMPLE, steps(1, 2) + "begin\n" + steps(1, 2, 3, ips=6))
+    outcome = build_runs(reading, SIMPLE, options())
+    assert [
+        (made.throughput.value, segment.store.count) for made, segment in segments_of(reading, outcome, SIMPLE)
+    ] == [(5, 2), (6, 3)]
+
+
+def test_as_printed_values_are_taken_as_they_stand() -> None:
+    means = formats(sampled("step ms", MEAN_TIME))
+    text = "row step=10 ms=100\nrow step=20 ms=300\n"
+    given: dict[str, Any] = {"set": {"global_batch_size": "10"}, "window": replace(ALL, last=Amount(1, "records"))}
+    assert run(means, text, **given).throughput.value == pytest.approx(10 / 0.5)  # 20 × 0.3 s − 10 × 0.1 s
+    assert run(means, text, as_printed=True, **given).throughput.value == pytest.approx(10 / 0.3)

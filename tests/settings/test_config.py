@@ -1,0 +1,190 @@
+"""``perflog.toml``, the command line and conventions: which value is in force, and where it comes from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflog.errors import UsageError
+from perflog.settings.amount import Amount, Window
+from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, read_config, settings
+
+CONVENTION = "dlperf-tf-timehistory"  # warm-up 1 record, 5 records, mean; says nothing of the aggregate
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No database and no perflog.toml from outside."""
+    monkeypatch.delenv(DATABASE, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def config(folder: Path, text: str) -> Path:
+    file = folder / "perflog.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def in_force(chosen: Settings, *keys: str) -> dict[str, tuple[Any, str]]:
+    return {key: (chosen.values[key], chosen.sources[key]) for key in keys}
+
+
+def test_the_defaults() -> None:
+    chosen = settings({})
+    assert chosen.values == dict(DEFAULTS)
+    assert set(chosen.sources.values()) == {"default"}
+    options = chosen.options()
+    assert (options.window, options.estimator, options.aggregate, options.convention) == (
+        Window(Amount(20)),
+        "total",
+        "median",
+        "",
+    )
+
+
+def test_the_command_line_counts_before_the_file(tmp_path: Path) -> None:
+    file = config(tmp_path, 'warmup = 100\nestimator = "mean"\n[set]\ndevices = 8\n')
+    chosen = settings({"warmup": "50", "steps": None, "set": {"nodes": "2"}, "parser": []}, [tmp_path])
+    assert in_force(chosen, "warmup", "estimator", "steps", "set") == {
+        "warmup": ("50", "command line"), "estimator": ("mean", str(file)), "steps": (None, "default"), "set": ({"nodes": "2"}, "command line")
+    }  # fmt: skip
+    options = chosen.options()
+    assert (options.window, options.set, options.config_set) == (Window(Amount(50)), {"nodes": "2"}, {"devices": "8"})
+
+
+def test_a_convention_of_the_file_is_in_force(tmp_path: Path) -> None:
+    file = config(tmp_path, f'convention = "{CONVENTION}"\nwarmup = 100\nestimator = "median"\naggregate = "mean"\n')
+    chosen = settings({}, [tmp_path])
+    from_convention = f"convention {CONVENTION}"
+    assert in_force(chosen, "convention", "warmup", "steps", "last", "estimator", "aggregate") == {
+        "convention": (CONVENTION, str(file)),
+        "warmup": ("1records", from_convention),
+        "steps": ("5records", from_convention),
+        "last": (None, from_convention),
+        "estimator": ("mean", from_convention),
+        "aggregate": ("mean", str(file)),
+    }
+    options = chosen.options()
+    assert options.window == Window(Amount(1, "records"), Amount(5, "records"))
+    assert (options.estimator, options.aggregate, options.as_printed, options.digits, options.convention) == (
+        "mean", "mean", True, "%.2f", CONVENTION
+    )  # fmt: skip
+
+
+def test_a_convention_of_the_command_line_is_in_force(tmp_path: Path) -> None:
+    config(tmp_path, 'convention = "mlperf"\nwarmup = 100\nlast = "25records"\n')
+    chosen = settings({"convention": CONVENTION}, [tmp_path])
+    assert in_force(chosen, "convention", "warmup", "last") == {
+        "convention": (CONVENTION, "command line"),
+        "warmup": ("1records", f"convention {CONVENTION}"),
+        "last": (None, f"convention {CONVENTION}"),
+    }
+    assert chosen.options().window.last is None
+
+
+def test_the_aggregate_of_a_convention_gives_way_to_the_command_line() -> None:
+    chosen = settings({"convention": "mlperf"})
+    assert in_force(chosen, "aggregate") == {"aggregate": ("olympic", "convention mlperf")}
+    chosen = settings({"convention": "mlperf", "aggregate": "mean"})
+    assert in_force(chosen, "aggregate") == {"aggregate": ("mean", "command line")}
+    assert chosen.options().aggregate == "mean"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("warmup", "5"), ("steps", "100"), ("last", "25records"), ("estimator", "median")]
+)
+def test_what_a_convention_fixes_cannot_be_given_too(key: str, value: str, tmp_path: Path) -> None:
+    config(tmp_path, f'convention = "{CONVENTION}"\n')
+    with pytest.raises(UsageError, match=f"--convention and --{key} exclude each other: the convention fixes it"):
+        settings({key: value}, [tmp_path]).options()
+
+
+def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--last and --warmup/--steps exclude each other"):
+        settings({"last": "5", "warmup": "5"}).options()
+    config(tmp_path, "warmup = 100\n")
+    assert settings({"last": "5"}, [tmp_path]).options().window.last == Amount(5), "a file's warm-up gives way"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"estimator": "best"}, "--estimator 'best': expected one of total, mean, median, trimmed, last, reported"),
+        ({"aggregate": "mode"}, "--aggregate 'mode': expected one of median, mean, olympic"),
+        ({"steps": "30s"}, "--steps '30s': expected steps (100) or records (100records)"),
+        ({"convention": "mlprf"}, "--convention 'mlprf': there is no such convention; did you mean mlperf"),
+    ],
+)
+def test_an_option_that_is_wrong(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        settings(given).options()
+    assert str(error.value).startswith(message)
+
+
+def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
+    file = config(
+        tmp_path, 'parser = "keras"\nparsers = ["mine", "/abs"]\ndatabase = "h.sqlite"\nbaseline = { devices = 1 }\n'
+    )
+    assert read_config(file) == {
+        "parser": ["keras"], "parsers": [str(tmp_path / "mine"), "/abs"], "database": str(tmp_path / "h.sqlite"), "baseline": {"devices": "1"}
+    }  # fmt: skip
+    assert read_config(config(tmp_path, 'parsers = "mine"\ndatabase = "postgresql://me@db/perf"\n')) == {
+        "parsers": [str(tmp_path / "mine")], "database": "postgresql://me@db/perf"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("warmup_steps = 5", "unknown option 'warmup_steps'; did you mean 'warmup'? (known: aggregate, baseline,"),
+        ("warmup = [5]", "warmup = [5]: expected an amount such as 100"),
+        (
+            'estimator = "totl"',
+            "estimator = 'totl': expected one of total, mean, median, trimmed, last, reported; did you mean 'total'?",
+        ),
+        ("set = 5", "set = 5: expected a table, such as { devices = 8 }"),
+        (
+            "[set]\ndevices = [8]",
+            "set.devices = [8]: expected a text in quotes or a whole number or a number or true or false",
+        ),
+        ("parser = 5", "parser = 5: expected a name, or a list of names"),
+        ('format = "xls"', "format = 'xls': expected one of table, markdown, csv, json, parquet, dlperf"),
+        ("database = 5", "database = 5: expected a file's name or a URL in quotes"),
+        ("warmup = ", "not a readable TOML file: "),
+    ],
+)
+def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
+    file = config(tmp_path, text)
+    with pytest.raises(UsageError) as error:
+        settings({}, [tmp_path])
+    assert str(error.value).startswith(f"{file}: {message}")
+
+
+def test_the_nearest_file_counts(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    outer_file = config(tmp_path, "warmup = 1\n")
+    assert find_config([inner]) == outer_file
+    inner_file = config(inner, "warmup = 2\n")
+    assert find_config([inner / "x.log"]) == inner_file
+    assert find_config([]) == outer_file, "the working folder's"
+
+
+def test_the_database_of_the_environment_counts_before_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config(tmp_path, 'database = "h.sqlite"\n')
+    monkeypatch.setenv(DATABASE, "env.sqlite")
+    assert in_force(settings({}, [tmp_path]), "database") == {"database": ("env.sqlite", "environment")}
+    assert in_force(settings({"database": "x"}, [tmp_path]), "database") == {"database": ("x", "command line")}
+    assert os.environ[DATABASE] == "env.sqlite"
+
+
+def test_pairs() -> None:
+    assert pairs(["devices=8", "my-label = a=b "], "set") == {"devices": "8", "my_label": "a=b"}
+    for wrong in ("devices", "=8", "devices="):
+        with pytest.raises(UsageError, match=f"--set '{wrong}': expected key=value, such as --set devices=8"):
+            pairs([wrong], "set")

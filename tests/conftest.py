@@ -7,8 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import postgresql
+
+# A busy machine makes examples slow; that is no fault of what they test.
+settings.register_profile("perflog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("perflog")
 
 _NUMBERS = itertools.count(1)
 

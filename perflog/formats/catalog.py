@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 from perflog import resources
 from perflog.errors import ParserError, UsageError
@@ -27,10 +28,14 @@ ENTRY_POINT_GROUP = "perflog.parsers"
 
 @dataclass(frozen=True)
 class Catalog:
-    """The parsers in use, sorted by priority (specific first)."""
+    """The parsers in use, sorted by priority (specific first).
+
+    ``derived`` holds what later stages make of a catalogue once for all logs, such as a matching engine.
+    """
 
     parsers: tuple[Parser, ...]
     path_patterns: PathPatterns
+    derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     _sound: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> Parser:

@@ -20,10 +20,20 @@ def engine_for(catalog: Catalog) -> Engine:
     Raises:
         UsageError: when ``PERFLOG_ENGINE`` names no engine, or one that is not to be had here.
     """
-    if _use_compiled():
-        from perflog.matching.compiled_engine import CompiledEngine
+    name = "compiled" if _use_compiled() else "polars"
+    if name not in catalog.derived:  # two threads may both make one: they make the same
+        catalog.derived[name] = _compiled(catalog) if name == "compiled" else _polars(catalog)
+    engine: Engine = catalog.derived[name]
+    return engine
 
-        return CompiledEngine(catalog)
+
+def _compiled(catalog: Catalog) -> Engine:
+    from perflog.matching.compiled_engine import CompiledEngine
+
+    return CompiledEngine(catalog)
+
+
+def _polars(catalog: Catalog) -> Engine:
     from perflog.matching.polars_engine import PolarsEngine
 
     return PolarsEngine(catalog)

@@ -96,8 +96,9 @@ def plain_batches(
     first = np.flatnonzero(np.diff(text, prepend=-1))
     texts = Texts(text[first], first, np.diff(np.append(first, len(text))))
     step = columns["step"]
-    interval = np.where(texts.count > 1, step[np.minimum(first + 1, len(step) - 1)] - step[first], 0.0)
-    plain = (interval > 0) & texts.all(_regular(pattern, columns, texts, interval))
+    with np.errstate(invalid="ignore"):  # a step of 400 digits is infinite, and no step
+        interval = np.where(texts.count > 1, step[np.minimum(first + 1, len(step) - 1)] - step[first], 0.0)
+        plain = (interval > 0) & texts.all(_regular(pattern, columns, texts, interval) & np.isfinite(step))
     plain &= step[first] + (1 - pattern.step_base) > 0
     signature, usable = _signatures(pattern, columns, texts)
     plain &= usable

@@ -41,9 +41,12 @@ class RankSeries:
             self._fold(rows, starts)
 
     def _with_steps(self, segment: Segment, rows: Rows) -> Rows:
-        """The rows that name their step, where others do."""
+        """The rows that name their step, where others do; a number too large for a float is no step."""
         if "step" not in rows.columns:
             return rows
+        if np.isinf(rows.columns["step"]).any():
+            step = np.where(np.isinf(rows.columns["step"]), np.nan, rows.columns["step"])
+            rows = Rows(rows.lines, {**rows.columns, "step": step}, rows.position_lines)
         placed_by_covers = rows.position_lines is not None and explicit_covers(self.pattern, rows) is not None
         lacking = np.isnan(rows.columns["step"])
         if placed_by_covers or not lacking.any() or lacking.all():

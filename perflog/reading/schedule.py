@@ -69,7 +69,8 @@ def read_logs(
         ParserError: when a pattern needs more steps than are allowed.
     """
     with ThreadPoolExecutor(workers()) as pool:
-        buffers = Buffers(BATCH + SMALL + 1)
+        gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)
+        buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
         reader = _Reader(engine_for(catalog), catalog, finish, as_printed, options, pool, tell, buffers)
         waiting: deque[Future[list[_Done[T]]]] = deque()

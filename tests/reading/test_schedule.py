@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
 from perflog.reading import schedule
@@ -187,18 +186,6 @@ def test_batches_keep_their_order(
         archive.writestr("x.log", text_of(30))
     counts = [len(ends) for _, _, _, ends in read_all(tmp_path)]
     assert counts == [*range(1, 10), *range(20, 25), 30]
-
-
-def test_a_parser_that_needs_too_many_steps_stops_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.matching import compiled
-
-    if compiled.available():
-        pytest.skip(compiled.available())
-    monkeypatch.setenv("PERFLOG_ENGINE", "compiled")
-    slow = formats({**STEPS, "regex": "row(?:a|aa)+c step=(?P<step>{I}) ips=(?P<ips>{N})", "sample": []})
-    (tmp_path / "a.log").write_bytes(b"row" + b"a" * 90 + b"c step=x\n")
-    with pytest.raises(ParserError, match=r"made\.step: the regex needs too many steps on line 1 of a log"):
-        read_all(tmp_path, slow)
 
 
 @pytest.mark.parametrize(("asked", "expected"), [("1", 1), ("7", 7)])

@@ -1,0 +1,64 @@
+"""Both engines find the same, to the last bit: in all fixtures, in the corpus, and in mutated logs.
+
+``make fuzz`` tries 20,000 mutated logs; a part of them is tried here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perflog.logs.containers import UnreadableError, open_small
+from perflog.logs.find import find_logs
+from perflog.matching import compiled
+from tests.support import CORPUS, FIXTURES, catalog, needs_corpus
+from tests.tools.engines import Engines
+from tests.tools.fuzz import texts
+
+pytestmark = pytest.mark.skipif(
+    bool(compiled.available()), reason=compiled.available() or "the compiled engine is here"
+)
+MUTATED = 160
+
+
+@pytest.fixture(scope="module")
+def engines() -> Engines:
+    return Engines(catalog())
+
+
+def differences(engines: Engines, folder: Path) -> dict[str, list[str]]:
+    """By name, in what the engines differ on logs."""
+    found = {}
+    for log in find_logs([folder]):
+        try:
+            data = open_small(log, 64 << 20)
+        except UnreadableError as error:
+            data = error.data
+        if data and (told := engines.differences([data])):
+            found[log.name] = told
+    return found
+
+
+def test_fixtures(engines: Engines) -> None:
+    assert differences(engines, FIXTURES / "parsers") == {}
+
+
+@needs_corpus
+def test_corpus(engines: Engines) -> None:
+    assert differences(engines, CORPUS) == {}
+
+
+def test_mutated_logs(engines: Engines) -> None:
+    assert {seed: told for seed, batch in texts(7, MUTATED) if (told := engines.differences(batch))} == {}
+
+
+def test_the_comparison_can_fail(engines: Engines) -> None:
+    """A digit changed on one side only is told."""
+    from tests.tools.engines import differences as between
+
+    log = (FIXTURES / "parsers/paddleclas/static.log").read_bytes()
+    changed = re.sub(rb"ips: [0-9]", b"ips: 0", log)
+    one, other = engines.compiled.match([log], True), engines.polars.match([changed], True)
+    assert any("ips" in line for line in between(one, other))

@@ -1,18 +1,12 @@
 """The compiled scanner, ``scan.c``, as Python sees it: rules in, arrays of matches out.
 
-The library lies beside this file when it was compiled (``build_hook.py``). It needs PCRE2 at run time. Where either
-is missing, :func:`available` says so and the same work is done by another engine.
-
-Nothing of perflog is imported here, and calls release the interpreter's lock: threads may scan with one
-:class:`Program` at the same time.
+Calls release the interpreter's lock: threads may scan with one :class:`Program` at the same time.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +15,13 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from perflog.matching.library import FLOAT64, INT32, INT64, Fault, Memory, library, view
+
 Role = Literal["metadata", "ignore", "other"]
 Kind = Literal["tail", "jump", "line"]
 GroupKind = Literal["number", "text", "unit"]
 Buffer = bytes | bytearray | memoryview
 Ints = NDArray[np.int64]
-
-#: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 2
 #: Steps PCRE2 may take for one regex on one line; a text on which it needs more is LONG. Ordinary lines take hundreds.
 MATCH_LIMIT: Final = 200_000
 
@@ -136,123 +129,6 @@ class Scan:
     flags: NDArray[np.int32]
 
 
-class _Fault(ctypes.Structure):
-    _fields_ = [("rule", ctypes.c_int32), ("message", ctypes.c_char * 252)]
-
-
-class _Result(ctypes.Structure):
-    _fields_ = [
-        ("error", ctypes.c_int32),
-        ("rule", ctypes.c_int32),
-        ("text", ctypes.c_int64),
-        ("line", ctypes.c_int64),
-        ("message", ctypes.c_char * 232),
-        ("n_texts", ctypes.c_int64),
-        ("line_feeds", ctypes.c_void_p),
-        ("flags", ctypes.c_void_p),
-        ("n_directory", ctypes.c_int64),
-        ("directory", ctypes.c_void_p),
-    ]
-
-
-_SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
-    "pf_abi": (ctypes.c_int, []),
-    "pf_open": (ctypes.c_char_p, []),
-    "pf_pcre2_version": (ctypes.c_char_p, []),
-    "pf_compile": (
-        ctypes.c_void_p,
-        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int, ctypes.POINTER(_Fault)],
-    ),
-    "pf_is_jit": (ctypes.c_int, [ctypes.c_void_p]),
-    "pf_drop": (None, [ctypes.c_void_p]),
-    "pf_scan": (
-        ctypes.POINTER(_Result),
-        [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int],
-    ),
-    "pf_free": (None, [ctypes.POINTER(_Result)]),
-    "pf_number": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double)]),
-    "pf_is_utf8": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t]),
-}
-
-#: Where the library is, beside this file.
-LIBRARY: Final = Path(__file__).with_name("_scan.dylib" if sys.platform == "darwin" else "_scan.so")
-
-
-class _Loader:
-    """Opens the library once, and remembers why not."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._opened: ctypes.CDLL | str | None = None
-
-    def __call__(self) -> ctypes.CDLL | str:
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open()
-            return self._opened
-
-    def _open(self) -> ctypes.CDLL | str:
-        if not LIBRARY.exists():
-            return "perflog was installed without its compiled scanner"
-        try:
-            library = ctypes.CDLL(str(LIBRARY))
-            for name, (result, arguments) in _SIGNATURES.items():
-                function = getattr(library, name)
-                function.restype, function.argtypes = result, arguments
-            if library.pf_abi() != ABI:
-                return f"{LIBRARY.name} is of another version of perflog; compile it again"
-        except (OSError, AttributeError) as error:
-            return f"{LIBRARY.name} cannot be used: {error}"
-        missing = library.pf_open()
-        return library if missing is None else str(missing.decode())
-
-
-_load = _Loader()
-
-
-def available() -> str:
-    """Empty when the compiled scanner can be used, else the reason why not."""
-    library = _load()
-    return library if isinstance(library, str) else ""
-
-
-def _library() -> ctypes.CDLL:
-    library = _load()
-    if isinstance(library, str):
-        raise RuntimeError(library)
-    return library
-
-
-class _Memory:
-    """A result's memory, given back when the last array that looks at it is gone."""
-
-    __slots__ = ("_library", "result")
-
-    def __init__(self, library: ctypes.CDLL, result: Any) -> None:
-        self._library = library
-        self.result = result
-
-    def __del__(self) -> None:
-        self._library.pf_free(self.result)
-
-
-class _View:
-    """Numbers in a result's memory, in the form that numpy takes without copying."""
-
-    __slots__ = ("__array_interface__", "_memory")
-
-    def __init__(self, memory: _Memory, address: int, count: int, dtype: str) -> None:
-        self._memory = memory
-        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": dtype, "version": 3}
-
-
-_INT32, _INT64, _FLOAT64 = (np.dtype(name).str for name in ("int32", "int64", "float64"))
-
-
-def _view(memory: _Memory, address: int, count: int, dtype: str) -> NDArray[Any]:
-    return np.asarray(_View(memory, address, count, dtype)) if count else np.empty(0, dtype)
-
-
 class Program:
     """Rules, compiled: immutable, to be used by any number of threads."""
 
@@ -268,11 +144,11 @@ class Program:
         Raises:
             RuleError: when a rule cannot be used.
         """
-        self._library = _library()
+        self._library = library()
         self._handle: Any = None
         self.rules = tuple(rules)
         self._text = program_text(self.rules)
-        fault = _Fault()
+        fault = Fault()
         self._handle = self._library.pf_compile(
             self._text, len(self._text), match_limit, int(check), ctypes.byref(fault)
         )
@@ -319,7 +195,7 @@ class Program:
         result = self._library.pf_scan(self._handle, addresses[0], addresses[1], n, addresses[2], int(cleaned))
         if not result:
             raise MemoryError
-        memory = _Memory(self._library, result)
+        memory = Memory(self._library, result)
         head = result.contents
         if head.error == _NO_MEMORY:
             raise MemoryError
@@ -327,14 +203,14 @@ class Program:
             raise RuleError(head.rule, head.message.decode("utf-8", "replace"))
         if head.error:
             raise ScanError(head.rule, head.text, head.line, head.message.decode("utf-8", "replace"))
-        directory = _view(memory, head.directory, head.n_directory, _INT64).tolist()
+        directory = view(memory, head.directory, head.n_directory, INT64).tolist()
         return Scan(
             list(self._read(memory, directory)),
-            _view(memory, head.line_feeds, n, _INT64),
-            _view(memory, head.flags, n, _INT32),
+            view(memory, head.line_feeds, n, INT64),
+            view(memory, head.flags, n, INT32),
         )
 
-    def _read(self, memory: _Memory, directory: list[int]) -> Iterator[Found]:
+    def _read(self, memory: Memory, directory: list[int]) -> Iterator[Found]:
         """The rows, by what ``make_directory`` in scan.c wrote: ten numbers per rule and four per group."""
         at = 0
         while at < len(directory):
@@ -349,24 +225,24 @@ class Program:
                 address, size, texts, entries = directory[at : at + 4]
                 at += 4
                 if kind == "number":
-                    numbers[name] = _view(memory, address, size, _FLOAT64)
+                    numbers[name] = view(memory, address, size, FLOAT64)
                 elif kind == "text":
                     strings[name] = ctypes.string_at(address, size) if n else b""
                 else:
                     captures = ctypes.string_at(address, size).decode("utf-8").split("\n") if entries else []
-                    units[name] = list(zip(_view(memory, texts, entries, _INT32).tolist(), captures, strict=True))
+                    units[name] = list(zip(view(memory, texts, entries, INT32).tolist(), captures, strict=True))
             yield Found(
                 index,
-                _view(memory, text, n, _INT32),
-                _view(memory, line, n, _INT64),
-                _view(memory, offset, n, _INT64),
-                _view(memory, rank, n, _INT64),
+                view(memory, text, n, INT32),
+                view(memory, line, n, INT64),
+                view(memory, offset, n, INT64),
+                view(memory, rank, n, INT64),
                 bool(ranked),
                 numbers,
                 strings,
                 units,
-                _view(memory, candidate_text, n_candidates, _INT32),
-                _view(memory, candidate_count, n_candidates, _INT64),
+                view(memory, candidate_text, n_candidates, INT32),
+                view(memory, candidate_count, n_candidates, INT64),
             )
 
 
@@ -413,11 +289,11 @@ def program_text(rules: Sequence[Rule]) -> bytes:
 def number(text: bytes) -> float:
     """A capture as the scanner reads it; NaN when it is no number. For tests."""
     value = ctypes.c_double()
-    if _library().pf_number(text, len(text), ctypes.byref(value)) < 0:
+    if library().pf_number(text, len(text), ctypes.byref(value)) < 0:
         raise MemoryError
     return value.value
 
 
 def is_utf8(text: bytes) -> bool:
     """Whether the scanner takes a text for UTF-8. For tests."""
-    return bool(_library().pf_is_utf8(text, len(text)))
+    return bool(library().pf_is_utf8(text, len(text)))

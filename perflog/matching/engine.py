@@ -6,7 +6,7 @@ import os
 
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog
-from perflog.matching import compiled
+from perflog.matching import library
 from perflog.matching.matches import Engine
 
 #: The environment variable that chooses the engine.
@@ -42,10 +42,12 @@ def _polars(catalog: Catalog) -> Engine:
 def engine_description() -> str:
     """The engine in use in a few words, and why it is not the compiled one."""
     if _use_compiled():
-        return compiled.Program(()).description()
+        from perflog.matching.compiled import Program
+
+        return Program(()).description()
     if _asked() == "polars":
         return f"polars ({VARIABLE}=polars)"
-    return f"polars ({compiled.available()})"
+    return f"polars ({library.available()})"
 
 
 def _asked() -> str:
@@ -59,7 +61,7 @@ def _use_compiled() -> bool:
     asked = _asked()
     if asked == "polars":
         return False
-    reason = compiled.available()
+    reason = library.available()
     if asked == "compiled" and reason:
         raise UsageError(f"{VARIABLE}=compiled: the compiled engine is not to be had here: {reason}")
     return not reason

@@ -9,13 +9,13 @@ import pytest
 
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog
-from perflog.matching import Engine, compiled, engine_description, engine_for
+from perflog.matching import Engine, engine_description, engine_for, library
 from perflog.matching.polars_engine import PolarsEngine
 from tests.matching.test_matching import HIGH, LOW, parser, table
 from tests.reading.support import catalog
 
 NAN = float("nan")
-needs_compiled = pytest.mark.skipif(bool(compiled.available()), reason=compiled.available())
+needs_compiled = pytest.mark.skipif(bool(library.available()), reason=library.available())
 FACT = {"name": "fact", "role": "metadata", "literal": "seed", "regex": "seed (?P<seed>[^\\n]+)"}
 UNITS = {"name": "unit", "role": "step", "literal": "rate", "regex": "rate (?P<ips>{N}) (?P<unit>[a-z/]+)",
          "value": [{"group": "ips", "quantity": "rate"}]}  # fmt: skip
@@ -37,8 +37,8 @@ MADE = catalog(
 
 @pytest.fixture(params=["compiled", "polars"])
 def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    if request.param == "compiled" and compiled.available():
-        pytest.skip(compiled.available())
+    if request.param == "compiled" and library.available():
+        pytest.skip(library.available())
     monkeypatch.setenv("PERFLOG_ENGINE", request.param)
     return engine_for(MADE)
 
@@ -129,7 +129,7 @@ def test_an_engine_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_compiled_engine_polars_is_taken_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "available", lambda: "no PCRE2 here")
+    monkeypatch.setattr(library, "available", lambda: "no PCRE2 here")
     monkeypatch.setenv("PERFLOG_ENGINE", "")
     assert isinstance(engine_for(MADE), PolarsEngine)
     assert engine_description() == "polars (no PCRE2 here)"

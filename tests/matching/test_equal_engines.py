@@ -12,14 +12,12 @@ import pytest
 
 from perflog.logs.containers import UnreadableError, open_small
 from perflog.logs.find import find_logs
-from perflog.matching import compiled
+from perflog.matching import library
 from tests.support import CORPUS, FIXTURES, catalog, needs_corpus
 from tests.tools.engines import Engines
 from tests.tools.fuzz import texts
 
-pytestmark = pytest.mark.skipif(
-    bool(compiled.available()), reason=compiled.available() or "the compiled engine is here"
-)
+pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available() or "the compiled engine is here")
 MUTATED = 160
 
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from perflog.matching import compiled
+from perflog.matching import compiled, library
 from perflog.matching.compiled import Found, Program, Rule, RuleError, Scan, ScanError
 
-pytestmark = pytest.mark.skipif(bool(compiled.available()), reason=compiled.available())
+pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available())
 
 
 def tail(literal: str, regex: str, *groups: str, **more: object) -> Rule:

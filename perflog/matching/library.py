@@ -1,0 +1,136 @@
+"""The library that ``scan.c`` is compiled to: found beside this file, opened, and its memory looked at.
+
+It lies there when it was compiled (``build_hook.py``), and needs PCRE2 at run time. Where either is missing,
+:func:`available` says so and the other engine does the same work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
+ABI: Final = 2
+
+
+class Fault(ctypes.Structure):
+    _fields_ = [("rule", ctypes.c_int32), ("message", ctypes.c_char * 252)]
+
+
+class Result(ctypes.Structure):
+    _fields_ = [
+        ("error", ctypes.c_int32),
+        ("rule", ctypes.c_int32),
+        ("text", ctypes.c_int64),
+        ("line", ctypes.c_int64),
+        ("message", ctypes.c_char * 232),
+        ("n_texts", ctypes.c_int64),
+        ("line_feeds", ctypes.c_void_p),
+        ("flags", ctypes.c_void_p),
+        ("n_directory", ctypes.c_int64),
+        ("directory", ctypes.c_void_p),
+    ]
+
+
+_SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
+    "pf_abi": (ctypes.c_int, []),
+    "pf_open": (ctypes.c_char_p, []),
+    "pf_pcre2_version": (ctypes.c_char_p, []),
+    "pf_compile": (
+        ctypes.c_void_p,
+        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int, ctypes.POINTER(Fault)],
+    ),
+    "pf_is_jit": (ctypes.c_int, [ctypes.c_void_p]),
+    "pf_drop": (None, [ctypes.c_void_p]),
+    "pf_scan": (
+        ctypes.POINTER(Result),
+        [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int],
+    ),
+    "pf_free": (None, [ctypes.POINTER(Result)]),
+    "pf_number": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double)]),
+    "pf_is_utf8": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t]),
+}
+
+#: Where the library is, beside this file.
+LIBRARY: Final = Path(__file__).with_name("_scan.dylib" if sys.platform == "darwin" else "_scan.so")
+
+
+class _Loader:
+    """Opens the library once, and remembers why not."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: ctypes.CDLL | str | None = None
+
+    def __call__(self) -> ctypes.CDLL | str:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
+
+    def _open(self) -> ctypes.CDLL | str:
+        if not LIBRARY.exists():
+            return "perflog was installed without its compiled scanner"
+        try:
+            library = ctypes.CDLL(str(LIBRARY))
+            for name, (result, arguments) in _SIGNATURES.items():
+                function = getattr(library, name)
+                function.restype, function.argtypes = result, arguments
+            if library.pf_abi() != ABI:
+                return f"{LIBRARY.name} is of another version of perflog; compile it again"
+        except (OSError, AttributeError) as error:
+            return f"{LIBRARY.name} cannot be used: {error}"
+        missing = library.pf_open()
+        return library if missing is None else str(missing.decode())
+
+
+_load = _Loader()
+
+
+def available() -> str:
+    """Empty when the compiled scanner can be used, else the reason why not."""
+    library = _load()
+    return library if isinstance(library, str) else ""
+
+
+def library() -> ctypes.CDLL:
+    library = _load()
+    if isinstance(library, str):
+        raise RuntimeError(library)
+    return library
+
+
+class Memory:
+    """A result's memory, given back when the last array that looks at it is gone."""
+
+    __slots__ = ("_library", "result")
+
+    def __init__(self, library: ctypes.CDLL, result: Any) -> None:
+        self._library = library
+        self.result = result
+
+    def __del__(self) -> None:
+        self._library.pf_free(self.result)
+
+
+class _View:
+    """Numbers in a result's memory, in the form that numpy takes without copying."""
+
+    __slots__ = ("__array_interface__", "_memory")
+
+    def __init__(self, memory: Memory, address: int, count: int, dtype: str) -> None:
+        self._memory = memory
+        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": dtype, "version": 3}
+
+
+INT32, INT64, FLOAT64 = (np.dtype(name).str for name in ("int32", "int64", "float64"))
+
+
+def view(memory: Memory, address: int, count: int, dtype: str) -> NDArray[Any]:
+    return np.asarray(_View(memory, address, count, dtype)) if count else np.empty(0, dtype)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
@@ -11,6 +13,7 @@ def main() -> None:
     from perflog.cli import app
     from perflog.errors import PerflogError
 
+    _keep_freed_memory()
     try:
         app(prog_name="perflog")
     except PerflogError as error:
@@ -28,6 +31,23 @@ def main() -> None:
             "(PERFLOG_DEBUG=1 shows where)",
             70,
         )
+
+
+#: glibc's ``mallopt`` parameters (malloc.h), and the sizes that are kept: the largest that it takes for the first.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT, _TRIMMED = -1, -3, 32 << 20, 64 << 20
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc use the memory of one block of a log for the next.
+
+    By default each block's arrays are mapped anew and given back, and the kernel clears their pages each time: a
+    tenth of the time of 20,000 logs. It is the command's own process, so no host program is touched.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError, TypeError):
+            libc = ctypes.CDLL(None)
+            libc.mallopt(_MMAP_THRESHOLD, _KEPT)
+            libc.mallopt(_TRIM_THRESHOLD, _TRIMMED)
 
 
 def _stop(text: str, status: int) -> None:

@@ -33,8 +33,8 @@ def main() -> None:
         )
 
 
-#: glibc's ``mallopt`` parameters (malloc.h), and the sizes that are kept: the largest that it takes for the first.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT, _TRIMMED = -1, -3, 32 << 20, 64 << 20
+#: glibc's ``mallopt`` parameters (malloc.h), and the sizes of arrays and of free memory that are kept.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT, _TRIMMED = -1, -3, 16 << 20, 32 << 20
 
 
 def _keep_freed_memory() -> None:

@@ -48,12 +48,14 @@ def order_interval(values: Sequence[float]) -> tuple[float, float, float] | None
         return None
     ordered = sorted(values)
     best = (0, n - 1, 1 - 2.0 ** (1 - n))
+    total, below, ways = 1 << n, 0, 1  # of 2^n outcomes, those with at most `low` values below the median; C(n, low)
     for low in range(n // 2):
-        high = n - 1 - low
-        true_level = sum(math.comb(n, k) for k in range(low + 1, high + 1)) / 2.0**n
+        below += ways
+        ways = ways * (n - low) // (low + 1)
+        true_level = (total - 2 * below) / total
         if true_level < LEVEL:
             break
-        best = (low, high, true_level)
+        best = (low, n - 1 - low, true_level)
     return ordered[best[0]], ordered[best[1]], best[2]
 
 

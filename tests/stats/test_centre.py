@@ -86,3 +86,15 @@ def test_the_relative_range_by_hand() -> None:
     assert relative_range([2.0, 1.0, 4.0]) == 1.5
     assert relative_range([2.0, 2.0]) == 0
     assert relative_range([-1.0, 0.0, 1.0]) is None, "a share of a median of 0 is none"
+
+
+@pytest.mark.parametrize("n", [7, 50, 1023, 1024, 3000])
+def test_the_interval_of_many_runs_has_the_level_of_the_binomial_distribution(n: int) -> None:
+    from scipy.stats import binom
+
+    interval = order_interval([float(value) for value in range(n)])
+    assert interval is not None
+    low, high, level = interval
+    assert low + high == n - 1
+    assert level == pytest.approx(1 - 2 * float(binom.cdf(low, n, 0.5)), abs=1e-12)
+    assert level >= 0.95 > 1 - 2 * float(binom.cdf(low + 1, n, 0.5))

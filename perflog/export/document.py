@@ -27,9 +27,11 @@ def to_json(extraction: Extraction) -> str:
     encode = msgspec.json.Encoder().encode
     if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
         return msgspec.json.format(encode(extraction_document(extraction)), indent=1).decode() + "\n"
-    head, skipped = encode(_head(extraction)).decode(), encode(_skipped(extraction)).decode()
-    cases = b",\n".join(encode(_case(case)) for case in extraction.cases).decode()
-    return f'{head[:-1]}, "cases": [\n{cases}\n],\n"skipped": {skipped}}}\n'
+    text = bytearray(encode(_head(extraction))[:-1] + b', "cases": [\n')  # one copy: 100,000 runs are 150 MB of text
+    for number, case in enumerate(extraction.cases):
+        text += b",\n" * (number > 0) + encode(_case(case))
+    text += b'\n],\n"skipped": ' + encode(_skipped(extraction)) + b"}\n"
+    return text.decode()
 
 
 def _head(extraction: Extraction) -> dict[str, Any]:

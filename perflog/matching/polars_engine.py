@@ -10,7 +10,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.matching.claim import ClaimedText, claimed, numbers_of_also
-from perflog.matching.matches import UNIT, UNTAGGED, Batch, Matches, in_turn
+from perflog.matching.matches import UNIT, Batch, Matches, in_turn
 from perflog.matching.polars_texts import Hits, Texts
 
 
@@ -84,6 +84,3 @@ def _also(pattern: Pattern, kept: Sequence[tuple[int, Hits]], texts: Sequence[by
 
 def _joined(parts: Sequence[np.ndarray], dtype: type) -> np.ndarray:
     return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
-
-
-__all__ = ["UNTAGGED", "PolarsEngine"]

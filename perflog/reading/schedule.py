@@ -66,7 +66,7 @@ def read_logs(
         options: which window ``finish`` will take, so that it is taken of many plain logs at once.
 
     Raises:
-        ParserError: when a pattern needs more steps than are allowed.
+        ParserError: when a pattern's regex cannot be used.
     """
     with ThreadPoolExecutor(workers()) as pool:
         gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -10,12 +11,15 @@ from contextlib import suppress
 
 def main() -> None:
     """Run the command line. Exit status: see ``perflog --help``."""
-    from perflog.cli import app
+    from perflog.cli import app_for
+    from perflog.cli.stand_ins import put_stand_ins
     from perflog.errors import PerflogError
 
+    put_stand_ins()
     _keep_freed_memory()
+    gc.set_threshold(_OBJECTS, 20, 20)
     try:
-        app(prog_name="perflog")
+        app_for(sys.argv[1:])(prog_name="perflog")
     except PerflogError as error:
         _stop(f"perflog: {error}", 2)
     except KeyboardInterrupt:
@@ -31,8 +35,13 @@ def main() -> None:
             "(PERFLOG_DEBUG=1 shows where)",
             70,
         )
+    finally:
+        gc.freeze()  # the process ends: Python need not go through all objects for circles once more
 
 
+#: So many new objects before circles among them are looked for, rather than 700: importing numpy and typer and making
+#: the parsers takes a twentieth less time, and what reading logs makes has no circles.
+_OBJECTS = 20_000
 #: glibc's ``mallopt`` parameters (malloc.h), and the sizes of arrays and of free memory that are kept.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT, _TRIMMED = -1, -3, 16 << 20, 32 << 20
 

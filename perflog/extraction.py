@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from perflog.cases.build import build_cases
-from perflog.cases.case import Case
+from perflog.cases.case import Case, said_of_all
+from perflog.cases.copies import without_copies
+from perflog.cases.repeats import of_first_ranks, settled
 from perflog.formats.catalog import Catalog, load_catalog
+from perflog.inference.known import inferred_runs
 from perflog.logs.find import RUNNING, LogFile, find_logs
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import RunBuilder
+from perflog.runs.device_index import indexed_by_device
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -35,6 +39,11 @@ class Extraction:
         return [run for case in self.cases for run in case.runs]
 
     @property
+    def notes(self) -> list[str]:
+        """What is said once of all cases: which factors of their numbers nothing but names of files tells."""
+        return said_of_all(self.cases)
+
+    @property
     def complete(self) -> bool:
         """Whether there is a run and every run has a value."""
         runs = self.runs
@@ -49,7 +58,7 @@ def extract_logs(
     logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None
 ) -> Extraction:
     """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
-    builder = RunBuilder(catalog, options)
+    builder = RunBuilder(catalog, options, indexed_by_device(logs, catalog.path_patterns))
 
     def finish(reading: Reading) -> Outcome:
         growing = reading.log.path.endswith(RUNNING)
@@ -58,6 +67,8 @@ def extract_logs(
             if growing
             else builder.build(reading)
         )
+        if isinstance(outcome, Skipped) and not reading.problem and not growing:
+            outcome = inferred_runs(reading, catalog, options) or outcome
         if look is not None:
             look(reading, outcome)
         return outcome
@@ -69,7 +80,10 @@ def extract_logs(
             skipped.append(outcome)
         else:
             runs.extend(outcome)
-    return Extraction(build_cases(runs, options), skipped, options)
+    runs, copies = without_copies(runs)
+    runs, other_ranks = of_first_ranks(runs, catalog.path_patterns)
+    skipped += [*copies, *other_ranks]
+    return Extraction(build_cases(settled(runs, catalog.path_patterns), options), skipped, options)
 
 
 def extract_paths(

@@ -20,6 +20,7 @@ class ExtractionOptions(TypedDict, total=False):
     last: str | int | None
     estimator: str | None
     aggregate: str | None
+    values: str | None
     baseline: Mapping[str, Any] | None
     set: Mapping[str, Any] | None
     convention: str | None

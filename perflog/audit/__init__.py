@@ -1,13 +1,16 @@
 """A published table and its logs in, a judgement of every cell out.
 
 ======================  ==============================================================================
-``document``            a Markdown file as tables and links
+``document``            a Markdown file or page as tables and links
+``html_tables``         HTML as headings, lines and tables
 ``words``               what the words of a report say
 ``claims``              every number of its tables, with the configuration it is said to be of
+``rules``               by which rules published reports are known to have made their numbers
 ``evidence``            what the logs give, by every known rule
 ``candidates``          which logs may be a claim's
 ``agreement``           whether numbers agree
 ``judgement``           what is said of a cell
+``recipes``             tables that perflog made, held against their recipes
 ``judge``               the verdict on each claim
 ``arithmetic``          speedups against the throughputs beside them
 ``contradictions``      cells against cells

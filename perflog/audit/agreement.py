@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.audit.claims import Claim
-from perflog.audit.evidence import LATER, OWN, WHOLE, Evidence, RuleValue
+from perflog.audit.evidence import Evidence, RuleValue
+from perflog.audit.rules import LATER, OWN, WHOLE
 from perflog.audit.words import Printed
+from perflog.formats.units import is_of_job, kind
 
 #: A number of fewer digits agrees with a rule by chance too often to be called reproduced: three digits stand for a
 #: range of 0.1 to 1 % of the value, and many known rules differ by less.
@@ -40,7 +42,7 @@ def agrees(claim: Claim, value: RuleValue) -> bool:
 
 def in_unit(claim: Claim, value: RuleValue) -> float | None:
     """A log's value in the claim's unit; None where it is of another quantity."""
-    if value.quantity != claim.quantity or value.value is None:
+    if value.quantity != claim.quantity or value.value is None or not _of_same_work(claim, value):
         return None
     percent = "%" in claim.heading or (claim.number is not None and claim.number.rest.startswith("%"))
     if value.unit == "fraction" and (percent or (claim.number is not None and claim.number.value > 1)):
@@ -51,6 +53,13 @@ def in_unit(claim: Claim, value: RuleValue) -> float | None:
         if value.unit == "s" and claim.quantity == "step_time" and named:
             return value.value * factor
     return value.value
+
+
+def _of_same_work(claim: Claim, value: RuleValue) -> bool:
+    """Whether a rate may be the one claimed: steps are no samples, and one device's work is not the job's."""
+    if claim.quantity != "throughput" or is_of_job(value.unit):
+        return True
+    return bool(claim.unit) and kind(claim.unit) == kind(value.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,7 @@ class Usual:
         """What orders the rules that may have made a claim's number: the greatest is the most usual."""
         fallback = (WHOLE, LATER, OWN).index(value.rule) if value.rule in (WHOLE, LATER, OWN) else -1
         here = self.here[claim.path, log.parser, value.rule]
-        return (here, self.everywhere[log.parser, value.rule], fallback)
+        return (not value.plain, here, self.everywhere[log.parser, value.rule], fallback)
 
 
 def usual_rules(claims: Sequence[Claim], candidates: Sequence[Sequence[Evidence]]) -> Usual:

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perflog.audit.claims import claims
-from perflog.audit.document import read_document
+from perflog.audit.document import PAGES, read_document
 from perflog.audit.evidence import link_up, read_evidence
 from perflog.audit.judge import judge
 from perflog.audit.judgement import Judgement
+from perflog.audit.recipes import rows_of_recipes
 from perflog.audit.slips import with_suspicions
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import LogFile
+from perflog.report.extractions import Extractions
 from perflog.settings.options import Options
 
 #: Suffixes of the documents that a folder is searched for.
@@ -55,7 +57,9 @@ def audit(
     catalog = catalog or load_catalog()
     read = [read_document(file) for file in files]
     root = Path(os.path.commonpath([str(file.resolve().parent) for file in files]))
-    read_logs = [log for log in logs if Path(log.path).suffix.lower() not in _DOCUMENTS]
+    read_logs = [log for log in logs if Path(log.path).suffix.lower() not in (*_DOCUMENTS, *PAGES)]
     evidence = link_up(read_evidence(read_logs, catalog, options or Options()), read, catalog)
-    judgements = judge([claim for document in read for claim in claims(document, root)], evidence)
+    extractions = Extractions()
+    recipes = {document.path: rows_of_recipes(document.path, extractions) for document in read}
+    judgements = judge([claim for document in read for claim in claims(document, root)], evidence, recipes)
     return with_suspicions(judgements, evidence)

@@ -1,4 +1,4 @@
-"""An ordinary Markdown file as its tables and links, each with what stands around it.
+"""An ordinary Markdown file, or an HTML page, as its tables and links, each with what stands around it.
 
 Reports break the rules of Markdown tables (headings without a last bar, alignment rows that are too long, rows
 with too many cells), so what a person would take for a table is one.
@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from perflog.audit.html_tables import HtmlTable, html_parts
 from perflog.errors import UsageError
 from perflog.report.regions import FENCE, row_texts
 
@@ -17,6 +18,10 @@ _HEADING = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _ALIGNMENT = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]*(?:\([^()]*\))?[^()\s]*)\)")
 _TAG = re.compile(r"<[^<>]*>")
+_HTML_TABLE = re.compile(r"<table(?![a-z])", re.IGNORECASE)
+_END_OF_HTML_TABLE = re.compile(r"</table\s*>", re.IGNORECASE)
+#: Suffixes of documents that are read as HTML pages; all others are read as Markdown.
+PAGES = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file: its first heading, its tables, and the links outside them."""
+    """A Markdown file or a page: its first heading, its tables, and the links outside them."""
 
     path: Path
     title: str
@@ -64,21 +69,24 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a Markdown file.
+    """Read a Markdown file, or an HTML page.
 
     Raises:
         UsageError: when it cannot be read as UTF-8 text.
     """
     try:
-        lines = path.read_bytes().decode("utf-8").splitlines()
+        text = path.read_bytes().decode("utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text (byte {error.start}): expected a Markdown file") from None
-    reader = _Reader(lines)
-    number = 0
-    while number < len(lines):
-        number = reader.read(number)
+    reader = _Reader(text.splitlines())
+    if path.suffix.lower() in PAGES:
+        reader.read_page(text)
+    else:
+        number = 0
+        while number < len(reader.lines):
+            number = reader.read(number)
     return Document(path, reader.title, reader.tables, reader.links)
 
 
@@ -107,6 +115,8 @@ class _Reader:
             self._heading(len(heading[1]), plain(heading[2]))
         elif self._begins_table(number):
             return self._table(number)
+        elif _HTML_TABLE.search(line):
+            return self._html_tables(number)
         elif line.strip():
             self.links += [Link(number + 1, plain(link[1]), link[2]) for link in _LINK.finditer(line)]
             self._lead.append(plain(line))
@@ -130,14 +140,44 @@ class _Reader:
         while end < len(self.lines) and "|" in self.lines[end] and self.lines[end].strip():
             end += 1
         texts = [(n, self.lines[n].lstrip(" \t>")) for n in range(number, end) if n != number + 1]
-        header, *rows = [TableRow(n + 1, tuple(row_texts(text))) for n, text in texts]
+        self._add_table([TableRow(n + 1, tuple(row_texts(text))) for n, text in texts])
+        return end
+
+    def _html_tables(self, number: int) -> int:
+        """Read the HTML tables that begin on a line; the number of the line behind them."""
+        end = number
+        while end + 1 < len(self.lines) and not _END_OF_HTML_TABLE.search(self.lines[end]):
+            end += 1
+        for part in html_parts("\n".join(self.lines[number : end + 1]), number + 1):
+            if isinstance(part, HtmlTable):
+                self._add_html_table(part)
+        return end + 1
+
+    def read_page(self, text: str) -> None:
+        """Read an HTML page."""
+        for part in html_parts(text):
+            if isinstance(part, HtmlTable):
+                self._add_html_table(part)
+            elif part.level:
+                self._heading(part.level, plain(part.text))
+            else:
+                self.links += [Link(part.line, words, target) for words, target in part.links]
+                self._lead.append(plain(part.text))
+
+    def _add_html_table(self, table: HtmlTable) -> None:
+        if table.caption:
+            self._lead.append(plain(table.caption))
+        self._add_table([TableRow(line, texts) for line, texts in table.texts()])
+
+    def _add_table(self, lines: list[TableRow]) -> None:
+        """Add a table with what stands around it; the lines behind it begin anew."""
+        header, *rows = lines
         headings = [text for _, text, _ in reversed(self._headings)]
         sections = [section for *_, section in reversed(self._headings)] or [self._section]
         before = [line for section in sections for line in reversed(section)]
         self.tables.append(Table(header, rows, headings, self._lead[::-1], before))
         self._section += self._lead
         self._lead = []
-        return end
 
 
 def plain(text: str) -> str:

@@ -9,28 +9,25 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from perflog.audit.document import Document, Link
+from perflog.audit.rules import OWN, REPORTED, Rule, known_rules
 from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
+from perflog.cases.copies import without_copies
+from perflog.cases.repeats import of_first_ranks, settled
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import facts_of_path
+from perflog.formats.units import rate_unit
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import build_runs
+from perflog.runs.build import RunBuilder
+from perflog.runs.device_index import indexed_by_device
 from perflog.runs.metadata import merge
 from perflog.runs.run import Run, Skipped
-from perflog.settings.amount import Amount, Window
-from perflog.settings.convention import load_conventions
 from perflog.settings.options import Options
 
-#: The rule of perflog itself, beside the conventions.
-OWN = "perflog"
-#: For logs that are shorter than a warm-up: all but the first record, and everything measured.
-LATER, WHOLE = "all but the first record", "the whole log"
-#: What the program itself printed as its result.
-REPORTED = "the program's own report"
 _KEYS = (
     "framework", "framework_version", "model", "precision", "batch_size", "global_batch_size", "nodes", "devices",
     "threads", "accelerator",
@@ -41,7 +38,8 @@ _KEYS = (
 class RuleValue:
     """What one rule makes of a case: value and unit, or None and the reason.
 
-    ``lines``: those of the first run's log that it stands on; ``n``: the runs with a value.
+    ``lines``: those of the first run's log that it stands on; ``n``: the runs with a value; ``plain``: whether the
+    rule is a plain one, of which many are tried.
     """
 
     rule: str
@@ -51,6 +49,7 @@ class RuleValue:
     lines: tuple[int, int] = (0, 0)
     n: int = 1
     reason: str = ""
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,53 +84,61 @@ class Evidence:
         return bool(self.parser)
 
 
-#: A rule's name, with its options and the parsers it is for; none: for all.
-_Rules = dict[str, tuple[Options, tuple[str, ...]]]
+#: A log's runs, by the name of the rule that made their numbers.
+_ByRule = dict[str, list[Run]]
+#: Which runs a case is of, whatever the rule: log and line of each.
+_Members = tuple[tuple[str, int], ...]
 
 
 def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> list[Evidence]:
-    """All cases of the logs with the values that the conventions of their formats and perflog's own rule give."""
-    rules = _rules(options)
-    runs: dict[str, list[Run]] = {name: [] for name in rules}
+    """All cases of the logs with the values that every known rule gives."""
+    rules = known_rules(options)
+    runs: _ByRule = {name: [] for name in rules}
+    indexed = indexed_by_device(logs, catalog.path_patterns)
     for printed in (False, True):
-        chosen = {name: rule for name, rule in rules.items() if rule[0].as_printed == printed}
-        for by_rule in read_logs(logs, catalog, partial(_runs_by_rule, catalog=catalog, rules=chosen), printed):
+        builders = {
+            name: (RunBuilder(catalog, rule.options, indexed), rule)
+            for name, rule in rules.items()
+            if rule.options.as_printed == printed
+        }
+        for by_rule in read_logs(logs, catalog, partial(_runs_by_rule, builders=builders), printed):
             for name, of_log in by_rule.items():
                 runs[name] += of_log
-    cases: dict[tuple[tuple[str, int], ...], Evidence] = {}
-    for name, (rule, _) in rules.items():
-        for case in build_cases(runs[name], rule):
+    left_out = _copies_and_other_ranks(runs[OWN], catalog)
+    cases: dict[_Members, Evidence] = {}
+    for name, rule in rules.items():
+        members = [run for run in runs[name] if run.log not in left_out]
+        for case in build_cases(settled(members, catalog.path_patterns), rule.options):
             key = tuple((run.log.name, run.first_line) for run in case.runs)
-            paths = tuple(dict.fromkeys(run.log.path for run in case.runs))
-            known = cases.get(key)
-            if known is None:
-                places = tuple(Path(path).resolve() for path in paths)
-                known = Evidence(_facts(case), paths, case.runs[0].parser, places=places)
-            cases[key] = replace(known, values=(*known.values, *_values(case, name)))
+            known = cases.get(key) or _without_values(case)
+            cases[key] = replace(known, values=_with_values(known.values, case, name, rule))
     return list(cases.values())
 
 
-def _rules(options: Options) -> _Rules:
-    """perflog's own rule, those for short logs, and the conventions, in the order in which they are tried."""
-    later, whole = (replace(options, window=Window(Amount(count, "records"))) for count in (1, 0))
-    rules: _Rules = {OWN: (options, ()), LATER: (later, ()), WHOLE: (whole, ())}
-    for name, convention in load_conventions().items():  # a cell may print more digits than its family does
-        rules[name] = (replace(convention.apply(options), digits=""), convention.parsers)
-    return rules
+def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog) -> set[LogFile]:
+    """The logs whose runs an extraction leaves out: copies of another, and those of other ranks of one training."""
+    runs, copies = without_copies(runs)
+    _, other_ranks = of_first_ranks(runs, catalog.path_patterns)
+    return {entry.log for entry in (*copies, *other_ranks)}
 
 
-def _runs_by_rule(reading: Reading, catalog: Catalog, rules: _Rules) -> dict[str, list[Run]]:
+def _without_values(case: Case) -> Evidence:
+    paths = tuple(dict.fromkeys(run.log.path for run in case.runs))
+    return Evidence(_facts(case), paths, case.runs[0].parser, places=tuple(Path(path).resolve() for path in paths))
+
+
+def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> _ByRule:
     """A log's runs by each rule that is for its parser; none for a file that is no training log."""
-    runs: dict[str, list[Run]] = {}
+    runs: _ByRule = {}
     parser = ""
-    for name, (rule, parsers) in rules.items():
-        if parsers and parser and parser not in parsers:
+    for name, (builder, rule) in builders.items():
+        if rule.parsers and parser and parser not in rule.parsers:
             continue
-        outcome = build_runs(reading, catalog, rule)
+        outcome = builder.build(reading)
         if isinstance(outcome, Skipped):
             return {}
         parser = outcome[0].parser
-        if not parsers or parser in parsers:
+        if not rule.parsers or parser in rule.parsers:
             runs[name] = outcome
     return runs
 
@@ -150,19 +157,39 @@ def _facts(case: Case) -> dict[str, Scalar]:
     return facts
 
 
-def _values(case: Case, rule: str) -> list[RuleValue]:
+def _with_values(known: tuple[RuleValue, ...], case: Case, name: str, rule: Rule) -> tuple[RuleValue, ...]:
+    """The values of a case with those of one more rule; a plain rule's only where no rule before it gives the same."""
+    values = _values(case, name, rule.plain)
+    if not rule.plain:
+        return (*known, *values)
+    there = {(value.quantity, value.value) for value in known}
+    new = (v for v in values if v.value is not None and (v.quantity, v.value) not in there)
+    return (*known, *new)
+
+
+def _values(case: Case, rule: str, plain: bool) -> list[RuleValue]:
+    """What one rule makes of a case; its other metrics are the same under every rule, and are perflog's own."""
     values = []
     for name, summary in case.metrics.items():
         if name != "throughput" and rule != OWN:
             continue
         metric = case.runs[0].metrics.get(name)
         lines = (metric.first_line, metric.last_line) if metric is not None else (0, 0)
-        label, quantity = (REPORTED, "throughput") if name == "reported" else (rule, name)
-        values.append(RuleValue(label, quantity, summary.value, summary.unit, lines, summary.n, summary.reason))
+        label, quantity = _meaning(rule, name, summary.unit)
+        values.append(RuleValue(label, quantity, summary.value, summary.unit, lines, summary.n, summary.reason, plain))
     if rule == OWN:
         values.append(RuleValue(rule, "speedup", case.speedup, "", (0, 0), case.throughput.n))
         values.append(RuleValue(rule, "efficiency", case.efficiency, "fraction", (0, 0), case.throughput.n))
     return values
+
+
+def _meaning(rule: str, metric: str, unit: str) -> tuple[str, str]:
+    """(the rule, the quantity) of a metric: a second throughput that the program prints is its own report too."""
+    if metric == "reported":
+        return REPORTED, "throughput"
+    if metric != "throughput" and rate_unit(unit) is not None:
+        return f"{REPORTED} of {metric}", "throughput"
+    return rule, metric
 
 
 def link_up(evidence: Sequence[Evidence], documents: Iterable[Document], catalog: Catalog) -> list[Evidence]:

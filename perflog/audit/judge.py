@@ -7,7 +7,7 @@ a cell differs only when every log that may be its is there and none gives its n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,19 +18,35 @@ from perflog.audit.claims import Claim
 from perflog.audit.contradictions import with_contradictions
 from perflog.audit.evidence import Evidence, RuleValue
 from perflog.audit.judgement import Judgement, rule_words
+from perflog.audit.recipes import RecipeRow, judged_by_recipe, with_problem
 from perflog.audit.words import REDUCED, Printed
 from perflog.formats.units import kind
 
 _Pair = tuple[Evidence, RuleValue]
+#: A number agrees with a rule's within half a unit of its last digit, or cut off: within one and a half units in all.
+AGREEING_WIDTH = 1.5
+#: Of the plain rules, one may be expected to agree by chance this often before a cell is no more called reproduced.
+MOST_CHANCE = 0.1
 
 
-def judge(claims: Sequence[Claim], evidence: Sequence[Evidence]) -> list[Judgement]:
-    """A judgement for each claim, in order."""
+def judge(
+    claims: Sequence[Claim], evidence: Sequence[Evidence], recipes: Mapping[Path, Mapping[int, RecipeRow]] | None = None
+) -> list[Judgement]:
+    """A judgement for each claim, in order.
+
+    Args:
+        recipes: by document and line, what the recipes of tables make that perflog made.
+    """
     candidates = [candidates_of(claim, evidence) for claim in claims]
     usual = usual_rules(claims, candidates)
     judgements = []
     for claim, logs in zip(claims, candidates, strict=True):
-        judgement = replace(_judged(claim, logs, usual), candidates=tuple(logs))
+        rows = (recipes or {}).get(claim.path, {})
+        made = judged_by_recipe(claim, rows)
+        if made is not None:
+            judgements.append(replace(made, candidates=tuple(logs)))
+            continue
+        judgement = with_problem(replace(_judged(claim, logs, usual), candidates=tuple(logs)), rows)
         if judgement.verdict == "differs":
             judgement = _of_a_farther_log(judgement, evidence, usual)
         elif judgement.verdict == "no log" and not judgement.evidence:
@@ -47,7 +63,8 @@ def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
     pairs = [(log, value) for log in there for value in log.values if in_unit(claim, value) is not None]
     agreeing = [(log, value) for log, value in pairs if agrees(claim, value)]
     if agreeing:
-        return _reproduced(claim, claim.number, max(agreeing, key=lambda pair: usual.rank(claim, *pair)))
+        best = max(agreeing, key=lambda pair: usual.rank(claim, *pair))
+        return _reproduced(claim, claim.number, best, pairs)
     if not there:
         return _without_log(claim, logs)
     if not pairs:
@@ -58,22 +75,38 @@ def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
     return _near(claim, claim.number, pairs) or _differing(claim, claim.number, logs, pairs, usual)
 
 
-def _reproduced(claim: Claim, number: Printed, pair: _Pair) -> Judgement:
-    """A claim whose number a rule gives; with few digits it may do so by chance."""
+def _reproduced(claim: Claim, number: Printed, pair: _Pair, pairs: Sequence[_Pair]) -> Judgement:
+    """A claim whose number a rule gives; with few digits, or among many plain rules, it may do so by chance."""
     log, value = pair
-    few = number.digits < ENOUGH_DIGITS
+    by_chance = _why_by_chance(claim, number, value, pairs)
     exact = in_unit(claim, value) or 0.0
     cut = "" if abs(exact - number.value) <= number.unit / 2 else ", cut off"
-    chance = f"; {number.digits} digits may agree by chance" if few else ""
-    detail = f"{rule_words(value)} gives {exact:.10g}{cut}{chance}"
-    verdict = "within rounding" if few else "reproduced"
+    detail = f"{rule_words(value)} gives {exact:.10g}{cut}{by_chance and f'; {by_chance}'}"
+    verdict = "within rounding" if by_chance else "reproduced"
     notes = _disagreements(claim, log, value)
     return Judgement(claim, verdict, detail, (log,), value=value, sources=_sources([log], value), notes=notes)
 
 
+def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Sequence[_Pair]) -> str:
+    """Why a rule may give a number by chance; empty where it hardly can."""
+    if number.digits < ENOUGH_DIGITS:
+        return f"{number.digits} digits may agree by chance"
+    if not value.plain:
+        return ""
+    given = {in_unit(claim, other) or 0.0 for _, other in pairs}
+    width = max(given) - min(given)
+    chance = len(given) * AGREEING_WIDTH * number.unit / width if width else 1.0
+    if chance <= MOST_CHANCE:
+        return ""
+    return f"one of {len(given)} rules that give {min(given):.7g} to {max(given):.7g} may agree by chance"
+
+
 def _near(claim: Claim, number: Printed, pairs: Sequence[_Pair]) -> Judgement | None:
     """A claim whose number is a rule's but for its last digit, or for the zeros at its end; None for another."""
-    offsets = [(abs((in_unit(claim, value) or 0.0) - number.value), log, value) for log, value in pairs]
+    usual = [(log, value) for log, value in pairs if not value.plain]
+    offsets = [(abs((in_unit(claim, value) or 0.0) - number.value), log, value) for log, value in usual]
+    if not offsets:
+        return None
     offset, log, value = min(offsets, key=lambda entry: entry[0])
     given = f"{rule_words(value)} gives {in_unit(claim, value):.10g}"
     if offset <= number.unit * (1 + 1e-9):
@@ -88,14 +121,13 @@ def _near(claim: Claim, number: Printed, pairs: Sequence[_Pair]) -> Judgement | 
 def _differing(
     claim: Claim, number: Printed, logs: Sequence[Evidence], pairs: Sequence[_Pair], usual: Usual
 ) -> Judgement:
-    """A claim whose number no rule gives; without a log where one that may be its is not there."""
-    log, value = max(pairs, key=lambda pair: usual.rank(claim, *pair))
+    """A claim whose number no rule gives, with what the nearest gives; without a log where one may be not there."""
+    log, value = _nearest(claim, number, pairs, usual)
     given = [in_unit(claim, value) or 0.0 for _, value in pairs]
-    usual_value = in_unit(claim, value) or 0.0
-    share = (number.value / usual_value - 1) * 100 if usual_value else math.inf
-    detail = f"{rule_words(value)} gives {usual_value:.10g} ({share:+.3g} %)"
+    nearest = in_unit(claim, value) or 0.0
+    detail = f"{rule_words(value)} gives {nearest:.10g} ({_share(number, nearest)})"
     if len(given) > 1:
-        detail += f"; all {len(given)} known rules give {min(given):.7g} to {max(given):.7g}"
+        detail += f", the nearest of {len(given)} known rules, which give {min(given):.7g} to {max(given):.7g}"
     absent = next((other for other in logs if not other.there), None)
     if absent is not None:
         detail += f", but it may be of a log that is not there: {_linked(absent)}"
@@ -106,6 +138,25 @@ def _differing(
         notes += (f"{len(there)} logs may be its, none gives the number: {names}",)
     verdict = "differs" if absent is None else "no log"
     return Judgement(claim, verdict, detail, there, value=value, sources=_sources([log], value), notes=notes)
+
+
+def _nearest(claim: Claim, number: Printed, pairs: Sequence[_Pair], usual: Usual) -> _Pair:
+    """The log and rule that give the number nearest to a claim's; of several alike, the most usual rule's."""
+
+    def order(pair: _Pair) -> tuple[float, tuple[int, ...]]:
+        return -_distance(number, in_unit(claim, pair[1]) or 0.0), usual.rank(claim, *pair)
+
+    return max(pairs, key=order)
+
+
+def _distance(number: Printed, given: float) -> float:
+    """How far two numbers are apart, as the logarithm of their quotient: a half is as far as the double."""
+    return abs(math.log(number.value / given)) if number.value > 0 and given > 0 else math.inf
+
+
+def _share(number: Printed, given: float) -> str:
+    """By how much a number is more than another, in per cent."""
+    return f"{(number.value / given - 1) * 100 if given else math.inf:+.3g} %"
 
 
 def _without_log(claim: Claim, logs: Sequence[Evidence]) -> Judgement:
@@ -122,19 +173,30 @@ def _linked(absent: Evidence) -> str:
 
 def _of_a_farther_log(judgement: Judgement, evidence: Sequence[Evidence], usual: Usual) -> Judgement:
     """A cell whose nearest log does not give its number, and another log of its configuration does: an older one,
-    say.
+    say. Where none does, but one gives a number that is nearer, that is said.
     """
     claim, nearest = judgement.claim, judgement.candidates
-    if any(claim.path in near.linked_from for near in nearest):
-        return judgement
     topic = max(topic_of(claim, near) for near in nearest)
     others = [log for log in evidence if log not in nearest and log.there and fits(claim, log)]
     wider = [log for log in others if topic_of(claim, log) == topic > 0]
     farther = _judged(claim, wider, usual) if wider else judgement
-    if farther.verdict != "reproduced":
+    if farther.verdict == "reproduced" and not any(claim.path in near.linked_from for near in nearest):
+        note = f"the nearest log does not give it: {nearest[0].paths[0]}"
+        return replace(farther, notes=(note, *farther.notes), candidates=farther.evidence)
+    return _with_nearer_number(judgement, farther)
+
+
+def _with_nearer_number(judgement: Judgement, farther: Judgement) -> Judgement:
+    """A differing cell, with a note where a farther log gives a number nearer to it than its own logs do."""
+    number, own, other = judgement.claim.number, judgement.value, farther.value
+    if number is None or own is None or other is None or farther is judgement:
         return judgement
-    note = f"the nearest log does not give it: {nearest[0].paths[0]}"
-    return replace(farther, notes=(note, *farther.notes), candidates=farther.evidence)
+    given, nearer = (in_unit(judgement.claim, value) or 0.0 for value in (own, other))
+    if _distance(number, nearer) >= _distance(number, given):
+        return judgement
+    what = f"{rule_words(other)} gives {nearer:.10g} ({_share(number, nearer)})"
+    note = f"another log of this configuration is nearer: {what}, from {farther.sources[0]}"
+    return replace(judgement, notes=(*judgement.notes, note))
 
 
 def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual: Usual) -> Judgement:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perflog.audit.claims import Claim
-from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, RuleValue
+from perflog.audit.evidence import Evidence, RuleValue
+from perflog.audit.rules import LATER, OWN, REPORTED, WHOLE
 
 #: The verdicts in the order of reports; the first three fail an audit.
 VERDICTS = ("differs", "contradicts", "slip", "within rounding", "reproduced", "no log", "not understood")
 FAILING = frozenset({"differs", "contradicts", "slip"})
 #: The rule of a speedup that the table's own throughputs give.
 ARITHMETIC = "the table's arithmetic"
+#: The rule of a table that perflog made itself.
+RECIPE = "the table's recipe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +47,5 @@ def rule_words(value: RuleValue) -> str:
     """The rule of a value as a sentence names it."""
     if value.rule == OWN:
         return "perflog's own rule"
-    return value.rule if value.rule in (ARITHMETIC, LATER, WHOLE, REPORTED) else f"the rule {value.rule}"
+    named = value.plain or value.rule in (ARITHMETIC, RECIPE, LATER, WHOLE) or value.rule.startswith(REPORTED)
+    return value.rule if named else f"the rule {value.rule}"

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from perflog.audit.agreement import ENOUGH_DIGITS, consistent, in_unit, rounds_to
-from perflog.audit.evidence import LATER, WHOLE, Evidence, RuleValue
-from perflog.audit.judgement import ARITHMETIC, FAILING, Judgement, rule_words
+from perflog.audit.evidence import Evidence, RuleValue
+from perflog.audit.judgement import ARITHMETIC, FAILING, RECIPE, Judgement, rule_words
+from perflog.audit.rules import LATER, WHOLE
 from perflog.audit.words import REDUCED, Printed
 from perflog.formats.vocabulary import Scalar
 
@@ -50,11 +51,14 @@ def _suspicions(judgement: Judgement, judgements: Sequence[Judgement], evidence:
 
 
 def _given(judgement: Judgement) -> Iterator[tuple[RuleValue, float, Evidence]]:
-    """The values of the logs that a verdict stands on, each as the claim's unit has it."""
+    """The values of the logs that a verdict stands on, each as the claim's unit has it.
+
+    Those of plain rules are left out: they are so many that a slip of the hand from one of them is easily found.
+    """
     for source in judgement.evidence:
         for value in source.values:
             given = in_unit(judgement.claim, value)
-            if given is not None and given > 0:
+            if given is not None and given > 0 and not value.plain:
                 yield value, given, source
 
 
@@ -71,7 +75,7 @@ def _digits(judgement: Judgement, number: Printed) -> str:
         (v, given) for v, given, _ in _given(judgement) if v.rule not in (LATER, WHOLE)
     ]  # nobody publishes by these
     own = judgement.value
-    if own is not None and own.rule == ARITHMETIC:
+    if own is not None and own.rule in (ARITHMETIC, RECIPE):
         given = in_unit(judgement.claim, own)
         values = [(own, given)] if given is not None and given > 0 else []
     for value, given in values:
@@ -137,7 +141,7 @@ def _elsewhere(judgement: Judgement, number: Printed, evidence: Sequence[Evidenc
             continue
         for value in source.values:
             given = in_unit(claim, value)
-            if given is not None and rounds_to(given, number):
+            if given is not None and not value.plain and rounds_to(given, number):
                 differing = ", ".join(_difference(claim.facts, source.facts))
                 return f"it is the number of another log: {source.paths[0]} ({differing}; {rule_words(value)})"
     return ""

@@ -4,48 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perflog.cases.case import NOT_IN_CASE, Case, Summary
+from perflog.cases.case import Case, Summary
+from perflog.cases.identity import NOT_IN_CASE, by_length, identity, most_known, records_of, told_apart_by
 from perflog.cases.speedup import set_speedups
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
+from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import FAILURES, Metric, Run
 from perflog.settings.options import Options
 from perflog.stats.centre import CENTRES, order_interval, relative_range
+
+#: The key of cases that differ in nothing but their length: the measurements in the longest log.
+RECORDS = "records"
+#: Notes of runs that are said of the extraction, once.
+OF_ALL = frozenset(PATH_ALONE.values())
 
 
 def build_cases(runs: Iterable[Run], options: Options) -> list[Case]:
     """Group runs into cases, summarise them, and set each case's speedup against its baseline."""
     groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
-        groups.setdefault(_identity(run), []).append(run)
+        groups.setdefault(identity(run), []).append(run)
     _join_failures(groups)
-    cases = [_case(members, options) for members in groups.values()]
+    cases = [case for members in groups.values() for case in _cases_of_identity(members, options)]
     cases.sort(key=_order)
     set_speedups(cases, options)
     return cases
 
 
-def _identity(run: Run) -> tuple[object, ...]:
-    values = {k: v for k, v in run.values.items() if k not in NOT_IN_CASE}
-    return (*sorted((k, str(v)) for k, v in values.items()), run.label, run.parser)
+def _cases_of_identity(runs: list[Run], options: Options) -> list[Case]:
+    """The cases of runs that are alike in all that is known: one, or one for each length where they differ in that."""
+    groups = by_length(runs)
+    cases = [_case(members, options) for members in groups]
+    if len(groups) > 1:
+        for case, members in zip(cases, groups, strict=True):
+            case.key[RECORDS] = max(length for run in members if (length := records_of(run)) is not None)
+    return cases
 
 
 def _join_failures(groups: dict[tuple[object, ...], list[Run]]) -> None:
     """Put runs that failed before they printed a format's line with the one case that is all their paths say."""
-    for identity, members in [(i, m) for i, m in groups.items() if m[0].parser == FAILURES]:
+    for told, members in [(i, m) for i, m in groups.items() if m[0].parser == FAILURES]:
         homes = [runs for runs in groups.values() if runs[0].parser != FAILURES and _may_be(members[0], runs[0])]
         if len(homes) == 1:
-            homes[0].extend(groups.pop(identity))
+            homes[0].extend(groups.pop(told))
 
 
 def _may_be(failure: Run, run: Run) -> bool:
     """Whether a run is of the configuration that a failure's path tells; formats of no framework do not say theirs."""
-    told = {
-        k: v
-        for k, v in failure.values.items()
-        if k not in NOT_IN_CASE and not (k == "framework" and k not in run.values)
-    }
-    return failure.label == run.label and all(str(run.values.get(k)) == str(v) for k, v in told.items())
+    mine, theirs = told_apart_by(failure.values), told_apart_by(run.values)
+    if "framework" not in theirs:
+        mine.pop("framework", None)
+    return failure.label == run.label and all(theirs.get(key) == value for key, value in mine.items())
 
 
 def _order(case: Case) -> tuple[object, ...]:
@@ -62,7 +72,7 @@ def _case(runs: list[Run], options: Options) -> Case:
         runs.sort(key=_repeat)
     else:
         runs.sort(key=lambda run: (_repeat(run), natural(run.log.name), run.first_line))
-    first = next((run for run in runs if run.parser != FAILURES), runs[0])
+    first = most_known(runs, FAILURES)
     key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
     key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in NOT_IN_CASE}
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
@@ -77,7 +87,7 @@ def _case(runs: list[Run], options: Options) -> Case:
         case.notes.append(f"{len(missing)} of {len(runs)} runs have no value: {missing[0].throughput.reason}")
     elif missing:
         case.notes.append(missing[0].throughput.reason)
-    case.notes.extend(note for run in runs for note in run.notes)
+    case.notes.extend(note for run in runs for note in run.notes if note not in OF_ALL)
     case.notes = list(dict.fromkeys(case.notes))
     return case
 

@@ -7,14 +7,12 @@ differ in anything known or unknown are never averaged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import Scalar
+from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import Run
-
-#: Metadata that differs between runs of one case, or follows from other keys.
-NOT_IN_CASE = frozenset({"repeat", "global_batch_size"})
 
 
 @dataclass(slots=True)
@@ -71,6 +69,12 @@ def name_of(key: Mapping[str, Scalar]) -> str:
     if "devices" in key:
         parts.append(f"{key['devices']} devices" if key["devices"] != 1 else "1 device")
     return " ".join(parts)
+
+
+def said_of_all(cases: Iterable[Case]) -> list[str]:
+    """What is said once of all cases: which factors of their numbers nothing but names of files tells."""
+    said = {note for case in cases for run in case.runs for note in run.notes}
+    return [note for note in PATH_ALONE.values() if note in said]
 
 
 def short_labels(cases: Sequence[Case]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perflog.cases.case import Case
+from perflog.cases.identity import spelling
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.settings.options import Options
@@ -29,7 +30,8 @@ def set_speedups(cases: list[Case], options: Options) -> None:
 
 def _base_identity(case: Case) -> tuple[object, ...]:
     labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in (*CASE_KEYS, "threads")))
-    return (*(str(case.key.get(k, "")).lower() for k in _BASE_KEYS), labels, case.label, kind(case.throughput.unit))
+    known = {**case.key, "model": spelling(str(case.key.get("model", "")))}
+    return (*(str(known.get(k, "")).lower() for k in _BASE_KEYS), labels, case.label, kind(case.throughput.unit))
 
 
 def _is_baseline(case: Case, options: Options) -> bool:

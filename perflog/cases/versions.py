@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perflog.cases.case import Case
+from perflog.cases.identity import told_apart_by
 from perflog.errors import UsageError
 from perflog.logs.find import natural
 
@@ -24,7 +25,7 @@ def compared(cases: Iterable[Case]) -> list[dict[str, Case]]:
         raise UsageError(f"two framework versions are compared and {found} among the cases: name the logs of both")
     groups: dict[tuple[object, ...], dict[str, Case]] = {}
     for case in cases:
-        rest = tuple(sorted((k, str(v)) for k, v in case.key.items() if k != "framework_version"))
+        rest = tuple(sorted((k, v) for k, v in told_apart_by(case.key).items() if k != "framework_version"))
         groups.setdefault((rest, case.label, case.throughput.unit), {})[str(case.key["framework_version"])] = case
     both = [{v: group[v] for v in versions if v in group} for group in groups.values() if len(group) > 1]
     if not both:

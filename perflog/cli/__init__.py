@@ -1,8 +1,53 @@
 """Options in, functions called, text out.
 
-The command line: reads options, calls the stages, prints. Everything else is in other modules."""
+The command line: reads options, calls the stages, prints. Everything else is in other modules. Each module adds its
+commands to :data:`app` when it is imported; one command alone needs its module alone.
+"""
 
-from perflog.cli import audit, compare, history, logs, parsers, reports, run
-from perflog.cli.base import app
+from __future__ import annotations
 
-__all__ = ["app", "audit", "compare", "history", "logs", "parsers", "reports", "run"]
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import typer
+
+    app: typer.Typer
+
+__all__ = ["COMMANDS", "app", "app_for"]
+
+#: The commands of each module, in the order in which the help lists them (groups of commands come last).
+COMMANDS = {
+    "audit": ("audit",),
+    "compare": ("compare", "plan", "noise"),
+    "history": ("save", "history"),
+    "logs": ("extract", "explain", "config", "conventions"),
+    "parsers": ("parsers",),
+    "reports": ("table", "plot", "report", "readme"),
+    "run": ("run", "watch"),
+}
+
+
+def app_for(words: Sequence[str]) -> typer.Typer:
+    """The application for the words of a command line.
+
+    Where the first word names a command, the other modules' commands are left out: nothing but the list of commands
+    would show them, and to make all takes longer than to read a small log.
+    """
+    module = next((module for module, names in COMMANDS.items() if words and words[0] in names), None)
+    return _app(COMMANDS if module is None else (module,))
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":  # with all commands
+        return _app(COMMANDS)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _app(modules: Sequence[str] | dict[str, tuple[str, ...]]) -> typer.Typer:
+    for module in modules:
+        import_module(f"{__name__}.{module}")
+    from perflog.cli.base import app
+
+    return app

@@ -25,7 +25,8 @@ _WARMUP = "Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, aut
 _ESTIMATOR = "total, mean, median, trimmed, last or reported. [default: total]"
 _BASELINE = "The case that speedups are relative to: key=value. [default: one device]"
 _SET = "A fact about the runs that logs and paths do not tell: batch_size=32."
-_CONVENTION = "Make the numbers as a family of published reports did."
+_CONVENTION = "Make the numbers as a family of published reports did; other options beside it adjust it."
+_VALUES = "Running means and clocks: differenced, or as printed. [default: differenced]"
 _FORMAT = f"{', '.join(FORMATS)}. [default: table]"
 _DATABASE = "A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]"
 _NOTES = "How the numbers were made, n and doubts, under the table."
@@ -41,6 +42,7 @@ Set = Annotated[list[str] | None, _option("set", _SET)]
 ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alone (may be repeated).")]
 Parsers = Annotated[list[str] | None, _option("parsers", "A folder with parsers of your own.")]
 ConventionName = Annotated[str | None, _option("convention", _CONVENTION)]
+AsPrinted = Annotated[str | None, _option("values", _VALUES)]
 Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORMAT, show_default=False)]
 Output = Annotated[Path | None, _option("output", "Write to this file.")]
 Quiet = Annotated[bool, _option("quiet", "No progress and no remarks.", show_default=True)]
@@ -65,6 +67,7 @@ Given = dict[str, Any]
 _EXTRACTION: dict[str, Any] = {
     "warmup": Warmup, "steps": Steps, "last": Last, "estimator": Estimator, "aggregate": Aggregate,
     "baseline": Baseline, "set": Set, "parser": ParserNames, "parsers": Parsers, "convention": ConventionName,
+    "values": AsPrinted,
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,29 @@ LONG = 64 << 20
 
 def extractions(quiet: bool) -> Extractions:
     """What one command reads its logs through: each set of logs once, with a progress bar."""
+    _import_numpy()
     from perflog.report.extractions import Extractions
 
     return Extractions(progress_bar(quiet))
+
+
+#: How many threads numpy's linear algebra starts when it is imported.
+_LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
+
+
+def _import_numpy() -> None:
+    """Import numpy without the threads of its linear algebra, which perflog does not use.
+
+    To start one for each processor takes a third of the import. The environment is then as it was, since trainings
+    that a command starts inherit it.
+    """
+    if "numpy" in sys.modules or _LINEAR_ALGEBRA in os.environ:
+        return
+    os.environ[_LINEAR_ALGEBRA] = "1"
+    try:
+        import numpy  # noqa: F401 - for what it does when it is imported
+    finally:
+        del os.environ[_LINEAR_ALGEBRA]
 
 
 def progress_bar(quiet: bool) -> ProgressOf:

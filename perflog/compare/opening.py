@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perflog.history import Campaign
 
 #: Options that decide on the number of a run: where one is given, saved numbers must have been made by it.
-_RULE = ("warmup", "steps", "last", "estimator", "convention")
+_RULE = ("warmup", "steps", "last", "estimator", "values", "convention")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,18 @@
 """Which case of one side is which of the other: equal in everything that is known but the framework's version.
 
 What else varies is refused and named, unless asked for: a ratio across another batch size is no comparison of versions.
+Spellings of one model, and one node that a side does not name, are taken for equal, which is said.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perflog.cases.case import Case
+from perflog.cases.identity import told_apart_by
+from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 
 #: What may always differ: it is what is compared.
@@ -19,11 +23,15 @@ NEARLY = 2
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A case on both sides; ``across``: what differs between them and was asked for."""
+    """A case on both sides.
+
+    ``across``: what differs between them and was asked for; ``alike``: what differs in its spelling alone.
+    """
 
     old: Case
     new: Case
     across: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,8 @@ class Unpaired:
 
 
 Key = dict[str, str]
+#: The number of a log at the end of a label.
+_NUMBER = re.compile(r"(?:^|[-_/ ])(?P<number>\d{1,3})$")
 #: The cases of one side, each with its label.
 _Cases = Sequence[tuple[Case, str]]
 
@@ -50,7 +60,7 @@ def paired(old: _Cases, new: _Cases, across: Sequence[str] = ()) -> tuple[list[P
         The pairs, and the cases of both sides that have no partner.
     """
     cases = {"old": old, "new": new}
-    keys = {side: [_key(case, label) for case, label in members] for side, members in cases.items()}
+    keys = dict(zip(cases, _keys_of_sides(old, new), strict=True))
     groups = {side: _grouped(side_keys, across) for side, side_keys in keys.items()}
     pairs: list[Pair] = []
     alone: list[Unpaired] = []
@@ -59,7 +69,10 @@ def paired(old: _Cases, new: _Cases, across: Sequence[str] = ()) -> tuple[list[P
         if len(places) == len(partners) == 1:
             mine, theirs = keys["old"][places[0]], keys["new"][partners[0]]
             differing = _differences(mine, theirs, [k for k in across if mine.get(k) != theirs.get(k)])
-            pairs.append(Pair(old[places[0]][0], new[partners[0]][0], tuple(differing)))
+            (old_case, old_label), (new_case, new_label) = old[places[0]], new[partners[0]]
+            alike = () if "label" in across else _labels_alike(old_label, new_label)
+            alike = (*_alike(old_case, new_case, across), *alike)
+            pairs.append(Pair(old_case, new_case, tuple(differing), alike))
             continue
         reason = _ambiguous(keys, places, partners) if partners else ""
         for side, side_places in (("old", places), ("new", partners)):
@@ -76,9 +89,44 @@ def paired(old: _Cases, new: _Cases, across: Sequence[str] = ()) -> tuple[list[P
     return pairs, alone
 
 
+def _keys_of_sides(old: _Cases, new: _Cases) -> tuple[list[Key], list[Key]]:
+    """The keys of both sides' cases; a lone log's number is no label where it is among the other side's repeats."""
+    keys = [_key(case, label) for case, label in old], [_key(case, label) for case, label in new]
+    numberless = tuple(
+        [_without_number(key, case, others, of_others) for key, (case, _) in zip(mine, members, strict=True)]
+        for mine, members, others, of_others in ((keys[0], old, keys[1], new), (keys[1], new, keys[0], old))
+    )
+    return numberless[0], numberless[1]
+
+
 def _key(case: Case, label: str) -> Key:
-    key = {name: str(value).lower() for name, value in case.key.items() if name != VERSION}
+    key = {name: value.lower() for name, value in told_apart_by(case.key).items() if name != VERSION}
     return {**key, "label": label} if label else key
+
+
+def _without_number(key: Key, case: Case, others: Sequence[Key], of_others: _Cases) -> Key:
+    """A case's key without the number that its only log is named with, where the other side has that repeat."""
+    number = _NUMBER.search(key.get("label", ""))
+    if number is None or len(case.runs) != 1 or key in others:
+        return key
+    rest = key["label"][: number.start()]
+    bare = {name: value for name, value in key.items() if name != "label"} | ({"label": rest} if rest else {})
+    same = (other for other, other_key in zip(of_others, others, strict=True) if other_key == bare)
+    repeats = {run.values.get(REPEAT) for other, _ in same for run in other.runs}
+    return bare if int(number["number"]) in repeats else key
+
+
+def _alike(old: Case, new: Case, across: Sequence[str]) -> tuple[str, ...]:
+    """What is written differently on the two sides and taken for the same."""
+    return tuple(
+        f"{name} is {old.key.get(name, 'unknown')} and {new.key.get(name, 'unknown')}, taken for equal"
+        for name in ("model", "nodes")
+        if name not in across and str(old.key.get(name, "")).lower() != str(new.key.get(name, "")).lower()
+    )
+
+
+def _labels_alike(old: str, new: str) -> tuple[str, ...]:
+    return () if old == new else (f"label is {old or 'unknown'} and {new or 'unknown'}, taken for repeats of one case",)
 
 
 def _grouped(keys: Sequence[Key], across: Sequence[str]) -> dict[tuple[tuple[str, str], ...], list[int]]:

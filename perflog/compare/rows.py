@@ -96,7 +96,7 @@ def _row(pair: Pair, rule: Rule) -> CaseComparison:
         estimate = Ratio(len(old), len(new), rule.level, reason=reason)
     else:
         estimate = ratio(old, new, rule.level)
-    notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across]
+    notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
     if old == new and estimate.value is not None:
         notes.append("both sides have the very same values: are these the same logs?")
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))

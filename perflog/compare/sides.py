@@ -14,7 +14,7 @@ from perflog.cases.case import Case
 from perflog.compare.pairs import Pair
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
-from perflog.formats.paths import PathPatterns, facts_of_path
+from perflog.formats.paths import PathPatterns, facts_of_path, numbered_label
 from perflog.formats.vocabulary import Scalar, normal
 from perflog.logs.find import LogFile
 from perflog.measurements.warmup import rows_of
@@ -125,7 +125,9 @@ def label_of(case: Case, root: str, patterns: PathPatterns) -> str:
     place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
     if not root or not place.startswith(root.rstrip("/") + "/"):
         return case.label
-    return facts_of_path(os.path.relpath(place, root), patterns)[1]
+    below = os.path.relpath(place, root)
+    number_is_label = case.label == numbered_label(place, patterns)
+    return numbered_label(below, patterns) if number_is_label else facts_of_path(below, patterns)[1]
 
 
 def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:

@@ -66,7 +66,7 @@ def case_table(extraction: Extraction) -> TextTable:
         rows.append(_cells(case, keys, [label] if show_label else [], others, marks))
     right = [k in ("batch_size", "nodes", "devices", "threads") for k in keys] + [False] * show_label
     right += [True, True, False, False, *([True] * len(others)), True, True, False]
-    footnotes = [f"{mark}. {note}" for note, mark in notes.items()]
+    footnotes = [*(f"{mark}. {note}" for note, mark in notes.items()), *extraction.notes]
     return TextTable(titles, rows, right, footnotes, caption(extraction))
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from perflog._version import __version__
 from perflog.cases.case import Case, Summary
+from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.runs.run import Metric, Run
 
@@ -113,7 +114,23 @@ def _run(run: Run) -> dict[str, Any]:
         "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
         "window": run.window,
         "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
+        "corroborated": run.evidence is not None and run.evidence.corroborated,
+        "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
         "notes": run.notes,
+    }
+
+
+def _witness(witness: Witness) -> dict[str, Any]:
+    return {
+        "witness": witness.name,
+        "about": witness.about,
+        "unit": witness.unit,
+        "measured": _finite(witness.measured),
+        "told": _finite(witness.told),
+        "agreement": witness.agreement,
+        "first_line": witness.lines[0],
+        "last_line": witness.lines[1],
+        "remark": witness.remark or None,
     }
 
 
@@ -130,4 +147,5 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "last_step": _finite(metric.last_step),
         "parser": metric.parser,
         "reason": metric.reason or None,
+        "rounding": None if metric.rounding is None else [_finite(bound) for bound in metric.rounding],
     }

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from perflog import resources
 from perflog.errors import ParserError, UsageError
-from perflog.formats.load import load_parser
-from perflog.formats.meaning import check_meaning
+from perflog.formats.installed import installed_parsers
 from perflog.formats.parser import Parser, Pattern
-from perflog.formats.paths import PathPattern, PathPatterns, load_path_patterns
-from perflog.formats.samples import check_parser
-
-#: The file in a parsers' folder that is no parser.
-_PATHS = "paths.toml"
-ENTRY_POINT_GROUP = "perflog.parsers"
+from perflog.formats.paths import PathPatterns, load_path_patterns
+from perflog.formats.prebuilt import OwnFormats, own_formats
+from perflog.formats.sources import PATHS
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,8 @@ class Catalog:
         """
         parser = self.by_name[name]
         if name not in self._sound and not parser.own:
+            from perflog.formats.samples import check_parser
+
             faults = check_parser(parser)
             if faults:
                 raise ParserError(faults[0])
@@ -95,30 +92,39 @@ def user_folder() -> Path:
 def load_catalog(folders: Iterable[str | os.PathLike[str]] = ()) -> Catalog:
     """Load perflog's parsers and those in ``folders``; a later one replaces an earlier of the same name.
 
+    perflog's own come from a file that keeps them (:mod:`perflog.formats.prebuilt`), all others are read and checked.
+
     Raises:
         ParserError: for a file that is not well formed.
         UsageError: for a folder that does not exist.
     """
-    folders = list(folders)
-    parsers: dict[str, Parser] = {
-        parser.name: replace(parser, own=True) for parser in _load_folder(resources.folder("parsers"))
-    }
-    for point in entry_points(group=ENTRY_POINT_GROUP):
-        parser = _made_by(point)
-        parsers[parser.name] = parser
-    for folder in _extra(folders):
+    own = own_formats(resources.folder("parsers"))
+    parsers: dict[str, Parser] = {parser.name: parser for parser in own.parsers}
+    parsers |= {parser.name: parser for parser in installed_parsers()}
+    extra = _extra(folders)
+    for folder in extra:
         parsers |= {parser.name: parser for parser in _load_folder(folder)}
     ordered = sorted(parsers.values(), key=lambda p: (-p.priority, p.name))
-    return Catalog(tuple(ordered), path_patterns(folders))
+    return Catalog(tuple(ordered), _path_patterns(own, extra))
 
 
 def path_patterns(folders: Iterable[str | os.PathLike[str]] = ()) -> PathPatterns:
     """What paths say, without the parsers; raises what :func:`load_catalog` does."""
-    patterns: tuple[PathPattern, ...] = load_path_patterns(resources.folder("parsers") / _PATHS)
-    for folder in _extra(folders):
-        if (folder / _PATHS).is_file():
-            patterns = load_path_patterns(folder / _PATHS) + patterns
+    return _path_patterns(own_formats(resources.folder("parsers")), _extra(folders))
+
+
+def _path_patterns(own: OwnFormats, extra: Iterable[Path]) -> PathPatterns:
+    patterns = own.paths
+    for folder in extra:
+        if (folder / PATHS).is_file():
+            patterns = load_path_patterns(folder / PATHS) + patterns
     return PathPatterns(patterns)
+
+
+def _load_folder(folder: Path) -> list[Parser]:
+    from perflog.formats.load import load_folder
+
+    return load_folder(folder)
 
 
 def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -128,25 +134,3 @@ def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
         if not folder.is_dir():
             raise UsageError(f"--parsers {str(folder)!r}: no such folder")
     return extra
-
-
-def _load_folder(folder: Path) -> list[Parser]:
-    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name != _PATHS]
-
-
-def _made_by(point: EntryPoint) -> Parser:
-    """The parser that an entry point's function returns.
-
-    Raises:
-        ParserError: when it cannot be imported, is no function or returns no parser.
-    """
-    where = f"entry point {point.name!r} of {ENTRY_POINT_GROUP}"
-    try:
-        make = point.load()
-    except (ImportError, AttributeError) as error:
-        raise ParserError(f"{where}: {point.value!r} cannot be imported: {error}") from error
-    parser = make() if callable(make) else None
-    if not isinstance(parser, Parser):
-        raise ParserError(f"{where}: expected a function that returns a Parser, found {point.value!r}")
-    check_meaning(parser)
-    return parser

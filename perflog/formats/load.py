@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 from perflog.errors import ParserError
 from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import Parser, Pattern, Sample, Value
 from perflog.formats.regexes import expand, jump_in, tail_after
 from perflog.formats.schema import ParserFile, PatternTable, ValueTable
+from perflog.formats.sources import PATHS
 from perflog.formats.toml import convert, read_toml, texts
+from perflog.formats.units import is_time, rate_unit, seconds_in
 
+#: Quantities whose differences hold whatever happened between two lines.
+CLOCKS = ("elapsed", "timestamp")
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _PARSER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -27,6 +34,11 @@ def load_parser(file: Path) -> Parser:
     return parser_from(read_toml(file, ParserError), file)
 
 
+def load_folder(folder: Path) -> list[Parser]:
+    """The parsers in a folder, by name; raises what :func:`load_parser` does."""
+    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name != PATHS]
+
+
 def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
     """Build a parser from TOML data (see :func:`load_parser`); its name is the file's, without ``.toml``."""
     name = file.stem
@@ -34,6 +46,9 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
         raise ParserError(f"{file}: a parser's file is named with letters, digits, _ and -, such as my_format.toml")
     table = convert(data, ParserFile, str(file), ParserError)
     tables = {pattern.name: pattern for pattern in table.pattern}
+    heads = frozenset(pattern.block for pattern in table.pattern)
+    paused = any(pattern.pauses for pattern in table.pattern)
+    named = frozenset(other for pattern in table.pattern for other in pattern.only_with)
     parser = Parser(
         name=name,
         title=table.title,
@@ -41,16 +56,37 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
         framework=table.framework,
         priority=table.priority,
         file=file,
-        patterns=tuple(_pattern(name, pattern, tables.get(pattern.position), file) for pattern in table.pattern),
+        patterns=tuple(
+            _pattern(name, pattern, tables.get(pattern.position or pattern.block), named, paused, heads, file)
+            for pattern in table.pattern
+        ),
         traps=table.traps,
         default=texts(table.default),
     )
     check_meaning(parser)
-    return parser
+    return replace(parser, patterns=tuple(_with_parts(pattern, parser.patterns) for pattern in parser.patterns))
 
 
-def _pattern(parser: str, table: PatternTable, position: PatternTable | None, file: Path) -> Pattern:
-    """A pattern; one that takes its steps from another's lines (``position``) counts them as that one does."""
+def _with_parts(pattern: Pattern, patterns: Sequence[Pattern]) -> Pattern:
+    """The first part of a record on several lines with the values of all parts; any other pattern as it is."""
+    parts = [other for other in patterns if pattern.block and other.block == pattern.block]
+    if not parts or parts[0] is not pattern:
+        return pattern
+    values = tuple(value for part in parts for value in part.values)
+    return replace(pattern, values=values, joins=tuple(part.name for part in parts))
+
+
+def _pattern(
+    parser: str, table: PatternTable, position: PatternTable | None, named: frozenset[str], paused: bool,
+    heads: frozenset[str], file: Path,
+) -> Pattern:  # fmt: skip
+    """A pattern; one that takes its steps from another's lines (``position``) counts them as that one does.
+
+    Args:
+        named: the patterns whose lines speak for a training (``only_with``).
+        heads: the patterns of head lines, below which the parts of a record stand (``block``).
+        paused: whether a line of the file says that something else than training happened.
+    """
     where = f"{file}: pattern {table.name!r}"
     regex = expand(table.regex, f"{where}: regex")
     also = expand(table.also, f"{where}: also")
@@ -63,11 +99,30 @@ def _pattern(parser: str, table: PatternTable, position: PatternTable | None, fi
         literal=table.literal,
         regex=regex,
         groups=tuple(_GROUP.findall(regex)),
-        step_base=counter.step_base,
-        step_per=counter.step_per,
+        step_base=1 if counter.step_base == "first" else counter.step_base,
+        step_base_shown=counter.step_base == "first",
+        step_per="epoch" if table.restarts == "epoch" else counter.step_per,
         step_repeats=table.step_repeats,
+        step_counts=table.step_counts,
+        forms=_forms(table),
+        redrawn=table.redrawn,
+        irregular=table.irregular,
+        restarts=table.restarts,
+        first_is_start=table.first_is_start,
+        track=table.track,
+        only_with=table.only_with,
+        speaks_for_training=table.name in named,
+        pauses=table.pauses,
+        interrupted=paused and any(value.quantity in CLOCKS for value in table.value),
+        block=table.block,
+        heads=table.name in heads,
+        total=table.total,
+        assumed_covers=table.assumed_covers,
+        assumption=table.assumption,
+        drops_first=table.drops_first,
         position=table.position,
         position_once=table.position_once,
+        evaluates=table.evaluates,
         event=table.event,
         starts_run=table.starts_run,
         set=texts(table.set),
@@ -84,6 +139,8 @@ def _pattern(parser: str, table: PatternTable, position: PatternTable | None, fi
 
 
 def _value(table: ValueTable) -> Value:
+    if table.quantity == "time_per_work":
+        return _rate_of(table)
     return Value(
         group=table.group,
         quantity=table.quantity,
@@ -95,4 +152,22 @@ def _value(table: ValueTable) -> Value:
         scope=table.scope,
         metric=table.metric,
         pick=table.pick,
+        plus=table.plus,
+        same=table.same,
     )
+
+
+def _rate_of(table: ValueTable) -> Value:
+    """A time per work, such as ``s/kimg``, as the rate that it is the inverse of."""
+    time, _, work = table.unit.partition("/")
+    unit = f"{work}/s"
+    if not is_time(time) or rate_unit(unit) is None:
+        unit = table.unit  # the check of what the file means says so
+    rate = _value(structs.replace(table, quantity="rate", unit=unit))
+    return replace(rate, inverse=seconds_in(time) if is_time(time) else 1.0)
+
+
+def _forms(table: PatternTable) -> dict[str, str]:
+    """The groups whose numbers are printed for people, and how: as clocks, or with a suffix."""
+    clocks = {value.group: "clock" for value in table.value if value.unit == "clock"}
+    return {**clocks, **dict.fromkeys(table.scaled, "scaled")}

@@ -111,15 +111,16 @@ def _unit_of(pattern: Pattern, value: Value) -> Faults:
 
 def _of_groups(_parser: Parser, pattern: Pattern) -> Faults:
     named = {value.group for value in pattern.values} | RESERVED_GROUPS
+    named |= {group for value in pattern.values for group in value.plus}
     if pattern.role in ("step", "position", "summary"):
         for group in pattern.groups:
             if group not in named:
                 yield f"nothing says what group '{group}' means; add a [[pattern.value]] for it, or write (?:…)"
-    if pattern.role == "step" and not any(value.quantity in MEASURING for value in pattern.values):
+    if pattern.role == "step" and not pattern.block and not any(v.quantity in MEASURING for v in pattern.values):
         quantities = ", ".join(sorted(MEASURING))
         yield f"role = 'step': no value measures; expected a [[pattern.value]] with quantity {quantities}"
-    if pattern.role == "position" and "step" not in pattern.groups:
-        yield "role = 'position': expected a group named 'step' in the regex"
+    if pattern.role == "position" and not {"step", "epoch"} & set(pattern.groups):
+        yield "role = 'position': expected a group named 'step' or 'epoch' in the regex"
     if pattern.role == "event" and "timestamp" not in pattern.groups:
         yield "role = 'event': expected a group named 'timestamp' in the regex"
 
@@ -147,6 +148,35 @@ def _of_position(parser: Parser, pattern: Pattern) -> Faults:
         yield f"takes its position from '{pattern.position}', which has role {roles[pattern.position]}, not position"
 
 
+def _of_block(parser: Parser, pattern: Pattern) -> Faults:
+    if not pattern.block:
+        return
+    roles = {other.name: other.role for other in parser.patterns}
+    if pattern.role != "step":
+        yield f"block: a pattern with role {pattern.role} is no part of a record"
+    elif roles.get(pattern.block) != "position":
+        yield f"block = {pattern.block!r}: expected the name of a pattern of this file with role position"
+    if pattern.position:
+        yield "block, position: a part of a record takes its position from the record's head; name one of them"
+
+
+def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
+    names = {other.name: other.role for other in parser.patterns}
+    if pattern.track and pattern.track not in pattern.groups:
+        yield f"track = {pattern.track!r}: not a named group of the regex{near(pattern.track, pattern.groups)}"
+    for name in pattern.only_with:
+        if names.get(name) not in ("metadata", "ignore"):
+            yield f"only_with: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
+    clocks = [value for value in pattern.values if value.quantity == "elapsed"]
+    if (pattern.restarts or pattern.first_is_start) and not clocks:
+        yield "restarts, first_is_start: no value is a clock (quantity 'elapsed')"
+    if bool(pattern.assumed_covers) != bool(pattern.assumption):
+        yield "assumed_covers, assumption: a number of steps that no line says needs a sentence that says so"
+    for group in pattern.forms:
+        if group not in pattern.groups:
+            yield f"scaled: {group!r} is not a named group of the regex{near(group, pattern.groups)}"
+
+
 def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
     if pattern.role == "event" and not pattern.event:
         yield "event is missing: expected one of run_start, run_stop, run_failed"
@@ -166,5 +196,5 @@ def _of_failures(parser: Parser, pattern: Pattern) -> Faults:
 
 
 _CHECKS: tuple[Callable[[Parser, Pattern], Faults], ...] = (
-    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_facts, _of_failures
+    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_block, _of_marks, _of_facts, _of_failures
 )  # fmt: skip

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perflog.formats.regexes import Jump
-
 #: Groups whose last value is a metric of the run.
 LAST_GROUPS = ("loss", "memory")
 
@@ -23,8 +21,23 @@ RESERVED_GROUPS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Jump:
+    """A regex with one ``{TO}``: ``head``, then whatever the line says up to ``literal``, then ``tail``.
+
+    What lies between is not looked at, only the first ``literal`` is found, which costs a tenth of matching it.
+    """
+
+    head: str
+    literal: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
-    """What one named group of a line means."""
+    """What one named group of a line means.
+
+    ``inverse``: the seconds in the unit of a time per work, which counts as the rate that it is the inverse of; else 0.
+    """
 
     group: str
     quantity: str
@@ -36,6 +49,9 @@ class Value:
     scope: str = "job"
     metric: str = ""
     pick: str = "last"
+    plus: tuple[str, ...] = ()
+    same: str = ""
+    inverse: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +77,30 @@ class Pattern:
     regex: str
     groups: tuple[str, ...]
     step_base: int = 1
+    step_base_shown: bool = False
     step_per: str = "run"
     step_repeats: bool = False
+    step_counts: str = "steps"
+    forms: Mapping[str, str] = field(default_factory=dict)
+    redrawn: bool = False
+    irregular: bool = False
+    restarts: str = ""
+    first_is_start: bool = False
+    track: str = ""
+    only_with: tuple[str, ...] = ()
+    speaks_for_training: bool = False
+    pauses: bool = False
+    interrupted: bool = False
+    block: str = ""
+    joins: tuple[str, ...] = ()
+    heads: bool = False
+    total: str = ""
+    assumed_covers: int = 0
+    assumption: str = ""
+    drops_first: str = ""
     position: str = ""
     position_once: bool = False
+    evaluates: bool = False
     event: str = ""
     starts_run: bool = False
     set: Mapping[str, str] = field(default_factory=dict)
@@ -77,6 +113,15 @@ class Pattern:
     also: str = ""
     also_groups: tuple[str, ...] = ()
     memory_unit: str = "MiB"
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows of the pattern stand for themselves, whatever else a log prints."""
+        bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track, self.interrupted)
+        record = (self.assumed_covers, self.drops_first, self.block, self.total)
+        steps = self.step_base_shown or self.step_counts != "steps"
+        counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
+        return not (any(bar) or any(record) or steps or counters)
 
     @property
     def key(self) -> str:

@@ -1,10 +1,14 @@
-"""What the names of files and folders say of a run."""
+"""What the names of files and folders say of a run.
+
+A piece of a name is a fact only where it stands alone and is of a known form. What names one run (identifiers, dates,
+times) is taken out first and says nothing; what is known to be no fact (hyper-parameters, versions) is a label.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,11 +23,29 @@ Kind = Literal["file", "folder"]
 #: How many parts of a path are looked at, from the file name upwards.
 PATH_DEPTH = 6
 _LOG_ENDING = re.compile(r"\.(?:log|txt|out|err|gz|zst)$")
+#: Groups that are no facts: what names one run and no configuration; what is text, whatever digits stand in it;
+#: a number that may count repeats, which is decided among the logs; the rank or the device whose log a file is.
+RUN_ID, LABEL, COUNTER, RANK, INDEX = "run_id", "label", "counter", "log_rank", "device_index"
+#: The fact that tells repeats of one configuration apart.
+REPEAT = "repeat"
+_NO_FACTS = frozenset({RUN_ID, LABEL, COUNTER, RANK, INDEX})
+#: What a match of these groups covers is looked at no more; a model's size is no batch size.
+_TAKEN_OUT = frozenset({RUN_ID, LABEL, "model"})
+#: Stands for what was taken out of a name: no letter, no digit, no separator.
+_GONE = "\0"
+#: Names of which very many differ in a number that is nothing but the repeat's.
+_IN_SERIES = re.compile(
+    r"(?P<stem>.*_(?:fp32|fp16|amp|bf16|tf32|fp8)_)(?P<number>\d{1,3})(?P<ending>\.(?:log|txt|out|err))"
+)
+#: What the name of a group's other forms ends with.
+_FORM = re.compile(r"_[2-9]$")
+_SEPARATORS = "-_. "
 
 
 class _PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     regex: Text
     where: Literal["any", "file", "folder"] = "any"
+    set: dict[str, Scalar] = {}
     sample: dict[str, dict[str, Scalar]] = {}
 
 
@@ -33,19 +55,49 @@ class _PathsFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathPattern:
-    """A regex (Python's) whose named groups are facts; a group ``batch_size_2`` is a second form of ``batch_size``."""
+    """A regex (Python's) whose named groups are facts; a group ``batch_size_2`` is a second form of ``batch_size``.
+
+    ``given``: facts of every match, for words that hold no number.
+    """
 
     regex: re.Pattern[str]
     where: str
     samples: Mapping[str, Mapping[str, str]]
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def facts_of(self, match: re.Match[str]) -> dict[str, str]:
+        """What a match says, by the names of its groups."""
+        groups = {_FORM.sub("", group): value for group, value in match.groupdict().items() if value}
+        return {**groups, **self.given}
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A number in a file's name that may count repeats, or the rank whose log it is.
+
+    ``stem``: the name without the number; ``place``: where the number stands in the name, and where it ends.
+    """
+
+    number: int
+    stem: str
+    place: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class PartFacts:
-    """What one part of a path says: values by key, None where it gives two, and the rest that no pattern understood."""
+    """What one part of a path says.
+
+    ``values``: by key, None where it gives two; ``label``: the rest that no pattern understood; ``counter``: the number
+    that ``values`` holds as the repeat, where no word says that it is one; ``numbered_label``: the label with that
+    number; ``rank``, ``index``: the number of a rank whose log the file is, or that may be a device's.
+    """
 
     values: Mapping[str, str | None]
     label: str
+    counter: Counter | None = None
+    numbered_label: str = ""
+    rank: Counter | None = None
+    index: Counter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +115,7 @@ class PathPatterns:
     patterns: tuple[PathPattern, ...]
     _known: dict[tuple[str, Kind], PartFacts] = field(default_factory=dict, repr=False)
     _folders: dict[str, FolderFacts] = field(default_factory=dict, repr=False)
+    _series: dict[tuple[str, str], PartFacts | None] = field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[PathPattern]:
         return iter(self.patterns)
@@ -74,8 +127,24 @@ class PathPatterns:
         """What a file's or a folder's name says."""
         facts = self._known.get((part, kind))
         if facts is None:  # two threads may both find it out: they find the same
-            facts = self._known[part, kind] = _facts_of_part(part, kind, self.patterns)
+            facts = self._of_series(part) if kind == "file" else None
+            facts = self._known[part, kind] = facts or _facts_of_part(part, kind, self.patterns)
         return facts
+
+    def _of_series(self, part: str) -> PartFacts | None:
+        """What a name says that differs from others in the number of its repeat alone; None for any other name.
+
+        Campaigns have very many of them: what the first says is taken for all, where no pattern makes more of it.
+        """
+        match = _IN_SERIES.fullmatch(part)
+        if match is None:
+            return None
+        stem = match["stem"], match["ending"]
+        if stem not in self._series:
+            one, other = (_facts_of_part(f"{stem[0]}{number}{stem[1]}", "file", self.patterns) for number in (1, 2))
+            self._series[stem] = one if one.counter is not None and _alike(one, other) else None
+        first = self._series[stem]
+        return None if first is None else _numbered(first, match["number"])
 
     def facts_of_folder(self, folder: str) -> FolderFacts:
         """What the last parts of a folder's path say."""
@@ -113,7 +182,8 @@ def _path_pattern(table: _PatternTable, where: str) -> PathPattern:
         raise ParserError(
             f"{where}: regex = {table.regex!r}: expected a regular expression of Python: {error}"
         ) from None
-    return PathPattern(regex, table.where, {name: texts(facts) for name, facts in table.sample.items()})
+    samples = {name: texts(facts) for name, facts in table.sample.items()}
+    return PathPattern(regex, table.where, samples, texts(table.set))
 
 
 def check_path_patterns(patterns: Iterable[PathPattern]) -> list[str]:
@@ -124,16 +194,12 @@ def check_path_patterns(patterns: Iterable[PathPattern]) -> list[str]:
             faults.append(f"path pattern {pattern.regex.pattern!r} has no sample")
         for name, expected in pattern.samples.items():
             match = pattern.regex.search(name)
-            read = _groups(match) if match else {}
+            read = pattern.facts_of(match) if match else {}
             if read != dict(expected):
                 faults.append(
                     f"path pattern {pattern.regex.pattern!r}: {name!r} gives {read}, expected {dict(expected)}"
                 )
     return faults
-
-
-def _groups(match: re.Match[str]) -> dict[str, str]:
-    return {group.removesuffix("_2"): value for group, value in match.groupdict().items() if value}
 
 
 def facts_of_path(path: str, patterns: PathPatterns) -> tuple[list[Fact], str]:
@@ -143,23 +209,88 @@ def facts_of_path(path: str, patterns: PathPatterns) -> tuple[list[Fact], str]:
     above = patterns.facts_of_folder(folder)
     facts = [Fact(key, value, "path", name) for key, value in own.values.items() if value is not None]
     facts += [fact for fact in above.facts if fact.key not in own.values]
-    return facts, f"{above.label}/{own.label}" if above.label and own.label else above.label or own.label
+    return facts, _joined(above.label, own.label)
+
+
+def numbered_label(path: str, patterns: PathPatterns) -> str:
+    """A path's label where the number at the end of its file's name counts no repeats."""
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    return _joined(patterns.facts_of_folder(folder).label, patterns.facts_of_part(name, "file").numbered_label)
+
+
+def _joined(above: str, own: str) -> str:
+    return f"{above}/{own}" if above and own else above or own
 
 
 def _facts_of_part(part: str, kind: Kind, patterns: Iterable[PathPattern]) -> PartFacts:
     values: dict[str, str | None] = {}
+    numbers: dict[str, Counter] = {}
     understood: set[int] = set()
+    left = part
     for pattern in patterns:
         if pattern.where not in ("any", kind):
             continue
-        for match in pattern.regex.finditer(part):
-            for key, value in _groups(match).items():
-                if key in values and values[key] != value and key != "model":
-                    values[key] = None  # one name, two values (gpu1_gpu8): the name does not tell
-                else:
-                    values.setdefault(key, value)
-            understood.update(range(*match.span()))
-    label = "".join(char for place, char in enumerate(part) if place not in understood)
-    if kind == "file":
-        label = _LOG_ENDING.sub("", label)
-    return PartFacts(values, label.strip("-_. "))
+        for match in pattern.regex.finditer(left):
+            facts = pattern.facts_of(match)
+            if COUNTER in facts and REPEAT in values:
+                continue  # a word says which repeat it is: the other number is text
+            understood.update(_understood(match.span(), facts, left))
+            numbers |= {group: _counter(match, group, part) for group in (COUNTER, RANK, INDEX) if group in facts}
+            _add_values(values, facts)
+            if not _TAKEN_OUT.isdisjoint(facts):
+                left = f"{left[: match.start()]}{_GONE * len(match[0])}{left[match.end() :]}"
+    counter = numbers.get(COUNTER)
+    if counter is not None:
+        values[REPEAT] = str(counter.number)
+    unnumbered = understood if counter is None else understood.difference(range(*counter.place))
+    label, numbered = _rest(part, kind, understood), _rest(part, kind, unnumbered)
+    return PartFacts(values, label, counter, numbered, numbers.get(RANK), numbers.get(INDEX))
+
+
+def _alike(one: PartFacts, other: PartFacts) -> bool:
+    """Whether two names say the same but for the repeat."""
+    return one.label == other.label and {**one.values, REPEAT: None} == {**other.values, REPEAT: None}
+
+
+def _numbered(first: PartFacts, number: str) -> PartFacts:
+    """What the name of a series with another number says; the first has the number 1."""
+    assert first.counter is not None
+    start = first.counter.place[0]
+    counter = Counter(int(number), first.counter.stem, (start, start + len(number)))
+    values = {**first.values, REPEAT: str(int(number))}
+    return replace(first, values=values, counter=counter, numbered_label=f"{first.numbered_label[:-1]}{number}")
+
+
+def _rest(part: str, kind: Kind, understood: Collection[int]) -> str:
+    """What is left of a name without the places that are understood, its ending and separators at its ends."""
+    rest = "".join(char for place, char in enumerate(part) if place not in understood)
+    return (_LOG_ENDING.sub("", rest) if kind == "file" else rest).strip(_SEPARATORS)
+
+
+def _understood(span: tuple[int, int], facts: Mapping[str, str], part: str) -> Iterable[int]:
+    """The places of a name that a match explains: none of a label's; a run's name takes a separator with it."""
+    if LABEL in facts or INDEX in facts:
+        return ()
+    start, end = span
+    if RUN_ID in facts:
+        if start and part[start - 1] in _SEPARATORS:
+            start -= 1
+        elif end < len(part) and part[end] in _SEPARATORS:
+            end += 1
+    return range(start, end)
+
+
+def _counter(match: re.Match[str], group: str, part: str) -> Counter:
+    start, end = match.span(group)
+    return Counter(int(match[group]), part[:start] + _GONE + part[end:], (start, end))
+
+
+def _add_values(values: dict[str, str | None], facts: Mapping[str, str]) -> None:
+    """Put a match's facts with those of its name; a key that has another value already has none then."""
+    for key, value in facts.items():
+        if key in _NO_FACTS:
+            continue
+        if key in values and values[key] != value and key != "model":
+            values[key] = None  # one name, two values (gpu1_gpu8): the name does not tell
+        else:
+            values.setdefault(key, value)

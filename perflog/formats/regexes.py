@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from perflog.errors import ParserError
 from perflog.formats.dialect import translate
+from perflog.formats.parser import Jump
 
 #: Written ``{N}`` in a regex. Short classes keep Rust's one-pass matcher in use (docs/performance.md);
 #: what is not a number after all becomes null when it is cast, and is counted as not understood.
@@ -16,24 +16,14 @@ MACROS: Mapping[str, str] = {
     "{N}": r"[-+0-9.][-+0-9.eE]*",
     "{NN}": r"[-+]?(?:[0-9.][-+0-9.eE]*|nan|inf|NaN|Inf)",
     "{ETA}": r"(?:[0-9]+ days?, )?[0-9:]+",
+    "{NS}": r"[-+]?[0-9][0-9,.]*(?:[eE][-+]?[0-9]+)?[kKmMbBgGtTpPqQE]?",
+    "{CLOCK}": r"(?:[0-9]+ days?, *)?[0-9]+(?::[0-9]+)*(?:\.[0-9]+)?",
     "{TO}": r".*?",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
-    """A regex with one ``{TO}``: ``head``, then whatever the line says up to ``literal``, then ``tail``.
-
-    What lies between is not looked at, only the first ``literal`` is found, which costs a tenth of matching it.
-    """
-
-    head: str
-    literal: str
-    tail: str
-
-
 def expand(regex: str, where: str) -> str:
-    r"""Replace the macros ``{I}``, ``{N}``, ``{NN}``, ``{ETA}`` and ``{TO}``, and classes such as ``\s``.
+    r"""Replace the macros, such as ``{I}`` and ``{TO}``, and classes such as ``\s``.
 
     Raises:
         ParserError: with ``where``, for a regex that the engines would not read alike (:mod:`perflog.formats.dialect`).

@@ -12,6 +12,7 @@ from typing import Any
 
 from perflog.formats.meaning import TIMES
 from perflog.formats.parser import TEXT_GROUPS, Parser, Pattern, Sample
+from perflog.formats.printed import number_in
 
 
 def check_parser(parser: Parser) -> list[str]:
@@ -78,7 +79,8 @@ def _value_faults(pattern: Pattern, sample: Sample, read: Mapping[str, str | Non
             yield f"pattern '{pattern.name}': sample expects {found} from\n  {sample.line}"
     for group in _number_groups(pattern):
         text = read.get(group)
-        if text is not None and not _is_number(text):
+        form = pattern.forms.get(group)
+        if text is not None and not (_is_number(text) if form is None else number_in(text, form) is not None):
             yield f"pattern '{pattern.name}': group '{group}' must read a number, read {text!r} from\n  {sample.line}"
 
 

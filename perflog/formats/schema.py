@@ -11,13 +11,16 @@ from perflog.formats.toml import Scalar
 Text = Annotated[str, Meta(min_length=1)]
 Role = Literal["step", "position", "summary", "event", "metadata", "ignore"]
 Quantity = Literal[
-    "step_time", "rate", "elapsed", "interval_time", "samples", "timestamp", "time_to_train", "accuracy", "metric"
+    "step_time", "rate", "time_per_work", "elapsed", "interval_time", "samples", "timestamp", "time_to_train",
+    "accuracy", "metric",
 ]
 Span = Literal["last", "interval", "window", "cumulative", "run"]
 Scope = Literal["rank", "device", "node", "job"]
 Since = Literal["run", "epoch"]
 Event = Literal["", "run_start", "run_stop", "run_failed"]
 Pick = Literal["last", "first", "max", "min"]
+StepBase = Literal[0, 1, "first"]
+Restarts = Literal["", "run", "epoch"]
 
 
 class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,6 +36,8 @@ class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
     scope: Scope = "job"
     metric: str = ""
     pick: Pick = "last"
+    plus: tuple[str, ...] = ()
+    same: str = ""
 
 
 class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,11 +54,26 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     role: Role
     literal: Text
     regex: Text
-    step_base: int = 1
+    step_base: StepBase = 1
     step_per: Since = "run"
     step_repeats: bool = False
+    step_counts: Literal["steps", "samples"] = "steps"
+    scaled: tuple[str, ...] = ()
+    redrawn: bool = False
+    irregular: bool = False
+    restarts: Restarts = ""
+    first_is_start: bool = False
+    track: str = ""
+    only_with: tuple[str, ...] = ()
+    pauses: bool = False
+    block: str = ""
+    total: Literal["", "epoch"] = ""
+    assumed_covers: Annotated[int, Meta(ge=0)] = 0
+    assumption: str = ""
+    drops_first: Literal["", "epoch"] = ""
     position: str = ""
     position_once: bool = False
+    evaluates: bool = False
     event: Event = ""
     starts_run: bool = False
     set: dict[str, Scalar] = {}

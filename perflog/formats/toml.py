@@ -7,7 +7,6 @@ A field's ``Meta(description=…)`` replaces the words for what is expected.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,6 +56,8 @@ class Place:
 
 def read_toml(file: Path, error: type[PerflogError]) -> dict[str, Any]:
     """The data in a TOML file. Raises ``error``, naming the file, when it cannot be read or is no TOML."""
+    import tomllib  # most commands read no TOML file
+
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as fault:
@@ -113,8 +114,9 @@ def _faults(value: Any, hint: Any, place: Place) -> Iterator[str]:
     try:
         msgspec.convert(value, hint)
     except msgspec.ValidationError:
-        is_word = isinstance(value, str) and get_origin(bare) is Literal
-        yield f"{place} = {_shown(value)}: expected {expected(hint)}{near(value, get_args(bare)) if is_word else ''}"
+        choices = get_args(bare) if isinstance(value, str) and get_origin(bare) is Literal else ()
+        words = [choice for choice in choices if isinstance(choice, str)]
+        yield f"{place} = {_shown(value)}: expected {expected(hint)}{near(value, words) if words else ''}"
 
 
 def _faults_of_table(table: Mapping[str, Any], schema: type[msgspec.Struct], place: Place) -> Iterator[str]:

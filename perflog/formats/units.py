@@ -33,11 +33,14 @@ _OTHER = {
         "updates",
     ),
     "epochs": ("epoch", "epochs"),
+    # of simulated environments, which are no steps of an optimizer
+    "env_steps": ("env_step", "env_steps", "timestep", "timesteps", "environment steps", "env-steps"),
 }
 _WORK = {alias: name for table in (_ITEMS, _OTHER) for name, aliases in table.items() for alias in aliases}
 _KIND = dict.fromkeys(_ITEMS, "items") | {name: name for name in _OTHER}
-_TIME = {"s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
-         "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0}  # fmt: skip
+#: A duration that is printed as a clock or in words is read as seconds.
+_TIME = {"clock": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,
+         "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0}  # fmt: skip
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
 
 
@@ -54,7 +57,7 @@ def rate_unit(text: str | None) -> tuple[str, float] | None:
     if text in _ABBREVIATED:
         return f"{_ABBREVIATED[text]}/s", 1.0
     work, slash, time = text.partition("/")
-    if not slash or time.strip() not in _TIME:
+    if not slash or time.strip() not in _TIME or time.strip() == "clock":
         return None
     work, factor = work.strip(), 1.0
     if work not in _WORK and work[:1] in ("k", "m"):
@@ -75,11 +78,29 @@ def is_work(unit: str) -> bool:
     return unit.lower() in _WORK
 
 
+def work_unit(word: str) -> str:
+    """The canonical name of work that is counted; samples where nothing is said. Raises KeyError for what is none."""
+    return _WORK[(word or "samples").lower()]
+
+
 def seconds_in(unit: str) -> float:
     """Seconds in one of a time unit (``ms`` → 0.001). Raises KeyError for what is no time unit."""
     return _TIME[(unit or "s").lower()]
 
 
 def kind(unit: str) -> str:
-    """What is counted: ``items``, ``tokens``, ``words``, ``steps`` … Rates of one kind can be compared."""
-    return _KIND.get(unit.partition("/")[0], unit)
+    """What is counted: ``items``, ``tokens``, ``steps``, ``tokens/device`` … Rates of one kind can be compared."""
+    work, _, rest = unit.partition("/")
+    part = rest.partition("/")[2]
+    counted = _KIND.get(work, unit)
+    return f"{counted}/{part}" if part and counted != unit else counted
+
+
+def per_part(unit: str, scope: str) -> str:
+    """The unit of one device's, rank's or node's work: ``tokens/s`` → ``tokens/s/device``."""
+    return f"{unit}/{scope}"
+
+
+def is_of_job(unit: str) -> bool:
+    """Whether a unit counts work of the whole job, so that runs on more devices can be set against it."""
+    return kind(unit) != "steps" and "/" not in kind(unit)

@@ -7,7 +7,9 @@ from typing import Any
 
 #: The keys that tell configurations apart, in the order of tables; any other key is a label and does so too.
 CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
-INTEGERS = frozenset({"batch_size", "global_batch_size", "devices", "devices_per_node", "nodes", "threads", "repeat"})
+INTEGERS = frozenset(
+    {"batch_size", "global_batch_size", "tokens_per_step", "devices", "devices_per_node", "nodes", "threads", "repeat"}
+)
 SOURCES = ("command line", "config", "log", "path", "machine", "parser")
 _PRECISION = {
     "float32": "fp32",
@@ -24,12 +26,16 @@ Scalar = str | int
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement about a run: a key, a value, who says so and where (a line number or an option)."""
+    """One statement about a run: a key, a value, who says so and where (a line number or an option).
+
+    ``above``: a folder says it that stands above the path which the user gave.
+    """
 
     key: str
     value: Scalar
     source: str
     where: str = ""
+    above: bool = False
 
 
 #: More digits than any count has; a longer text is an identifier.

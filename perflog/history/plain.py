@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from perflog.cases.case import short_labels
+from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import LogFile
@@ -102,8 +103,13 @@ def _metric_row(metric: Metric) -> Record:
 
 
 def _more(thing: Run | Metric, known: Iterable[str]) -> Record:
-    """Fields that have no column, as a later perflog may have them."""
-    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in known}
+    """Fields that have no column, as plain data: evidence, bounds, and what a later perflog may have."""
+    more = {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in known}
+    if isinstance(more.get("evidence"), Verdict):
+        more["evidence"] = asdict(more["evidence"])
+    if more.get("rounding") is not None:  # JSON has no infinity, which rounding to a digit of its own size gives
+        more["rounding"] = [bound if math.isfinite(bound) else None for bound in more["rounding"]]
+    return more
 
 
 def _content(
@@ -138,15 +144,39 @@ def _without_shared(labels: Sequence[str]) -> list[str]:
 def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], facts: Facts | None) -> Run:
     """A run from its row and those of its metrics, in order, with the facts of its machine where they are known."""
     metadata = Metadata(dict(row["facts"]), dict(row["sources"]), list(row["doubts"]))
-    own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_known(Metric, m["more"])) for m in metrics}
+    own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_metric_more(m["more"])) for m in metrics}
     return Run(
         LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], own,
         list(row["notes"]), row["window_taken"], row["first_line"], row["last_line"], row["lines"],
-        machine=None if facts is None else Machine("", facts), **_known(Run, row["more"]),
+        machine=None if facts is None else Machine("", facts), **_run_more(row["more"]),
     )  # fmt: skip
 
 
-def _known(kind: type[Run] | type[Metric] | type[Options] | type[Window], more: Mapping[str, Any]) -> dict[str, Any]:
+def _run_more(more: Mapping[str, Any]) -> dict[str, Any]:
+    known = _known(Run, more)
+    if known.get("evidence") is not None:
+        known["evidence"] = _verdict_from(known["evidence"])
+    return known
+
+
+def _metric_more(more: Mapping[str, Any]) -> dict[str, Any]:
+    known = _known(Metric, more)
+    if known.get("rounding") is not None:
+        known["rounding"] = tuple(math.inf if bound is None else bound for bound in known["rounding"])
+    return known
+
+
+def _verdict_from(plain: Mapping[str, Any]) -> Verdict:
+    witnesses = (_known(Witness, witness) for witness in plain["witnesses"])
+    return Verdict(
+        tuple(Witness(**{**witness, "lines": tuple(witness["lines"])}) for witness in witnesses),
+        plain["reason"],
+        tuple(plain["doubts"]),
+        tuple(plain["remarks"]),
+    )
+
+
+def _known(kind: type[Run | Metric | Witness | Options | Window], more: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that this perflog has; one that an older campaign lacks keeps its default."""
     names = {f.name for f in fields(kind)}
     return {name: value for name, value in more.items() if name in names}
@@ -158,7 +188,9 @@ def skipped_from(rows: Iterable[Sequence[Any]]) -> list[Skipped]:
 
 def options_to(options: Options) -> dict[str, Any]:
     plain = asdict(options)
-    return plain | {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
+    plain |= {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
+    # a campaign without aliases is the same as one that was saved before there were any
+    return {name: value for name, value in plain.items() if name != "aliases" or value}
 
 
 def options_from(plain: Mapping[str, Any]) -> Options:

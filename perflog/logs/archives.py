@@ -1,4 +1,4 @@
-"""The members of zip and tar archives, in the order of the archive, each as a stream.
+"""The members of archives, in the order of the archive, each as a stream: tar's here, zip's in ``perflog.logs.zips``.
 
 Archives are read once from front to back, members included: reading all members costs as much as reading the archive.
 """
@@ -6,48 +6,18 @@ Archives are read once from front to back, members included: reading all members
 from __future__ import annotations
 
 import os
-import struct
 import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
 from functools import partial
 
-from perflog.logs.streams import (
-    BZIP2,
-    DEFLATE,
-    HEAD,
-    XZ,
-    ZSTD,
-    Compression,
-    Stream,
-    UnreadableError,
-    compression_of,
-    decompressed,
-    stream_of_descriptor,
-)
+from perflog.logs.streams import HEAD, Stream, UnreadableError, compression_of, decompressed, stream_of_descriptor
+from perflog.logs.zips import Member, readable_name, zip_members
+
+__all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
 
 ZIP, TAR = "zip", "tar"
-#: Zip's numbers of the ways to compress that are read; 0 is none.
-_METHODS: dict[int, Compression] = {8: DEFLATE, 12: BZIP2, 93: ZSTD, 95: XZ}
-_ENCRYPTED = 0x1
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
 #: A tar header's long name or extended header is no longer in an archive that a person made.
 _LONGEST_HEADER = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file in an archive. ``name`` is different for each: a second one of a name has ``(2)`` behind it.
-
-    ``open`` gives its bytes as they are in the archive; a tar's member can be opened until the next one is asked for.
-    It raises UnreadableError for what cannot be read.
-    """
-
-    name: str
-    size: int
-    open: Callable[[], Stream]
 
 
 def archive_of(head: bytes) -> str:
@@ -106,67 +76,11 @@ def members_of(path: str) -> Generator[Member, None, None]:
         if not kind:
             raise UnreadableError("it is not an archive any more")
         counts: dict[str, int] = {}
-        for member in _zip_members(descriptor) if kind == ZIP else _tar_members(stream):
+        for member in zip_members(descriptor) if kind == ZIP else _tar_members(stream):
             counts[member.name] = count = counts.get(member.name, 0) + 1
             yield member if count == 1 else Member(f"{member.name} ({count})", member.size, member.open)
     finally:
         os.close(descriptor)
-
-
-def _zip_members(descriptor: int) -> Iterator[Member]:
-    try:
-        with os.fdopen(os.dup(descriptor), "rb") as file, zipfile.ZipFile(file) as archive:
-            directory = archive.infolist()
-    except (OSError, ValueError, EOFError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
-        raise UnreadableError(f"the zip archive cannot be read: {error}") from None
-    for info in directory:
-        if not info.is_dir():
-            yield Member(info.filename, info.file_size, partial(_open_zipped, descriptor, info))
-
-
-def _open_zipped(descriptor: int, info: zipfile.ZipInfo) -> Stream:
-    if info.flag_bits & _ENCRYPTED:
-        raise UnreadableError("the member is encrypted")
-    if info.compress_type and info.compress_type not in _METHODS:
-        raise UnreadableError(f"the member is compressed by zip's method {info.compress_type}, which is not supported")
-    header = os.pread(descriptor, _LOCAL_HEADER.size, info.header_offset)
-    if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
-        raise UnreadableError("the zip data are damaged or cut short: the member is not where the directory says")
-    _, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
-    packed = _range(descriptor, start, start + info.compress_size)
-    plain = decompressed(packed, _METHODS[info.compress_type]) if info.compress_type else packed
-    return _checked(plain, info)
-
-
-def _range(descriptor: int, start: int, end: int) -> Stream:
-    def read(size: int) -> bytes:
-        nonlocal start
-        try:
-            data = os.pread(descriptor, min(size, end - start), start)
-        except OSError as error:
-            raise UnreadableError(error.strerror or str(error)) from None
-        start += len(data)
-        return data
-
-    return Stream(read)
-
-
-def _checked(plain: Stream, info: zipfile.ZipInfo) -> Stream:
-    """The same bytes; at their end, length and checksum are compared with those of the archive's directory."""
-    length, checksum = 0, 0
-
-    def read(size: int) -> bytes:
-        nonlocal length, checksum
-        data = plain.read(size)
-        length, checksum = length + len(data), zlib.crc32(data, checksum)
-        if not data and length != info.file_size:
-            raise UnreadableError(f"the zip data are damaged or cut short: {length} bytes of {info.file_size}")
-        if not data and checksum != info.CRC:
-            raise UnreadableError("the zip data are damaged or cut short: the checksum is another")
-        return data
-
-    return Stream(read)
 
 
 def _tar_members(stream: Stream) -> Iterator[Member]:
@@ -175,7 +89,7 @@ def _tar_members(stream: Stream) -> Iterator[Member]:
         if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE):
             extended |= _extended(_header_data(stream, info))
         elif info.type == tarfile.GNUTYPE_LONGNAME:
-            extended["path"] = _header_data(stream, info).rstrip(b"\x00").decode("utf-8", "surrogateescape")
+            extended["path"] = readable_name(_header_data(stream, info).rstrip(b"\x00"))
         elif info.isreg():
             size = _size(extended.get("size"), info.size)
             data = _Part(stream, size)
@@ -183,7 +97,8 @@ def _tar_members(stream: Stream) -> Iterator[Member]:
                 raise UnreadableError(f"the tar archive holds a sparse file ({info.name}): not read from there on")
             sparse = any(key.startswith("GNU.sparse.") for key in extended)
             opened = _refuse_sparse if sparse else partial(Stream, data.read)
-            yield Member(extended.get("path", info.name), size, opened)
+            name = extended.get("path") or readable_name(info.name.encode("utf-8", "surrogateescape"))
+            yield Member(name, size, opened)
             data.skip()
             _skip(stream, -size % 512)
             extended = {}

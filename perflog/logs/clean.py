@@ -13,10 +13,11 @@ import re
 
 #: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-#: mpirun --tag-output [--timestamp-output] and horovodrun.
+#: mpirun --tag-output [--timestamp-output], as of Open MPI 5 (its job's name before the rank) and of SageMaker too, and
+#: horovodrun.
 _TAG = re.compile(
     rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?"
-    rb"\[(?:[0-9]+,)?([0-9]+)\]<std(?:out|err)>:"
+    rb"\[(?:[0-9]+,(?:mpirank:)?|[A-Za-z0-9_.-]+@[0-9]+,)?([0-9]+)(?:,[a-z]+-[0-9]+)?\]<std(?:out|err)>:"
 )
 #: What Ray adds to a line that it prints once for several workers, to the end of the sub-line.
 _RAY_REPEATED = re.compile(rb" \[repeated [0-9]+x across cluster\][^\r\n]*")
@@ -70,7 +71,7 @@ def _separate_ranks(data: bytes) -> bytes:
 def _separate_line(line: bytes) -> bytes:
     start = _TAG.match(line)
     if start and b"]<std" not in line[start.end() :]:
-        return b"[1,%s]<stdout>:%s" % (start[1], line[start.end() :])
+        return _of_rank(start[1], line[start.end() :])  # the tag stands before a bar's first refresh alone
     pieces: dict[bytes, list[bytes]] = {}
     end, rank = 0, b""
     for tag in _TAG.finditer(line):

@@ -1,8 +1,9 @@
 """The bytes of a log, whatever container it is in: whole when it is small, else in blocks of whole lines.
 
-A plain file is cut at line ends without reading it, so that blocks can be read in parallel; compressed files,
-members of archives and UTF-16 text are read in order, with one block in memory. How deep a container may lie in
-another: an archive or a compressed file may hold compressed files; what these hold is plain, or not read.
+A plain file is cut at line ends without reading it, so that blocks can be read in parallel. Compressed files, members
+of archives, text of another encoding and what a collector wrapped are read in order, with one block in memory. How
+deep a container may lie in another: an archive or a compressed file may hold compressed files; what these hold is
+plain, or not read.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import partial
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
 from perflog.logs.blocks import blocks_of_stream, ranges_of_file, read_range
+from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import LogFile
 from perflog.logs.streams import (
     HEAD,
@@ -22,12 +24,15 @@ from perflog.logs.streams import (
     UnreadableError,
     compression_of,
     decompressed,
-    is_utf16,
     stream_of_descriptor,
-    utf8_of_utf16,
 )
+from perflog.logs.tfevents import is_event_file, text_of_events
+from perflog.logs.unwrap import BEGINNING, unwrapped, wrapping_of
 
-__all__ = ["BLOCK", "LONGEST_LINE", "Content", "Load", "UnreadableError", "blocks_of", "open_small", "read_archive"]
+__all__ = [
+    "BEGINNING", "BLOCK", "LONGEST_LINE", "Content", "Load", "UnreadableError", "blocks_of", "is_plain", "open_small",
+    "read_archive",
+]  # fmt: skip
 
 BLOCK = 8 << 20
 #: A line longer than this is cut (a block must end somewhere).
@@ -53,8 +58,8 @@ def open_small(log: LogFile, most: int) -> bytes | None:
             return content if isinstance(content, bytes) else None
     descriptor, size = _opened(log)
     try:
-        data = os.read(descriptor, (size if size <= most else HEAD) + 1)
-        if not _is_plain(data):
+        data = os.read(descriptor, (size if size <= most else BEGINNING) + 1)
+        if not is_plain(data[:BEGINNING]):
             os.lseek(descriptor, 0, os.SEEK_SET)
             return _whole(_text_of_file(log.path, stream_of_descriptor(descriptor)), most)
         if len(data) == size:
@@ -83,7 +88,7 @@ def read_into(log: LogFile, buffer: memoryview) -> int:
         raise UnreadableError(error.strerror or str(error)) from None
     finally:
         os.close(descriptor)
-    return count if count == size and _is_plain(bytes(buffer[: min(count, HEAD)])) else -1
+    return count if count == size and is_plain(bytes(buffer[: min(count, BEGINNING)])) else -1
 
 
 def blocks_of(log: LogFile) -> Iterator[Load]:
@@ -102,7 +107,7 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
     descriptor, size = _opened(log)
     try:
         stream = stream_of_descriptor(descriptor)
-        if _is_plain(stream.peek(HEAD)):
+        if is_plain(stream.peek(BEGINNING)):
             for start, end in ranges_of_file(descriptor, size, BLOCK, LONGEST_LINE):
                 yield partial(read_range, log.path, start, end)
         else:
@@ -160,12 +165,19 @@ def _opened(log: LogFile) -> tuple[int, int]:
     return descriptor, status.st_size
 
 
-def _is_plain(head: bytes) -> bool:
-    return not is_utf16(head) and compression_of(head) is None and not archive_of(head)
+def is_plain(head: bytes) -> bool:
+    """Whether a file holds nothing but a program's text, line for line, by its first ``BEGINNING`` bytes, or all."""
+    return (
+        not encoding_of(head)
+        and compression_of(head) is None
+        and not archive_of(head)
+        and not is_event_file(head)
+        and wrapping_of(head) is None
+    )
 
 
 def _text_of_file(path: str, stream: Stream) -> Stream:
-    """The text of a file that is compressed, or of UTF-16."""
+    """The text of a file that is no plain text: packed, in another encoding, or wrapped by a collector."""
     archive, plain = archive_in(stream)
     if archive:
         raise UnreadableError(_why_not_whole(path, archive))
@@ -196,7 +208,17 @@ def _text_of(stream: Stream, layers: int) -> Stream:
         raise UnreadableError("a compressed file in a compressed file in another container: not read")
     if archive_of(head):
         raise UnreadableError("an archive in another container: not read")
-    return utf8_of_utf16(stream) if is_utf16(head) else stream
+    return _program_text(stream)
+
+
+def _program_text(stream: Stream) -> Stream:
+    """The text in UTF-8 or what was meant to be, without what collectors put around its lines."""
+    if is_event_file(stream.peek(HEAD)):
+        return text_of_events(stream)
+    encoding = encoding_of(stream.peek(HEAD))
+    text = as_utf8(stream, encoding) if encoding else stream
+    wrapping = wrapping_of(text.peek(BEGINNING))
+    return text if wrapping is None else unwrapped(text, wrapping)
 
 
 def _whole(text: Stream, most: int) -> bytes | None:

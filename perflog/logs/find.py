@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflog.errors import UsageError
@@ -27,7 +27,7 @@ _CONFIG = "perflog.toml"
 RUNNING, FAILED = ".running", ".failed"
 UNFINISHED = (RUNNING, FAILED)
 #: What names of compressed files and of archives end with. Only names are made of these: content tells what a file is.
-_COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
+_COMPRESSED = (".gz", ".zst", ".xz", ".bz2", ".lz4")
 _ARCHIVES = (".zip", ".tar", *(f".tar{end}" for end in _COMPRESSED), ".tgz", ".tzst", ".txz", ".tbz2")
 #: Formats of other programs that are zip archives inside: checkpoints, arrays, documents, packages. They hold no logs.
 _NO_LOGS_INSIDE = (
@@ -41,12 +41,13 @@ class LogFile:
     """A log: a file, or a member of an archive.
 
     ``size``: its bytes, packed as they are; of a zip's or tar's member those that it unpacks to; -1 for what is no
-    regular file.
+    regular file. ``given``: the path that the user gave and at or below which it was found; empty where none is known.
     """
 
     path: str
     size: int
     member: str = ""
+    given: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -89,7 +90,7 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
         except OSError as error:
             raise UsageError(_missing(path, error)) from None
         for log in _walk(path) if stat.S_ISDIR(status.st_mode) else _logs_in(path, status):
-            logs.setdefault((log.path, log.member), log)
+            logs.setdefault((log.path, log.member), replace(log, given=path))
     return sorted(logs.values(), key=lambda log: (natural(log.name), log.name))
 
 

@@ -1,4 +1,4 @@
-"""Compressed bytes in, plain bytes out, piece by piece: gzip, Zstandard, xz, bzip2, deflate; and UTF-16 made UTF-8.
+"""Compressed bytes in, plain bytes out, piece by piece: gzip, Zstandard, xz, bzip2, LZ4, deflate.
 
 What a stream holds is told by its first bytes, never by the name of its file. Damage is reported after the last
 byte before it, so that nothing that could be read is lost.
@@ -7,7 +7,7 @@ byte before it, so that nothing that could be read is lost.
 from __future__ import annotations
 
 import bz2
-import codecs
+import importlib
 import lzma
 import os
 import sys
@@ -32,7 +32,8 @@ _PIECE = 8 << 10
 _MOST = 256 << 10
 #: What an xz decoder may use; `xz -9` makes files that need 65 MiB.
 _XZ_MEMORY = 256 << 20
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+#: The longest window of Zstandard, as a power of two.
+_LONGEST_WINDOW = 31
 
 
 class UnreadableError(Exception):
@@ -152,8 +153,24 @@ class Compression:
     repeats: bool = True
 
 
+def _zstd_decoder() -> _Decoder:
+    """Also for what `zstd --long=31` makes: memory is used only as far as the text goes."""
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: _LONGEST_WINDOW})
+
+
+def _lz4_decoder() -> _Decoder:
+    """A decoder of the package lz4, which the extra of that name installs."""
+    try:
+        frame = importlib.import_module("lz4.frame")
+    except ImportError:
+        raise UnreadableError("an LZ4 file, for which a package is missing: pip install 'perflog[lz4]'") from None
+    decoder: _Decoder = frame.LZ4FrameDecompressor()
+    return decoder
+
+
 GZIP = Compression("gzip", lambda: _Inflate(31))
-ZSTD = Compression("zstd", zstd.ZstdDecompressor)
+ZSTD = Compression("zstd", _zstd_decoder)
+LZ4 = Compression("LZ4", _lz4_decoder)
 XZ = Compression("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY))
 BZIP2 = Compression("bzip2", bz2.BZ2Decompressor)
 #: What zip archives hold; it has no first bytes of its own.
@@ -166,6 +183,8 @@ def compression_of(head: bytes) -> Compression | None:
         return GZIP
     if head[:4] == b"\x28\xb5\x2f\xfd" or (head[1:4] == b"\x2a\x4d\x18" and 0x50 <= head[0] <= 0x5F):
         return ZSTD  # the second: a frame to be skipped, as some compressors write first
+    if head[:4] == b"\x04\x22\x4d\x18":
+        return LZ4
     if head[:6] == b"\xfd7zXZ\x00":
         return XZ
     # a text may begin with BZh9: the block after it is looked at too (a first one, or none)
@@ -183,9 +202,12 @@ class _Decompressed:
     def __init__(self, packed: Stream, compression: Compression) -> None:
         self._packed = packed
         self._compression = compression
-        self._decoder = compression.decoder()
         self._ended = False
         self._damage: UnreadableError | None = None
+        try:
+            self._decoder = compression.decoder()
+        except UnreadableError as error:
+            self._damage = error
 
     def read(self, size: int) -> bytes:
         while not self._ended:
@@ -211,7 +233,7 @@ class _Decompressed:
             return self._decoder.decompress(piece, size)
         except UnreadableError as error:
             raise self._damaged(str(error), error.data) from None
-        except (OSError, EOFError, ValueError, lzma.LZMAError, zstd.ZstdError) as error:
+        except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zstd.ZstdError) as error:
             raise self._damaged(str(error)) from None
 
     def _begin_next_part(self) -> None:
@@ -219,7 +241,7 @@ class _Decompressed:
         if not self._compression.repeats:
             self._ended = True
             return
-        self._packed.put_back(self._decoder.unused_data)
+        self._packed.put_back(self._decoder.unused_data or b"")  # LZ4's decoder gives None for none
         while (head := self._packed.peek(HEAD)) and not head.strip(b"\x00"):
             self._packed.read(HEAD)
         self._packed.put_back(self._packed.read(HEAD).lstrip(b"\x00"))  # raises where damage is next
@@ -234,26 +256,3 @@ class _Decompressed:
 
     def _damaged(self, why: str, data: bytes = b"") -> UnreadableError:
         return UnreadableError(f"the {self._compression.name} data are damaged or cut short: {why}", data)
-
-
-def is_utf16(head: bytes) -> bool:
-    """Whether a text begins with the byte-order mark of UTF-16."""
-    return head[:2] in _UTF16
-
-
-def utf8_of_utf16(units: Stream) -> Stream:
-    """UTF-16 with a byte-order mark as UTF-8 without one; what is not UTF-16 becomes U+FFFD."""
-    decoder = codecs.getincrementaldecoder("utf-16")("replace")
-    ended = False
-
-    def read(size: int) -> bytes:
-        nonlocal ended
-        while not ended:
-            data = units.read(max(size // 2, 1))
-            ended = not data
-            text = decoder.decode(data, final=ended)
-            if text:
-                return text.encode("utf-8", "replace")
-        return b""
-
-    return Stream(read)

@@ -1,7 +1,8 @@
-"""Compiles ``scan.c`` when perflog is installed or built, if there is a compiler; without one, perflog works as well.
+"""What is made when perflog is installed or built: the compiled scanner, and the parsers in the form that is read fast.
 
-A hook of hatchling, named in ``pyproject.toml``. As a script, ``python perflog/matching/build_hook.py`` compiles the
-library in place. The environment decides:
+Without a C compiler perflog works as well, and without the parsers' file its first use makes one in the user's cache
+folder. A hook of hatchling, named in ``pyproject.toml``. As a script, ``python perflog/matching/build_hook.py``
+compiles the library in place. The environment decides:
 
 - ``PERFLOG_NO_COMPILE=1``: compile nothing; the wheel is one for every platform.
 - ``CC``: the compiler to use, rather than cc, gcc or clang. Where all fail, ``ziglang`` (on PyPI) is tried.
@@ -91,21 +92,51 @@ def platform_tag(target: str) -> str:
     raise ValueError(f"PERFLOG_TARGET={target}: expected such as aarch64-linux-gnu.2.28 or aarch64-macos.11.0")
 
 
-class ScannerBuildHook(BuildHookInterface):  # type: ignore[misc,type-arg,unused-ignore]
-    """Puts the compiled scanner into the wheel."""
+def write_formats(root: Path, file: Path) -> str:
+    """Write what perflog keeps of its parsers, by another process of this Python. Returns what was done, in words.
+
+    Args:
+        root: perflog's sources, with the folder ``parsers``.
+    """
+    program = (
+        "import sys; from pathlib import Path; from perflog.formats.prebuilt import write_own_formats; "
+        "write_own_formats(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(root / "parsers"), str(file)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return "written"
+    return f"not written, so that the first use does it: {(done.stderr.strip().splitlines() or [''])[-1]}"
+
+
+class PerflogBuildHook(BuildHookInterface):  # type: ignore[misc,type-arg,unused-ignore]
+    """Puts the compiled scanner and the parsers' file into the wheel."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
+        # What a wheel gets is made elsewhere: its library may be another machine's, and the sources are a developer's.
+        self._made = None if version == "editable" else tempfile.TemporaryDirectory(prefix="perflog-")
+        if self._made:
+            file = Path(self._made.name) / "formats.msgpack"
+            self.app.display_info(f"perflog: the parsers' file was {write_formats(Path(self.root), file)}")
+            if file.exists():
+                build_data["force_include"][str(file)] = "perflog/data/formats.msgpack"
+        self._include_scanner(build_data)
+
+    def _include_scanner(self, build_data: dict[str, Any]) -> None:
         if os.environ.get("PERFLOG_NO_COMPILE") == "1":
             self.app.display_info("perflog: the scanner was not compiled: PERFLOG_NO_COMPILE is set")
             return
         target = os.environ.get("PERFLOG_TARGET", "")
         sources = Path(self.root) / "perflog" / "matching"
-        # A wheel's library is made elsewhere: it may be another machine's, and the one in the sources a developer's.
-        self._made = None if version == "editable" else tempfile.TemporaryDirectory(prefix="perflog-")
         library, report = compile_scanner(sources / "scan.c", Path(self._made.name) if self._made else sources, target)
         self.app.display_info(f"perflog: the scanner was {report}")
         if library is None:

@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.formats.parser import Pattern
-from perflog.logs.ranks import rank_of
+from perflog.logs.ranks import may_hold_ranks, rank_of
 from perflog.matching.matches import UNTAGGED
 from perflog.matching.polars_texts import Hits, numbers
 
 Ints = NDArray[np.int64]
 _ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
-#: How a line begins that may carry a launcher's tag: a cheap test before every match's line is looked at. Each of these
-#: regexes begins with text, which Python's engine finds ten times as fast as a choice of beginnings.
-_TAG = rb"(?: {0,3}[0-9]{1,5}: |\[(?:rank|default|1,)|\()"
-_FIRST_TAG, _TAG_AFTER_FEED, _TAG_AFTER_RETURN = (re.compile(before + _TAG) for before in (b"", b"\n", b"\r"))
 #: How many of each text's last matches the ``also`` of a pattern is read from.
 LAST_LINES = 64
 #: A launcher's tag stands in so many bytes of its line.
@@ -81,13 +77,7 @@ def claimed(text: bytes, hits: Sequence[Hits], priority: Mapping[str, int], at_e
             whole = [found.take(found.offset < last) for found in left]
             cut = any(len(a) < len(b) for a, b in zip(whole, left, strict=True))
             left = whole
-    return ClaimedText(left, feeds, breaks, lines, cut, _may_be_tagged(text))
-
-
-def _may_be_tagged(text: bytes) -> bool:
-    if _FIRST_TAG.match(text) or _TAG_AFTER_FEED.search(text):
-        return True
-    return b"\r" in text and _TAG_AFTER_RETURN.search(text) is not None
+    return ClaimedText(left, feeds, breaks, lines, cut, may_hold_ranks(text))
 
 
 def _owned(hits: Sequence[Hits], rows: Sequence[Ints], n: int, priority: Mapping[str, int]) -> list[Hits]:
@@ -107,7 +97,7 @@ def _owned(hits: Sequence[Hits], rows: Sequence[Ints], n: int, priority: Mapping
     left = list(hits)
     for place in claimants:
         pattern, mine = hits[place].pattern, rows[place]
-        keep = owner[mine] == parsers.index(pattern.parser)
+        keep = (owner[mine] == parsers.index(pattern.parser)) | (pattern.role == "position")
         if pattern.role != "ignore" and pattern.parser in ignored:
             keep &= ~ignored[pattern.parser][mine]
         left[place] = hits[place] if keep.all() else hits[place].take(keep)

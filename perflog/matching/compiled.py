@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from perflog.matching.library import FLOAT64, INT32, INT64, Fault, Memory, library, view
 
-Role = Literal["metadata", "ignore", "other"]
+Role = Literal["metadata", "ignore", "other", "position"]
 Kind = Literal["tail", "jump", "line"]
 GroupKind = Literal["number", "text", "unit"]
 Buffer = bytes | bytearray | memoryview
@@ -34,7 +34,7 @@ LONG: Final = 64
 #: ... that the matches of its last line were dropped, and that its last byte is no line feed.
 CUT, NO_LINE_END = 256, 512
 
-_ROLES: Final[dict[Role, int]] = {"metadata": 0, "ignore": 1, "other": 2}
+_ROLES: Final[dict[Role, int]] = {"metadata": 0, "ignore": 1, "other": 2, "position": 3}
 _KINDS: Final[dict[Kind, int]] = {"tail": 0, "jump": 1, "line": 2}
 _GROUP_KINDS: Final[dict[GroupKind, int]] = {"number": 0, "text": 1, "unit": 2}
 _FIRST, _ALSO = 0, 2
@@ -46,7 +46,8 @@ class Rule:
     """One pattern. Rules take turns in the order in which a program gets them.
 
     The parser of the first rule that matches on a sub-line, metadata apart, owns the sub-line; of other parsers only
-    metadata is kept there. So rules must come in the order of their priority, and those of one parser together.
+    metadata and positions are kept there. So rules must come in the order of their priority, and those of one parser
+    together.
 
     ``kind``: with *tail*, ``regex`` is matched right after ``literal``; with *jump*, ``tail`` is then matched right
     after the first ``jump``; with *line*, ``regex`` is searched in the sub-line. ``also``: a second regex whose

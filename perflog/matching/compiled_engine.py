@@ -11,6 +11,7 @@ from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.logs.clean import clean_block, valid_utf8
+from perflog.matching.columns import with_numbers
 from perflog.matching.compiled import (
     CUT,
     DIRTY,
@@ -27,8 +28,9 @@ from perflog.matching.compiled import (
     ScanError,
 )
 from perflog.matching.matches import UNIT, Batch, Engine, Ints, Matches, Texts, in_turn, is_text, joined
+from perflog.matching.sampling import samples_of
 
-ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore"}
+ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore", "position": "position"}
 
 
 class CompiledEngine:
@@ -62,7 +64,7 @@ class CompiledEngine:
         """(the matches in the texts, those texts that have none yet because they need cleaning)."""
         scan = self._scan(texts, at_end, cleaned)
         lines = scan.line_feeds + ((scan.flags & NO_LINE_END) != 0)
-        batch = Batch([self._matches(found) for found in scan.found], lines, (scan.flags & CUT) != 0)
+        batch = Batch([self._matches(found, texts) for found in scan.found], lines, (scan.flags & CUT) != 0)
         too_long = np.flatnonzero(scan.flags & LONG)
         if len(too_long):  # lines on which a backtracking matcher may take for ever
             long_texts = [texts[text] for text in too_long.tolist()]
@@ -89,21 +91,29 @@ class CompiledEngine:
             name = self._patterns[error.rule].key if error.rule >= 0 else "the scanner"
             raise ParserError(f"{name}: its regex cannot be used: {error.message}") from None
 
-    def _matches(self, found: Found) -> Matches:
+    def _matches(self, found: Found, texts: Sequence[bytes]) -> Matches:
         pattern = self._patterns[found.rule]
+        owner = found.text.astype(np.int64)
         columns = {**found.numbers, **{group: found.text_column(group) for group in found.strings}}
         units: dict[int, set[str]] = {}
         for text, unit in found.units.get(UNIT, ()):
             units.setdefault(text, set()).add(unit)
         candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
+        if pattern.role in ("step", "position"):
+            columns = with_numbers(pattern, columns)
+        samples = {}
+        if pattern.role in ("step", "position"):
+            samples = samples_of(owner, found.line, found.rank, found.offset, columns, texts)
         return Matches(
             pattern,
-            found.text.astype(np.int64),
+            owner,
             found.line,
             found.rank,
             columns,
             {text: frozenset(printed) for text, printed in units.items()},
             candidates,
+            samples,
+            found.offset,
         )
 
 

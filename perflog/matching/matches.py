@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
+from perflog.matching.samples import Samples
 
 #: Lines without a launcher's tag; their measurements count as the first rank's.
 UNTAGGED, FIRST_RANK = -1, 0
@@ -18,6 +19,7 @@ UNTAGGED, FIRST_RANK = -1, 0
 UNIT, TIMESTAMP = "unit", "timestamp"
 
 Ints = NDArray[np.int64]
+NO_OFFSETS: Ints = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Matches:
         units: the distinct units that a measuring pattern's lines print, by text.
         candidates: how often the pattern's literal occurs, by text; of a pattern that is matched by line, in how many
             sub-lines.
+        samples: some of the lines as they stand there, by text, of measuring and position patterns.
+        offset: where each match begins in its text, (n,); empty where nothing asks for it.
     """
 
     pattern: Pattern
@@ -41,6 +45,8 @@ class Matches:
     columns: Mapping[str, Any]
     units: Mapping[int, frozenset[str]] = field(default_factory=dict)
     candidates: Mapping[int, int] = field(default_factory=dict)
+    samples: Mapping[int, Samples] = field(default_factory=dict)
+    offset: Ints = field(default_factory=lambda: NO_OFFSETS)
 
     def __len__(self) -> int:
         return len(self.line)
@@ -51,14 +57,19 @@ class Matches:
         units = {text: self.units[text]} if text in self.units else {}
         candidates = {text: self.candidates[text]} if text in self.candidates else {}
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return Matches(self.pattern, self.text[rows], self.line[rows], self.rank[rows], columns, units, candidates)
+        samples = {text: self.samples[text]} if text in self.samples else {}
+        return Matches(
+            self.pattern, self.text[rows], self.line[rows], self.rank[rows], columns, units, candidates, samples,
+            self.offset[rows],
+        )  # fmt: skip
 
     def take(self, which: NDArray[np.bool_] | Ints) -> Matches:
         """The chosen matches, in the same order."""
         columns = {name: _taken(column, which) for name, column in self.columns.items()}
         return Matches(
-            self.pattern, self.text[which], self.line[which], self.rank[which], columns, self.units, self.candidates
-        )
+            self.pattern, self.text[which], self.line[which], self.rank[which], columns, self.units, self.candidates,
+            self.samples, self.offset[which] if len(self.offset) else self.offset,
+        )  # fmt: skip
 
 
 def _taken(column: Any, which: NDArray[Any]) -> Any:
@@ -134,6 +145,7 @@ def _renumbered(matches: Matches, numbers: Ints) -> Matches:
         text=numbers[matches.text],
         units={int(numbers[text]): units for text, units in matches.units.items()},
         candidates={int(numbers[text]): count for text, count in matches.candidates.items()},
+        samples={int(numbers[text]): samples for text, samples in matches.samples.items()},
     )
 
 
@@ -149,7 +161,9 @@ def _merged(one: Matches, other: Matches) -> Matches:
     }
     line, rank = np.concatenate((one.line, other.line)), np.concatenate((one.rank, other.rank))
     units, candidates = {**one.units, **other.units}, {**one.candidates, **other.candidates}
-    return Matches(one.pattern, text, line, rank, columns, units, candidates).take(order)
+    samples = {**one.samples, **other.samples}
+    offset = np.concatenate((one.offset, other.offset))
+    return Matches(one.pattern, text, line, rank, columns, units, candidates, samples, offset).take(order)
 
 
 class Engine(Protocol):
@@ -175,5 +189,5 @@ def in_turn(catalog: Catalog) -> list[Pattern]:
 
 
 def is_text(pattern: Pattern, group: str) -> bool:
-    """Whether a group's captures stay text: of measuring patterns only units and time stamps do."""
-    return pattern.role not in ("step", "position") or group in (UNIT, TIMESTAMP)
+    """Whether a group's captures stay text: of measuring patterns units, time stamps and numbers for people do."""
+    return pattern.role not in ("step", "position") or group in (UNIT, TIMESTAMP) or group in pattern.forms

@@ -10,8 +10,10 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.matching.claim import ClaimedText, claimed, numbers_of_also
+from perflog.matching.columns import with_numbers
 from perflog.matching.matches import UNIT, Batch, Matches, in_turn
 from perflog.matching.polars_texts import Hits, Texts
+from perflog.matching.sampling import samples_of
 
 
 class PolarsEngine:
@@ -74,7 +76,13 @@ def _matches(found: Hits, by_text: Sequence[tuple[int, Hits]], texts: Sequence[b
             columns[group] = columns[group].tolist()
     if pattern.also:
         columns |= _also(pattern, kept, texts)
-    return Matches(pattern, text, line, rank, columns, {n: u for n, u in units.items() if u}, found.candidates)
+    if pattern.role in ("step", "position"):
+        columns = with_numbers(pattern, columns)
+    samples = {}
+    if pattern.role in ("step", "position"):
+        samples = samples_of(text, line, rank, _joined(offsets, np.int64), columns, texts)
+    units = {n: printed for n, printed in units.items() if printed}
+    return Matches(pattern, text, line, rank, columns, units, found.candidates, samples, _joined(offsets, np.int64))
 
 
 def _also(pattern: Pattern, kept: Sequence[tuple[int, Hits]], texts: Sequence[bytes]) -> dict[str, np.ndarray]:

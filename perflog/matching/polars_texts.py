@@ -20,8 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from perflog.formats.parser import Pattern
-from perflog.formats.regexes import Jump
+from perflog.formats.parser import Jump, Pattern
 from perflog.matching.matches import is_text
 
 Floats = NDArray[np.float64]
@@ -62,6 +61,9 @@ class Pieces:
     text: Ints
     offset: Ints
 
+    def take(self, places: Ints) -> Pieces:
+        return Pieces(self.rest.gather(places), self.text[places], self.offset[places])
+
 
 class Texts:
     """A batch of clean, valid texts, and what is computed from them once for all patterns."""
@@ -71,7 +73,8 @@ class Texts:
         self.series = pl.Series("text", texts, dtype=pl.Binary).cast(pl.String)
         self.has_cr = any(b"\r" in text for text in texts)
         self._split: dict[str, Pieces | None] = {}
-        self._left: dict[str, Pieces | None] = {}
+        self._taker: dict[str, Ints] = {}
+        self._parsers: dict[str, int] = {}
         self._counts: dict[str, dict[int, int]] = {}
 
     def literals(self, wanted: Sequence[str]) -> set[str]:
@@ -99,14 +102,14 @@ class Texts:
     def _by_literal(self, pattern: Pattern, tail: str) -> Hits | None:
         if pattern.literal not in self._split:
             self._split[pattern.literal] = self._pieces(pattern.literal)
-        takes = pattern.role != "metadata"  # of patterns with one literal, each takes what it matches away
-        pieces = (self._left if takes and pattern.literal in self._left else self._split)[pattern.literal]
         occurrences = self._split[pattern.literal]
         if occurrences is None:
             return None
         counts = self._occurrences(pattern.literal, occurrences)
-        if pieces is None:  # all were taken
+        places = np.flatnonzero(self._open(pattern, len(occurrences.text)))
+        if not len(places):  # all were taken
             return Hits(pattern, _NONE, _NONE, _no_columns(pattern), counts)
+        pieces = occurrences if len(places) == len(occurrences.text) else occurrences.take(places)
         candidates = pieces.rest
         if self.has_cr:
             candidates = candidates.str.splitn("\r", 2).struct.field("field_0")
@@ -118,14 +121,26 @@ class Texts:
         else:
             columns, left = _columns(pattern, candidates, f"^(?P<matched_>){tail}")
         kept = slice(None) if left is None else ~left
-        hits = Hits(pattern, pieces.text[kept], pieces.offset[kept], columns, counts)
-        if takes:
-            self._left[pattern.literal] = (
-                None
-                if left is None
-                else Pieces(pieces.rest.filter(pl.Series(left)), pieces.text[left], pieces.offset[left])
-            )
-        return hits
+        self._take(pattern, places[kept])
+        return Hits(pattern, pieces.text[kept], pieces.offset[kept], columns, counts)
+
+    def _open(self, pattern: Pattern, count: int) -> NDArray[np.bool_]:
+        """Which occurrences of a literal a pattern may match, (count,): of patterns with one literal, each takes what
+        it matches away; metadata finds what all others took, and a position what other parsers took."""
+        taker = self._taker.setdefault(pattern.literal, np.full(count, _NOBODY, dtype=np.int64))
+        if pattern.role == "metadata":
+            return np.ones(count, dtype=bool)
+        if pattern.role == "position":
+            return np.asarray(taker != self._number(pattern.parser))
+        return np.asarray(taker == _NOBODY)
+
+    def _take(self, pattern: Pattern, places: Ints) -> None:
+        taker = self._taker[pattern.literal]
+        if pattern.role != "metadata":
+            taker[places[taker[places] == _NOBODY]] = self._number(pattern.parser)
+
+    def _number(self, parser: str) -> int:
+        return self._parsers.setdefault(parser, len(self._parsers))
 
     def _occurrences(self, literal: str, pieces: Pieces) -> dict[int, int]:
         if literal not in self._counts:
@@ -235,6 +250,8 @@ def _to_line_end(regex: str) -> str:
 
 
 _NONE = np.empty(0, dtype=np.int64)
+#: The parser that took an occurrence which none took.
+_NOBODY = -1
 
 
 def _no_columns(pattern: Pattern) -> dict[str, Any]:

@@ -8,7 +8,8 @@
  *      even and one for odd places, put where it has what logs seldom have; so only every second place is looked at.
  *      There the hash of four bytes finds an entry in a small table: which of eight classes of windows may begin with
  *      them, and in which the four bytes two places on may be. Where the entries of two neighbours share a class, a
- *      window may stand, and is compared byte by byte.
+ *      window may stand, and is compared byte by byte. Literals of one or two bytes, of which nearly every place might
+ *      be one, are looked for by their rarest byte, which `classify` notes.
  *   3. `match_line` takes a sub-line with all its literals and goes through their rules in their order: the parser of
  *      the first that matches owns the sub-line, and of other parsers only metadata is looked for from there on.
  *
@@ -34,6 +35,7 @@
 #include <xlocale.h>
 #endif
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -44,11 +46,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
-#define ABI 2
+#define ABI 4
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -196,7 +200,7 @@ EXPORT const char *pf_pcre2_version(void) { return pcre.version; }
 
 /* ---------------------------------------------------------------------------------------------- programs */
 
-enum role { METADATA, IGNORE, OTHER };
+enum role { METADATA, IGNORE, OTHER, POSITION };
 enum kind { TAIL, JUMP, LINE };
 enum group_kind { NUMBER, TEXT, UNIT };
 enum part { FIRST, SECOND, ALSO }; /* of which regex a group is */
@@ -237,7 +241,7 @@ typedef struct {
 /* What has to be known of a rule before it is tried, side by side for all rules. */
 typedef struct {
     int32_t parser, literal;
-    bool metadata, by_line;
+    bool metadata, position, by_line;
 } turn;
 
 typedef struct {
@@ -257,6 +261,18 @@ typedef struct {
     bool whole; /* there is no more of the literal than the window shows */
 } window;
 
+/* A literal of one or two bytes, too short for windows, which nearly every place would pass for: where its rarest byte
+ * stands, `at` bytes from its first, it is compared. */
+typedef struct {
+    int32_t literal;
+    int16_t at;
+    uint8_t mark;
+} short_literal;
+
+/* So many different rarest bytes are looked for; short literals with others get windows none the less. */
+#define MARKS 2
+#define SHORTEST_WITH_WINDOW 3
+
 /* The processor's first cache has to hold a table of so many entries of two bytes, and some text. */
 #define FOUR_BITS 13
 #define FOURS (1u << FOUR_BITS)
@@ -272,6 +288,9 @@ typedef struct {
     uint32_t buckets[FOURS + 1]; /* by the hash of a window's first four bytes: which windows begin with them */
     window *windows;             /* by bucket; behind them those that may begin with nearly anything */
     size_t n_windows, cap_windows;
+    uint8_t marks[MARKS]; /* unused ones are NUL */
+    short_literal *shorts;
+    int32_t n_marks, n_shorts;
     uint32_t match_limit;
     uint32_t captures; /* no regex has more groups */
     bool jit;
@@ -412,9 +431,32 @@ static int by_four(const void *a, const void *b) {
     return left->literal != right->literal ? (left->literal < right->literal ? -1 : 1) : left->at - right->at;
 }
 
+static size_t rarest(string text) {
+    size_t best = 0;
+    for (size_t n = 1; n < text.size; n++)
+        if (frequency(text.bytes[n]) < frequency(text.bytes[best])) best = n;
+    return best;
+}
+
+/* Have a short literal looked for by its rarest byte; false where it is not short or there are too many such bytes. */
+static bool mark_short(program *p, int32_t index) {
+    const string text = p->literals[index].text;
+    if (text.size >= SHORTEST_WITH_WINDOW) return false;
+    const size_t at = rarest(text);
+    int32_t n = 0;
+    while (n < p->n_marks && p->marks[n] != text.bytes[at]) n++;
+    if (n == MARKS) return false;
+    p->marks[n] = text.bytes[at];
+    if (n == p->n_marks) p->n_marks++;
+    p->shorts[p->n_shorts++] = (short_literal){index, (int16_t)at, text.bytes[at]};
+    return true;
+}
+
 static bool build_search(program *p) {
+    p->shorts = zeroed((size_t)p->n_literals, sizeof *p->shorts);
+    if (!p->shorts) return false;
     for (int32_t n = 0; n < p->n_literals; n++)
-        for (int parity = 0; parity < 2; parity++)
+        for (int parity = mark_short(p, n) ? 2 : 0; parity < 2; parity++)
             if (!place_window(p, n, parity)) return false;
     qsort(p->windows, p->n_windows, sizeof *p->windows, by_four);
     size_t at = 0;
@@ -443,6 +485,7 @@ EXPORT void pf_drop(program *p) {
     free(p->turns);
     free(p->literals);
     free(p->windows);
+    free(p->shorts);
     free(p);
 }
 
@@ -617,18 +660,11 @@ static uint32_t count_brackets(string text) {
     return count;
 }
 
-static size_t rarest(string text) {
-    size_t best = 0;
-    for (size_t n = 1; n < text.size; n++)
-        if (frequency(text.bytes[n]) < frequency(text.bytes[best])) best = n;
-    return best;
-}
-
 static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault) {
     rule *r = &p->rules[number];
     r->parser = read_int(from, ' ', 0, INT32_MAX);
     r->priority = read_int(from, ' ', INT32_MIN, INT32_MAX);
-    r->role = (enum role)read_int(from, ' ', METADATA, OTHER);
+    r->role = (enum role)read_int(from, ' ', METADATA, POSITION);
     r->kind = (enum kind)read_int(from, ' ', TAIL, LINE);
     r->n_groups = read_int(from, '\n', 0, 1000);
     const string text = read_string(from);
@@ -648,7 +684,7 @@ static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault)
     if (!r->groups || !add_rule_to_literal(&p->literals[r->literal], number))
         return complain(fault, number, OUT_OF_MEMORY);
     p->literals[r->literal].by_line |= r->kind == LINE;
-    p->turns[number] = (turn){r->parser, r->literal, r->role == METADATA, r->kind == LINE};
+    p->turns[number] = (turn){r->parser, r->literal, r->role == METADATA, r->role == POSITION, r->kind == LINE};
     if (r->kind == JUMP) r->jump_rare = rarest(r->jump);
     for (int part = 0; part < 3; part++) {
         const uint32_t captures = count_brackets(r->regexes[part].text);
@@ -1216,6 +1252,17 @@ typedef struct {
     size_t size;
 } unit_capture;
 
+/* The literals of a sub-line in their order, each there once, and the rules that have turns for them, in theirs. Most
+ * sub-lines of a log are of a few shapes, so that neither has to be found out again. */
+#define SHAPE_HITS 8
+#define SHAPE_RULES 32
+#define SHAPES 16 /* a power of two */
+typedef struct {
+    int32_t n_hits, n_rules;
+    int32_t literals[SHAPE_HITS], rules[SHAPE_RULES];
+    bool by_line;
+} shape;
+
 typedef struct {
     program *p;
     pf_result *result;
@@ -1235,6 +1282,7 @@ typedef struct {
     int32_t n_in_text;
     uint64_t *pending; /* a bit per rule: its literal is in the present sub-line, and it has not had its turn */
     int32_t first_pending, last_pending; /* no other words of it have bits */
+    shape shapes[SHAPES];                /* those seen last */
     int32_t *touched;  /* the rules that matched in the present sub-line */
     int32_t n_touched;
     unit_capture *unit_captures;
@@ -1252,7 +1300,7 @@ typedef struct {
     int64_t subjects; /* bytes of subjects in the present sub-line */
     int64_t squares;  /* of rather long sub-lines' sizes in the text */
     /* the present chunk */
-    uint64_t feeds[WORDS], breaks[WORDS];
+    uint64_t feeds[WORDS], breaks[WORDS], marks[WORDS]; /* marks: the rarest bytes of short literals */
     uint32_t feeds_before[WORDS + 1];
     int64_t from, to;
     int64_t feeds_until;           /* line feeds before the chunk */
@@ -1362,7 +1410,19 @@ static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in) 
 static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
     uint64_t left, right;
     size_t n = 0;
-    if (size < 8) return !memcmp(a, b, size);
+    if (size < 4) {
+        for (; n < size; n++)
+            if (a[n] != b[n]) return false;
+        return true;
+    }
+    if (size < 8) {
+        uint32_t first[2], last[2];
+        memcpy(&first[0], a, 4);
+        memcpy(&first[1], b, 4);
+        memcpy(&last[0], a + size - 4, 4);
+        memcpy(&last[1], b + size - 4, 4);
+        return first[0] == first[1] && last[0] == last[1];
+    }
     for (; n + 8 <= size; n += 8) {
         memcpy(&left, a + n, 8);
         memcpy(&right, b + n, 8);
@@ -1391,7 +1451,6 @@ static const uint8_t *find_jump(const rule *of, const uint8_t *at, const uint8_t
 static int try_rule(scan *s, int32_t index, int64_t offset, int64_t from, int64_t to, const sub_line *in) {
     const rule *of = &s->p->rules[index];
     const uint8_t *subject = s->base + from, *end = s->base + to;
-    const int64_t size = in->end - in->start;
     s->subjects += to - from;
     if (UNLIKELY(s->subjects > LONG_SUBJECTS)) return give_up(s) - 1;
     int found = run_regex(s, index, FIRST, 0, subject, (size_t)(end - subject), in->line);
@@ -1414,21 +1473,22 @@ static __attribute__((noinline)) bool prepare_rule(scan *s, int32_t index, int64
     return make_ready(s->p, index, &fault) || fail(s, BAD_RULE, index, line, fault.message);
 }
 
-/* A rule's turn in a sub-line. 1 matched, 0 not, -1 the scan has failed or the text is given up. */
-static int take_turn(scan *s, int32_t index, hit *hits, const sub_line *in) {
+/* A rule's turn in a sub-line. 1 matched, 0 not, -1 the scan has failed or the text is given up. A rule that stands
+ * beside what others say there takes no occurrence of its literal away, and finds those that they took. */
+static int take_turn(scan *s, int32_t index, hit *hits, const sub_line *in, bool beside) {
     const rule *of = &s->p->rules[index];
     if (UNLIKELY(!is_ready(of)) && !prepare_rule(s, index, in->line)) return -1;
     if (of->kind == LINE) return try_rule(s, index, in->start, in->start, in->end, in);
     const int64_t literal_size = (int64_t)s->p->literals[of->literal].text.size;
     int matched = 0;
     for (int32_t n = s->present[of->literal].first; n >= 0; n = hits[n].next) {
-        if (hits[n].taken && of->role != METADATA) continue;
+        if (hits[n].taken && !beside) continue;
         const int64_t until = hits[n].next < 0 ? in->end : hits[hits[n].next].at;
         int found = try_rule(s, index, hits[n].at, hits[n].at + literal_size, until, in);
         if (found < 0) return -1;
         if (!found) continue;
         matched = 1;
-        if (of->role == METADATA) continue;
+        if (beside) continue;
         hits[n].taken = true;
         s->present[of->literal].open--;
     }
@@ -1452,9 +1512,16 @@ static void note_rules(scan *s, const literal *of) {
     if (last > s->last_pending) s->last_pending = last;
 }
 
+/* Lines that are searched add up; false when they are too long together. */
+static bool count_search(scan *s, const sub_line *in) {
+    const int64_t size = in->end - in->start;
+    if (LIKELY(size < RATHER_LONG_LINE)) return true;
+    s->squares += size <= LONG_LINE ? size * size : LONG_SQUARES + 1;
+    return s->squares <= LONG_SQUARES || give_up(s);
+}
+
 /* Chain each literal's occurrences, those that overlap the one before left out, and note whose turn it is to be. */
 static bool note_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in) {
-    const int64_t size = in->end - in->start;
     bool by_line = false;
     s->first_pending = s->p->n_rules / 64;
     s->last_pending = 0;
@@ -1477,42 +1544,106 @@ static bool note_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in) {
         seen->open++;
         seen->last = (int32_t)n;
     }
-    if (LIKELY(!by_line || size < RATHER_LONG_LINE)) return true;
-    s->squares += size <= LONG_LINE ? size * size : LONG_SQUARES + 1;
-    return s->squares <= LONG_SQUARES || give_up(s);
+    return !by_line || count_search(s, in);
 }
 
-/* Give the rules whose literals are there their turns, in their order. Returns false when the scan has failed or the
- * text is given up; else `*owner` is the parser that owns the sub-line, or -1, and `*ignores` that it ignores it. */
+/* The same for a shape's sub-line: each literal is there once. */
+static void note_shape(scan *s, const shape *of, int32_t n_hits) {
+    for (int32_t n = 0; n < n_hits; n++) {
+        presence *seen = &s->present[of->literals[n]];
+        seen->stamp = s->stamp;
+        seen->first = seen->last = n;
+        seen->open = 1;
+        seen->sub_lines++;
+        if (!seen->occurrences++) s->in_text[s->n_in_text++] = of->literals[n];
+    }
+}
+
+static shape *shape_of(scan *s, const hit *hits, size_t n_hits) {
+    return &s->shapes[((size_t)hits[0].literal + 3 * (size_t)hits[n_hits - 1].literal + n_hits) % SHAPES];
+}
+
+static bool has_shape(const shape *of, const hit *hits, size_t n_hits) {
+    if (of->n_hits != (int32_t)n_hits) return false;
+    for (size_t n = 0; n < n_hits; n++)
+        if (of->literals[n] != hits[n].literal) return false;
+    return true;
+}
+
+/* Remember the shape of a sub-line whose hits have just been noted, if it is a simple one. */
+static void keep_shape(scan *s, shape *to, const hit *hits, size_t n_hits) {
+    to->n_hits = to->n_rules = 0;
+    to->by_line = false;
+    if (n_hits > SHAPE_HITS) return;
+    for (size_t n = 0; n < n_hits; n++) {
+        const presence *seen = &s->present[hits[n].literal];
+        if (seen->first != (int32_t)n || seen->last != (int32_t)n) return;
+        to->literals[n] = hits[n].literal;
+        to->by_line |= s->p->literals[hits[n].literal].by_line;
+    }
+    for (int32_t word = s->first_pending; word <= s->last_pending; word++)
+        for (uint64_t bits = s->pending[word]; bits; bits &= bits - 1) {
+            if (to->n_rules == SHAPE_RULES) return;
+            to->rules[to->n_rules++] = 64 * word + __builtin_ctzll(bits);
+        }
+    to->n_hits = (int32_t)n_hits;
+}
+
+/* Give a rule whose literal is there its turn. False when the scan has failed or the text is given up; else `*owner` is
+ * the parser that owns the sub-line, or -1, and `*ignores` that it ignores it. */
+static inline bool give_turn(scan *s, int32_t index, hit *hits, const sub_line *in, int32_t *owner, bool *ignores) {
+    const turn *of = &s->p->turns[index];
+    const bool others = *owner >= 0 && of->parser != *owner;
+    const bool beside = of->metadata || (of->position && others);
+    if (!beside && others) return true;
+    if (!beside && !of->by_line && !s->present[of->literal].open) return true;
+    const int64_t before = s->rows[index].n;
+    const int matched = take_turn(s, index, hits, in, beside);
+    if (matched < 0) return false;
+    if (!matched) return true;
+    s->rows[index].before = before;
+    s->touched[s->n_touched++] = index;
+    if (beside) return true;
+    *owner = of->parser;
+    *ignores |= s->p->rules[index].role == IGNORE;
+    return true;
+}
+
+/* Give the rules whose literals are there their turns, in their order. */
 static bool take_turns(scan *s, hit *hits, const sub_line *in, int32_t *owner, bool *ignores) {
     for (int32_t word = s->first_pending; word <= s->last_pending; word++) {
         uint64_t bits = s->pending[word];
         s->pending[word] = 0;
-        for (; bits; bits &= bits - 1) {
-            const int32_t index = 64 * word + __builtin_ctzll(bits);
-            const turn *of = &s->p->turns[index];
-            if (!of->metadata && *owner >= 0 && of->parser != *owner) continue;
-            if (!of->metadata && !of->by_line && !s->present[of->literal].open) continue;
-            const int64_t before = s->rows[index].n;
-            const int matched = take_turn(s, index, hits, in);
-            if (matched < 0) return false;
-            if (!matched) continue;
-            s->rows[index].before = before;
-            s->touched[s->n_touched++] = index;
-            if (of->metadata) continue;
-            *owner = of->parser;
-            *ignores |= s->p->rules[index].role == IGNORE;
-        }
+        for (; bits; bits &= bits - 1)
+            if (!give_turn(s, 64 * word + __builtin_ctzll(bits), hits, in, owner, ignores)) return false;
     }
     return true;
 }
 
+/* The same for a sub-line of a shape that is known. */
+static bool match_shape(scan *s, const shape *of, hit *hits, const sub_line *in, int32_t *owner, bool *ignores) {
+    note_shape(s, of, of->n_hits);
+    if (of->by_line && !count_search(s, in)) return false;
+    for (int32_t n = 0; n < of->n_rules; n++)
+        if (!give_turn(s, of->rules[n], hits, in, owner, ignores)) return false;
+    return true;
+}
+
+/* The same for any sub-line. */
+static bool match_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in, int32_t *owner, bool *ignores) {
+    const bool good = note_hits(s, hits, n_hits, in);
+    if (good) keep_shape(s, shape_of(s, hits, n_hits), hits, n_hits);
+    if (good && take_turns(s, hits, in, owner, ignores)) return true;
+    memset(s->pending, 0, (size_t)(s->p->n_rules + 63) / 64 * sizeof *s->pending);
+    return false;
+}
+
 /* Drop what the owner ignores; keep the units of what stays. */
-static bool settle(scan *s, bool ignores) {
+static bool settle(scan *s, int32_t owner, bool ignores) {
     for (int32_t n = 0; ignores && n < s->n_touched; n++) {
         const rule *r = &s->p->rules[s->touched[n]];
         rows *of = &s->rows[s->touched[n]];
-        if (r->role == OTHER) truncate_rows(of, r, of->before);
+        if (r->role >= OTHER && r->parser == owner) truncate_rows(of, r, of->before);
     }
     for (size_t n = 0; n < s->n_unit_captures; n++) {
         unit_capture *u = &s->unit_captures[n];
@@ -1531,12 +1662,12 @@ static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
     s->n_touched = 0;
     s->n_unit_captures = 0;
     sort_hits(hits, n_hits);
-    if (!note_hits(s, hits, n_hits, &in) || !take_turns(s, hits, &in, &owner, &ignores)) {
-        memset(s->pending, 0, (size_t)(s->p->n_rules + 63) / 64 * sizeof *s->pending);
+    const shape *of = shape_of(s, hits, n_hits);
+    if (LIKELY(has_shape(of, hits, n_hits)) ? !match_shape(s, of, hits, &in, &owner, &ignores)
+                                            : !match_hits(s, hits, n_hits, &in, &owner, &ignores))
         return false;
-    }
     if (in.cut && s->n_touched) s->result->flags[s->text] |= CUT;
-    return in.cut || !s->n_touched || settle(s, ignores);
+    return in.cut || !s->n_touched || settle(s, owner, ignores);
 }
 
 /* -------------------------------------------------------------------------------- step 1: lines and dirty bytes */
@@ -1551,22 +1682,27 @@ static int bits_of(uint64_t word) {
 typedef struct {
     uint64_t feeds;  /* bit n: byte n is a line feed */
     uint64_t others; /* bit n: byte n is another control character */
+    uint64_t marks;  /* bit n: byte n is one of the program's marks */
     bool high;       /* some byte is not ASCII */
 } classes;
 
 #if defined(__SSE2__)
-static inline classes classes_of(const uint8_t *at) {
+static inline classes classes_of(const uint8_t *at, const uint8_t marked[MARKS]) {
+    const __m128i one = _mm_set1_epi8((char)marked[0]), other = _mm_set1_epi8((char)marked[1]);
     const __m128i feed = _mm_set1_epi8('\n'), last_control = _mm_set1_epi8(0x1f);
-    uint64_t feeds = 0, controls = 0;
+    uint64_t feeds = 0, controls = 0, marks = 0;
     __m128i all = _mm_setzero_si128();
     for (int n = 0; n < 4; n++) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * n));
         feeds |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, feed)) << (16 * n);
         controls |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, last_control), bytes))
                     << (16 * n);
+        marks |= (uint64_t)(uint32_t)_mm_movemask_epi8(
+                     _mm_or_si128(_mm_cmpeq_epi8(bytes, one), _mm_cmpeq_epi8(bytes, other)))
+                 << (16 * n);
         all = _mm_or_si128(all, bytes);
     }
-    return (classes){feeds, controls ^ feeds, _mm_movemask_epi8(all) != 0};
+    return (classes){feeds, controls ^ feeds, marks, _mm_movemask_epi8(all) != 0};
 }
 #else
 /* The same in any processor's 64-bit words. */
@@ -1577,19 +1713,26 @@ static inline uint64_t high_bits(uint64_t word) { /* the high bits of eight byte
     return (((word & 0x8080808080808080ull) >> 7) * 0x0102040810204080ull) >> 56;
 }
 
-static inline classes classes_of(const uint8_t *at) {
+/* The high bits of the bytes that are the same in two words. */
+static inline uint64_t same_in(uint64_t word, uint64_t other) {
+    const uint64_t low = 0x7f7f7f7f7f7f7f7full, unlike = word ^ other;
+    return high_bits(~(((unlike & low) + low) | unlike | low));
+}
+
+static inline classes classes_of(const uint8_t *at, const uint8_t marked[MARKS]) {
     const uint64_t low = 0x7f7f7f7f7f7f7f7full, feed = 0x0a0a0a0a0a0a0a0aull, limit = 0x6060606060606060ull;
-    classes result = {0, 0, false};
+    const uint64_t one = 0x0101010101010101ull * marked[0], other = 0x0101010101010101ull * marked[1];
+    classes result = {0, 0, 0, false};
     uint64_t all = 0;
     for (int n = 0; n < 8; n++) {
         uint64_t word;
         memcpy(&word, at + 8 * n, 8);
-        uint64_t unlike = word ^ feed;
-        uint64_t feeds = ~(((unlike & low) + low) | unlike | low);
+        const uint64_t feeds = same_in(word, feed);
         uint64_t controls =
             ~((((word & low & limit) + low)) | word | low); /* neither of the bits 0x60, nor the highest */
-        result.feeds |= high_bits(feeds) << (8 * n);
-        result.others |= high_bits(controls & ~feeds) << (8 * n);
+        result.feeds |= feeds << (8 * n);
+        result.others |= (high_bits(controls) & ~feeds) << (8 * n);
+        result.marks |= (same_in(word, one) | same_in(word, other)) << (8 * n);
         all |= word;
     }
     result.high = (all & 0x8080808080808080ull) != 0;
@@ -1609,7 +1752,7 @@ static bool classify(scan *s) {
             memcpy(padded, bytes, (size_t)(s->to - at));
             bytes = padded;
         }
-        classes found = classes_of(bytes);
+        classes found = classes_of(bytes, s->p->marks);
         uint64_t breaks = found.feeds;
         for (uint64_t others = found.others; UNLIKELY(others != 0); others &= others - 1) {
             int n = __builtin_ctzll(others);
@@ -1625,6 +1768,7 @@ static bool classify(scan *s) {
         int64_t word = (at - s->from) / 64;
         s->feeds[word] = found.feeds;
         s->breaks[word] = breaks;
+        s->marks[word] = found.marks;
         s->feeds_before[word] = feeds;
         feeds += (uint32_t)bits_of(found.feeds);
         high |= found.high;
@@ -1665,13 +1809,8 @@ static int64_t break_before(const scan *s, int64_t at) {
 
 /* ---------------------------------------------------------------------------------------- step 2: literals */
 
-/* Note the literal if it really stands where a window of it does. */
-static bool check_literal(scan *s, const window *w, uint64_t eight, int64_t at) {
-    if ((eight ^ w->value) & w->mask) return true;
-    const literal *of = &s->p->literals[w->literal];
-    const int64_t start = at - w->at;
-    if (start < 0 || start > s->size - (int64_t)of->text.size) return true;
-    if (!w->whole && !same_bytes(s->base + start, of->text.bytes, of->text.size)) return true;
+static bool add_hit(scan *s, int32_t index, int64_t start) {
+    const literal *of = &s->p->literals[index];
     if (!s->cleaned) s->dirty |= of->dirty;
     if (!of->n_rules) return true;
     if (UNLIKELY(s->n_hits == s->cap_hits)) {
@@ -1679,17 +1818,26 @@ static bool check_literal(scan *s, const window *w, uint64_t eight, int64_t at) 
         if (!grow(&s->hits, (int64_t)cap, sizeof *s->hits)) return no_memory(s);
         s->cap_hits = cap;
     }
-    s->hits[s->n_hits++] = (hit){start, w->literal, -1, false};
+    s->hits[s->n_hits++] = (hit){start, index, -1, false};
     return true;
+}
+
+/* Note the literal if it really stands where a window of it does. */
+static bool check_literal(scan *s, const window *w, uint64_t eight, int64_t at) {
+    if ((eight ^ w->value) & w->mask) return true;
+    const literal *of = &s->p->literals[w->literal];
+    const int64_t start = at - w->at;
+    if (start < 0 || start > s->size - (int64_t)of->text.size) return true;
+    if (!w->whole && !same_bytes(s->base + start, of->text.bytes, of->text.size)) return true;
+    return add_hit(s, w->literal, start);
 }
 
 #define BLOCK 16
 /* How far beyond a block's first byte its windows reach. */
 #define REACH (BLOCK + 6)
 
-/* Windows may begin in a block, of whose bytes REACH are at `bytes`. Not inlined, so that the loop that calls it keeps
- * its registers. */
-static __attribute__((noinline)) bool check_block(scan *s, const uint8_t *bytes, int64_t at) {
+/* Windows may begin in a block, of whose bytes REACH are at `bytes`. */
+static bool check_windows(scan *s, const uint8_t *bytes, int64_t at) {
     const program *p = s->p;
     const window *loose = p->windows + p->buckets[FOURS], *end = p->windows + p->n_windows;
     uint32_t four = four_of(bytes);
@@ -1708,6 +1856,38 @@ static __attribute__((noinline)) bool check_block(scan *s, const uint8_t *bytes,
     return true;
 }
 
+/* The short literals whose rarest bytes stand at a block's `marks`, a bit a byte. */
+static bool check_marks(scan *s, int64_t at, uint64_t marks) {
+    for (; marks; marks &= marks - 1) {
+        const int64_t place = at + __builtin_ctzll(marks);
+        for (int32_t n = 0; n < s->p->n_shorts; n++) {
+            const short_literal *of = &s->p->shorts[n];
+            const string *text = &s->p->literals[of->literal].text;
+            const int64_t start = place - of->at;
+            if (start < 0 || start > s->size - (int64_t)text->size || s->base[place] != of->mark) continue;
+            if (same_bytes(s->base + start, text->bytes, text->size) && !add_hit(s, of->literal, start)) return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t marks_at(const scan *s, int64_t at) {
+    const int64_t n = at - s->from;
+    return (s->marks[n / 64] >> (n % 64)) & ((1u << BLOCK) - 1);
+}
+
+/* What begins in a block: windows, as the table has told, and short literals. Not inlined, so that the loop that calls
+ * it keeps its registers. */
+static __attribute__((noinline)) bool check_block(scan *s, const uint8_t *bytes, int64_t at, bool windows) {
+    const uint64_t marks = marks_at(s, at);
+    const size_t before = s->n_hits;
+    if (windows && !check_windows(s, bytes, at)) return false;
+    if (LIKELY(!marks)) return true;
+    if (!check_marks(s, at, marks)) return false;
+    if (s->n_hits > before) sort_hits(s->hits + before, s->n_hits - before); /* two sub-lines may meet in the block */
+    return true;
+}
+
 /* The windows that begin in the chunk. */
 static bool find_literals(scan *s) {
     const uint16_t *fours = s->p->fours;
@@ -1723,13 +1903,14 @@ static bool find_literals(scan *s) {
                 any |= before & (here >> 8);
                 before = here;
             }
-            if (UNLIKELY(any & 0xff) && !check_block(s, bytes, bytes - s->base)) return false;
+            const int64_t at = bytes - s->base;
+            if (UNLIKELY((any & 0xff) | marks_at(s, at)) && !check_block(s, bytes, at, any & 0xff)) return false;
         }
     }
     for (; bytes < to; bytes += BLOCK) {
         uint8_t padded[REACH + 2] = {0};
         memcpy(padded, bytes, s->buffer_end - bytes < REACH ? (size_t)(s->buffer_end - bytes) : REACH);
-        if (!check_block(s, padded, bytes - s->base)) return false;
+        if (!check_block(s, padded, bytes - s->base, true)) return false;
     }
     return true;
 }
@@ -2008,4 +2189,132 @@ EXPORT pf_result *pf_scan(program *p, const uint8_t *buffer, const int64_t *ends
     free(s->unit_captures);
     free(s);
     return result;
+}
+
+/* ---------------------------------------------------------------------------------------------- many files
+ * Opening and reading 20,000 files takes Python's lock 80,000 times; here it is given up once for many of them.
+ */
+
+#define HEAD 8192   /* so many of a file's first bytes tell whether it is text (perflog/logs/binary.py) */
+#define NOT_BLANK 256 /* ... and in these something else than blanks must stand */
+
+/* Whether a file that begins so is surely plain text: neither binary nor compressed nor an archive nor UTF-16. All
+ * that any of these begin with is refused; who asks looks at such a file more closely. */
+static bool is_surely_text(const uint8_t *at, size_t size) {
+    static const char *const refused[] = {"BZh", "%PDF"};
+    const size_t head = size < HEAD ? size : HEAD;
+    uint8_t odd = 0, text = 0; /* without a branch in the loops, which then take many bytes at once */
+    for (size_t n = 0; n < head; n++) odd |= at[n] < ' ' && at[n] != '\n' && at[n] != '\r' && at[n] != '\t';
+    for (size_t n = 0; n < head && n < NOT_BLANK; n++) text |= at[n] > ' ';
+    if (odd || !text) return false;
+    for (size_t n = 0; n < 4 && n < size; n++)
+        if (at[n] >= 0x7f) return false;
+    for (size_t n = 0; n < sizeof refused / sizeof *refused; n++)
+        if (follows(at, at + size, refused[n])) return false;
+    return !(size >= 262 && !memcmp(at + 257, "ustar", 5));
+}
+
+/* The size of a plain text file, read to `to`; -1 when it does not fit, cannot be read at once or may be something
+ * else. It does not wait where a pipe has taken the file's place. */
+static int64_t read_text(const char *path, uint8_t *to, int64_t room) {
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return -1;
+    struct stat status;
+    int64_t size = -1;
+    if (!fstat(file, &status) && S_ISREG(status.st_mode) && status.st_size > 0 && status.st_size < room) {
+        const size_t more = (size_t)status.st_size + 1; /* one more, to see that it has not grown */
+        if (read(file, to, more) == status.st_size && is_surely_text(to, (size_t)status.st_size)) size = status.st_size;
+    }
+    close(file);
+    return size;
+}
+
+/* Read plain text files behind each other into a buffer. `paths`: n names, each with a NUL behind it. sizes[n] becomes
+ * file n's size, -1 for one that was not read (its place is the next one's). */
+EXPORT void pf_read(const char *paths, int64_t n_files, uint8_t *buffer, int64_t room, int64_t *sizes) {
+    for (int64_t n = 0; n < n_files; n++) {
+        sizes[n] = read_text(paths, buffer, room);
+        if (sizes[n] > 0) {
+            buffer += sizes[n];
+            room -= sizes[n];
+        }
+        paths += strlen(paths) + 1;
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- many logs
+ * What measurements/plain.py asks of the rows of many logs, each log's behind those of the one before it.
+ */
+
+/* Which logs have steps that rise by one interval, in one epoch. Log n has count[n] rows (at least one) from first[n];
+ * epoch may be NULL. Of each column all or no number must be finite. interval[n] becomes the steps between two rows and
+ * finite[n] has a bit for each finite column; -1 where the log is not of this kind. */
+EXPORT void pf_regular(int64_t n_logs, const int64_t *first, const int64_t *count, const double *step,
+                       const double *epoch, int64_t n_columns, const double *const *columns, double *interval,
+                       int64_t *finite) {
+    for (int64_t n = 0; n < n_logs; n++) {
+        const double *steps = step + first[n], *epochs = epoch ? epoch + first[n] : NULL;
+        const int64_t rows = count[n];
+        const double between = rows > 1 ? steps[1] - steps[0] : 0;
+        bool regular = between > 0 && isfinite(steps[0]) && isfinite(steps[rows - 1]);
+        for (int64_t k = 1; k < rows; k++) regular &= steps[k] - steps[k - 1] == between;
+        for (int64_t k = 0; epochs && k < rows; k++) regular &= epochs[k] == epochs[0];
+        int64_t bits = 0;
+        for (int64_t c = 0; regular && c < n_columns; c++) {
+            const double *column = columns[c] + first[n];
+            int64_t good = 0;
+            for (int64_t k = 0; k < rows; k++) good += isfinite(column[k]) != 0;
+            regular = good == 0 || good == rows;
+            bits |= (int64_t)(good == rows) << c;
+        }
+        interval[n] = between;
+        finite[n] = regular ? bits : -1;
+    }
+}
+
+/* The sum of numbers in the order in which numpy's add.reduce adds them, so to the same last bit: eight at a time in
+ * blocks of up to 128, halves of longer ones apart (numpy/_core/src/umath/loops_utils.h.src, pairwise_sum). */
+static double pairwise_sum(const double *at, int64_t n) {
+    if (n < 8) {
+        double sum = -0.0;
+        for (int64_t k = 0; k < n; k++) sum += at[k];
+        return sum;
+    }
+    if (n <= 128) {
+        double part[8];
+        int64_t k;
+        memcpy(part, at, sizeof part);
+        for (k = 8; k < n - n % 8; k += 8)
+            for (int j = 0; j < 8; j++) part[j] += at[k + j];
+        double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+        for (; k < n; k++) sum += at[k];
+        return sum;
+    }
+    int64_t half = n / 2;
+    half -= half % 8;
+    return pairwise_sum(at, half) + pairwise_sum(at + half, n - half);
+}
+
+/* sums[n] = the sum of values from low[n] up to high[n], as numpy's sum of that slice gives it. */
+EXPORT void pf_sums(int64_t n_sums, const int64_t *low, const int64_t *high, const double *values, double *sums) {
+    for (int64_t n = 0; n < n_sums; n++) sums[n] = 0.0 + pairwise_sum(values + low[n], high[n] - low[n]);
+}
+
+/* For each log the smallest and the largest rate (work by time) from one of its rows to the end, over the rows of its
+ * first half and the middle one. */
+EXPORT void pf_rates_to_end(int64_t n_logs, const int64_t *first, const int64_t *count, const double *work,
+                            const double *time, double *smallest, double *largest) {
+    for (int64_t n = 0; n < n_logs; n++) {
+        double works = 0, times = 0, low = INFINITY, high = -INFINITY;
+        for (int64_t k = count[n] - 1; k >= 0; k--) {
+            works += work[first[n] + k];
+            times += time[first[n] + k];
+            if (k > count[n] / 2) continue;
+            const double rate = works / times;
+            low = rate < low ? rate : low;
+            high = rate > high ? rate : high;
+        }
+        smallest[n] = low;
+        largest[n] = high;
+    }
 }

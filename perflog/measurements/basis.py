@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,13 +21,19 @@ class Basis:
 
     value: Value
     weight: Value | None = None  # a time or steps per second of the same span, where work per step varies
-    work: Value | None = None  # work per step, printed on the line
+    work: Value | None = None  # work per step, or since the beginning, printed on the line
     batch_on_line: bool = False  # the global batch size is printed on the line
     note: str = ""
+    first_is_start: bool = False  # of a clock: its first row says when the measured steps began, not how long they took
 
     @property
     def is_rate(self) -> bool:
         return self.value.quantity == "rate"
+
+    @property
+    def counts_work(self) -> bool:
+        """Whether the work is printed beside a time."""
+        return self.work is not None and not self.is_rate
 
     @property
     def real_time(self) -> bool:
@@ -57,23 +64,57 @@ def choose_basis(
         usable.sort(key=lambda v: order[v.quantity])
     else:
         usable.sort(key=lambda v: (rank[v.span], order[v.quantity]))
-    chosen = usable[0]
+    chosen = usable[0] if as_printed or not pattern.irregular else _finest(usable, columns)
     note = ""
     if chosen.span == "last" and not every_step and not as_printed:
         note = f"each line tells of its last step only: 1 of {steps_per_print:g} steps measured"
     if chosen.span == "window":
         note = f"each line is a mean over the last {chosen.window} steps, printed every {steps_per_print:g}"
     weight = work = None
-    if chosen.quantity == "rate" and not as_printed:
+    counted = next((v for v in pattern.values if v.quantity == "samples" and _any_finite(columns[v.group])), None)
+    timed = None if counted is None or as_printed else _timed(usable, chosen)
+    if timed is not None:
+        chosen, work = timed, counted
+    elif chosen.quantity == "rate" and not as_printed:
         unit = rate_unit(chosen.unit)
         varies = unit is not None and kind(unit[0]) in ("tokens", "words")
-        work = next((v for v in pattern.values if v.quantity == "samples" and _any_finite(columns[v.group])), None)
+        work = counted if counted is not None and counted.span != "cumulative" else None
         if varies and work is None and chosen.span in ("interval", "last"):
             weight = next(
                 (v for v in usable if v.span == chosen.span and (v.quantity in _TIMES or _counts_steps(v))), None
             )
     batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
-    return Basis(chosen, weight, work, batch and chosen.quantity != "rate", note)
+    first_is_start = pattern.first_is_start and chosen.quantity == "elapsed"
+    return Basis(chosen, weight, work, batch and chosen.quantity != "rate", note, first_is_start)
+
+
+def _finest(usable: Sequence[Value], columns: Columns) -> Value:
+    """Of a bar's running means and clocks the one that is printed most finely; else the best by its span."""
+    cumulative = [value for value in usable if value.span == "cumulative"]
+    if usable[0] not in cumulative:
+        return usable[0]
+    return min(cumulative, key=lambda value: _half_digit_share(columns[value.group], value.quantity))
+
+
+def _half_digit_share(column: Floats, quantity: str) -> float:
+    """How much of the largest number its rounding may hide, by the decimals that the numbers need.
+
+    A clock is cut and not rounded, so that a whole digit may be missing.
+    """
+    known = column[np.isfinite(column) & (column > 0)]
+    if not len(known):
+        return float("inf")
+    decimals = next((d for d in range(7) if bool(np.all(known == np.round(known, d)))), 7)
+    return float((1.0 if quantity == "elapsed" else 0.5) * 10.0**-decimals / known.max())
+
+
+def _timed(usable: Sequence[Value], chosen: Value) -> Value | None:
+    """The time to be set against printed work; None where the best value, a rate of the whole job, says it itself."""
+    if chosen.quantity != "rate":
+        return chosen
+    if chosen.scope == "job":
+        return None
+    return next((value for value in usable if value.quantity in (*_TIMES, "elapsed") and value.span != "last"), None)
 
 
 def _any_finite(column: Floats) -> bool:

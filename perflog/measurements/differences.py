@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Columns, Floats, Ints, shifted
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps
-from perflog.measurements.work import running_totals
+from perflog.measurements.work import running_totals, work_per_step
 
 
 def differences(
@@ -33,8 +35,9 @@ def differences(
     before_total, before_count = _before(basis, total, count_of, epoch, count.resumed, running)
     covers[usable] = count_of - before_count
     time[usable] = total - before_total
-    batch = columns["global_batch_size"] if basis.batch_on_line else 1.0
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), int(epoch[-1]) if per_epoch else running.epoch)
+    batch = work_per_step(basis, columns)
+    last_epoch = int(epoch[-1]) if per_epoch else running.epoch
+    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work)
     return covers, covers * batch, time, after
 
 
@@ -52,9 +55,31 @@ def _before(
             restart[0] = epoch[0] != running.epoch
     before_total = np.where(restart, 0.0, before_total)
     before_count = np.where(restart, 0.0, before_count)
-    if not known and (basis.value.quantity == "timestamp" or resumed):
+    clock = basis.value.quantity in ("elapsed", "timestamp")
+    if clock:  # a clock that goes back has begun anew at a moment that nothing tells
+        back = ~restart & (total < before_total)
+        before_total, before_count = np.where(back, np.nan, before_total), np.where(back, np.nan, before_count)
+    if not known and (basis.value.quantity == "timestamp" or resumed or basis.first_is_start):
         before_count[0] = before_total[0] = np.nan  # nothing says when the first interval began
-    if resumed and basis.value.quantity not in ("elapsed", "timestamp"):
+    if resumed and not clock:
         blind = epoch == 0 if basis.value.since == "epoch" else np.ones(len(epoch), dtype=bool)
         before_count[blind] = np.nan  # counts are wrong until the mean restarts with an epoch
     return before_total, before_count
+
+
+def counted_work(counter: Floats, time: Floats, steps: Steps, running: RunningTotal) -> tuple[Floats, RunningTotal]:
+    """(work (n,), where the counter stands after the last row), from a printed counter of work since the beginning.
+
+    A row whose time is not known has no work, and the next one holds what was done in both. The first row of a run
+    counts from 0 when it covers all steps before it. Where the counter goes back nothing is known.
+    """
+    work = np.full(len(counter), np.nan)
+    usable = np.flatnonzero(np.isfinite(counter) & np.isfinite(time))
+    if not len(usable):
+        return work, running
+    before = running.work
+    if np.isnan(before) and usable[0] == 0 and steps.covers[0] == steps.end[0]:
+        before = 0.0
+    done = counter[usable] - shifted(counter[usable], before)
+    work[usable] = np.where(done > 0, done, np.nan)
+    return work, replace(running, work=float(counter[usable[-1]]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
-from perflog.measurements.differences import differences
+from perflog.measurements.differences import counted_work, differences
 from perflog.measurements.rows import Floats, Mask, Rows
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps, explicit_covers
@@ -27,12 +27,14 @@ class Measured:
         unusable: rows without a usable number, (n,).
         unknown: rows whose covers cannot be known, (n,).
         running: where a running mean stands after the last row.
+        good: which rows can be used, (n,).
     """
 
     rows: Floats
     unusable: Mask
     unknown: Mask
     running: RunningTotal
+    good: Mask
 
 
 def measure(
@@ -48,16 +50,23 @@ def measure(
     else:
         covers = _covers(pattern, basis, rows, steps, count, as_printed)
         work, time = work_and_time(basis, rows.columns, covers)
+    by_design = np.zeros(len(rows), dtype=bool)
+    if basis.counts_work and basis.work is not None and basis.work.span == "cumulative":
+        work, running = counted_work(rows.columns[basis.work.group], time, steps, running)
+        by_design = np.isnan(work)
     reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
     if not cumulative or as_printed:
         good &= time > 0
     unknown = np.isnan(covers)
+    by_design |= unknown
+    if basis.first_is_start:  # nothing to be said of it
+        unknown = np.zeros(len(good), dtype=bool)
     kept: slice | Mask = slice(None) if good.all() else good
     measured = np.empty((len(FIELDS), len(good) if good.all() else int(good.sum())))
     for place, column in enumerate((steps.end - reach, steps.end, covers, time, work, rows.lines, steps.epoch)):
         measured[place] = column[kept]
-    return Measured(measured, ~good & ~unknown, unknown, running)
+    return Measured(measured, ~good & ~by_design, unknown, running, good)
 
 
 def _covers(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count, as_printed: bool) -> Floats:

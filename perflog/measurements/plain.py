@@ -7,20 +7,21 @@ that can be used: nearly all are. What is not plain takes the general path, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.formats.parser import Pattern
+from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.measurements.basis import MEASURING, Basis, choose_basis
+from perflog.measurements.many import regular
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows
 from perflog.measurements.segment import Count, Segment, Tally
 from perflog.measurements.series import last_numbers
 from perflog.measurements.steps import explicit_covers
-from perflog.measurements.store import FIELDS
-from perflog.measurements.work import running_totals, work_and_time
+from perflog.measurements.store import FIELDS, Store
+from perflog.measurements.work import running_totals, work_and_time, work_per_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,15 @@ class Texts:
 class PlainBatch:
     """The plain texts of a batch under one pattern.
 
-    ``rows``: measurements of all, (len(store.FIELDS), rows); ``texts``: whose they are; ``segments``: one a text.
+    ``rows``: measurements of all, (len(store.FIELDS), rows); ``texts``: whose they are; ``origin``, ``end``: steps of
+    the program before each text's first measurement and up to its last, (texts,); ``segments``: one a text.
     """
 
     rows: Floats
     texts: Texts
-    segments: list[Segment] = field(default_factory=list)
+    origin: Floats
+    end: Floats
+    segments: list[Segment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +97,12 @@ def plain_batches(
     """
     if not len(text) or not _may_be_plain(pattern, columns):
         return
-    first = np.flatnonzero(np.diff(text, prepend=-1))
+    first = np.append(0, np.flatnonzero(text[1:] != text[:-1]) + 1)
     texts = Texts(text[first], first, np.diff(np.append(first, len(text))))
     step = columns["step"]
-    with np.errstate(invalid="ignore"):  # a step of 400 digits is infinite, and no step
-        interval = np.where(texts.count > 1, step[np.minimum(first + 1, len(step) - 1)] - step[first], 0.0)
-        plain = (interval > 0) & texts.all(_regular(pattern, columns, texts, interval) & np.isfinite(step))
-    plain &= step[first] + (1 - pattern.step_base) > 0
-    signature, usable = _signatures(pattern, columns, texts)
-    plain &= usable
+    epoch = columns.get("epoch") if pattern.step_per == "epoch" else None
+    interval, signature = regular(first, texts.count, step, epoch, _that_measure(pattern, columns))
+    plain = (signature >= 0) & (step[first] + (1 - pattern.step_base) > 0)
     # a set of few: np.unique would import numpy.ma, a tenth of what a command takes to start
     for key in sorted(set(zip(signature[plain].tolist(), interval[plain].tolist(), strict=True))):
         chosen = plain & (signature == key[0]) & (interval == key[1])
@@ -119,38 +120,17 @@ def plain_batches(
 
 
 def _may_be_plain(pattern: Pattern, columns: Columns) -> bool:
-    special = pattern.position or pattern.position_once or pattern.step_repeats
+    special = pattern.position or pattern.position_once or pattern.step_repeats or not pattern.plain
     if pattern.role != "step" or special or "step" not in columns or "rank" in columns:
         return False
     one_row = Rows(np.zeros(1, dtype=np.int64), {name: column[:1] for name, column in columns.items()})
     return explicit_covers(pattern, one_row) is None
 
 
-def _regular(pattern: Pattern, columns: Columns, texts: Texts, interval: Floats) -> Mask:
-    """Whether each row is one interval after the one before it, in the same epoch, (rows,)."""
-    step = columns["step"]
-    regular = np.empty(len(step), dtype=bool)
-    np.equal(np.diff(step), texts.for_rows(interval)[1:], out=regular[1:])
-    regular[texts.first] = True
-    if pattern.step_per == "epoch" and "epoch" in columns:
-        epoch = columns["epoch"]
-        regular &= epoch == texts.for_rows(epoch[texts.first])
-    return regular
-
-
-def _signatures(pattern: Pattern, columns: Columns, texts: Texts) -> tuple[Ints, Mask]:
-    """(which of the numbers that may be measured a text prints, as bits; whether on all its lines), each (texts,)."""
-    groups = [v.group for v in pattern.values if v.quantity in MEASURING or v.quantity == "samples"]
-    signature = np.zeros(len(texts.first), dtype=np.int64)
-    usable = np.ones(len(texts.first), dtype=bool)
-    for bit, group in enumerate(dict.fromkeys([*groups, "global_batch_size"])):
-        if group not in columns:
-            continue
-        finite = np.isfinite(columns[group])
-        everywhere = texts.all(finite)
-        usable &= everywhere | texts.all(~finite)
-        signature |= everywhere.astype(np.int64) << bit
-    return signature, usable
+def _that_measure(pattern: Pattern, columns: Columns) -> list[Floats]:
+    """The columns that decide what is measured, (rows,) each: a log must print each on all its lines or on none."""
+    groups = [value.group for value in pattern.values if value.quantity in MEASURING or value.quantity == "samples"]
+    return [columns[group] for group in dict.fromkeys([*groups, "global_batch_size"]) if group in columns]
 
 
 def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: bool) -> PlainBatch | None:
@@ -176,7 +156,7 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     whole = texts.all(good)
     if not whole.all():
         kept = texts.for_rows(whole).astype(bool)
-        rows, deltas = rows[:, kept], deltas[kept]
+        rows, deltas = np.compress(kept, rows, axis=1), deltas[kept]
     return _with_segments(basis, rows, deltas, printed.of(whole))
 
 
@@ -197,25 +177,43 @@ def _differences(basis: Basis, columns: Columns, within: Floats, texts: Texts) -
     covers[1:] -= counted[:-1]
     time[1:] -= totals[:-1]
     covers[texts.first], time[texts.first] = counted[texts.first], totals[texts.first]
-    batch = columns["global_batch_size"] if basis.batch_on_line else 1.0
+    batch = work_per_step(basis, columns)
     return covers, covers * batch, time
 
 
 def _with_segments(basis: Basis, rows: Floats, deltas: Floats, printed: _Printed) -> PlainBatch:
     """A segment for each text; ``deltas`` are the steps since the row before, (rows,)."""
-    texts, end = printed.texts, rows[1]
-    bounds = zip(texts.first.tolist(), (texts.first + texts.count).tolist(), printed.resumed.tolist(), strict=True)
+    texts, lines = printed.texts, printed.lines
+    final = texts.first + texts.count - 1
+    origin, end = rows[1][texts.first] - deltas[texts.first], rows[1][final]
+    counts: dict[tuple[float, float, bool], Count] = {}  # repeats of one training have the same
     segments = []
-    for low, high, resumed in bounds:
-        lines = printed.lines[low:high]
-        segment = Segment(
-            first_line=int(lines[0]),
-            last_line=int(lines[-1]),
-            last=last_numbers(lines, {name: column[low:high] for name, column in printed.columns.items()}),
-            basis=basis,
-            tally=Tally(printed=high - low),
-            count=Count(float(end[low] - deltas[low]), float(end[high - 1]), 0.0, 0, printed.interval, resumed),
-        )
-        segment.store.append(rows[:, low:high])
-        segments.append(segment)
-    return PlainBatch(rows, texts, segments)
+    for low, high, first_line, last_line, last, *key in zip(
+        texts.first.tolist(), (final + 1).tolist(), lines[texts.first].tolist(), lines[final].tolist(),
+        _last_numbers(printed), origin.tolist(), end.tolist(), printed.resumed.tolist(), strict=True,
+    ):  # fmt: skip
+        begin, until, resumed = key
+        count = counts.get((begin, until, resumed))
+        if count is None:
+            count = counts[begin, until, resumed] = Count(begin, until, 0.0, 0, printed.interval, resumed)
+        store, tally = Store(rows[:, low:high]), Tally(high - low)
+        segments.append(Segment(first_line, last_line, "", last, basis, store, tally, count))
+    return PlainBatch(rows, texts, origin, end, segments)
+
+
+def _last_numbers(printed: _Printed) -> list[dict[str, tuple[float, int]]]:
+    """What :func:`perflog.measurements.series.last_numbers` gives for each text, (texts,)."""
+    first, final = printed.texts.first, printed.texts.first + printed.texts.count - 1
+    lines = printed.lines[final].tolist()
+    last: list[dict[str, tuple[float, int]]] = [{} for _ in lines]
+    columns = {name: printed.columns[name] for name in LAST_GROUPS if name in printed.columns}
+    lacking = np.zeros(len(lines), dtype=bool)
+    for name, column in columns.items():
+        numbers = column[final]
+        lacking |= np.isnan(numbers)
+        for numbers_of_text, number, line in zip(last, numbers.tolist(), lines, strict=True):
+            numbers_of_text[name] = number, line
+    for text in np.flatnonzero(lacking).tolist():
+        rows = slice(int(first[text]), int(final[text]) + 1)
+        last[text] = last_numbers(printed.lines[rows], {name: column[rows] for name, column in columns.items()})
+    return last

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from perflog.measurements.estimate import Estimate
+from perflog.measurements.many import rates_to_end, sums
 from perflog.measurements.plain import PlainBatch
-from perflog.measurements.rows import Floats, Ints, Mask
+from perflog.measurements.rows import Ints, Mask
 from perflog.measurements.segment import Taken
 from perflog.measurements.warmup import DIFFERENCE, doubt
 from perflog.measurements.window import STEP_TOLERANCE, borders
 from perflog.settings.amount import Window
-
-#: Sums over a batch are rounded otherwise than a log's own: the doubt is looked at from a little below its limit on.
-NEARLY = 1 - 1e-6
 
 
 def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: bool) -> None:
@@ -30,35 +28,32 @@ def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: boo
     before, used, feasible = _inside(batch, window)
     may_matter = _may_matter(batch) if doubts else np.zeros(len(batch.segments), dtype=bool)
     rows = batch.rows
-    bounds = zip(batch.texts.first.tolist(), batch.texts.count.tolist(), before.tolist(), used.tolist(), strict=True)
-    for place, (first, count, warm, taken) in enumerate(bounds):
-        if not feasible[place] or not taken:
-            continue
-        low, high = first + warm, first + warm + taken
-        segment = batch.segments[place]
-        covers, time, work = (float(rows[field, low:high].sum()) for field in (2, 3, 4))
-        if time <= 0:  # differences of running means may be: the general path says so
-            continue
+    low = batch.texts.first + before
+    high = low + used
+    asked, after = (window, estimator, doubts), (batch.texts.count - before - used).tolist()
+    covers, times, works = (sums(rows[field], low, high) for field in (2, 3, 4))
+    places = np.flatnonzero(feasible & (used > 0) & (np.array(times) > 0))  # a sum of differences may come to nothing
+    begin, final = low[places], high[places] - 1
+    bounds = (rows[field][at].tolist() for field, at in ((5, begin), (5, final), (0, begin), (1, final)))
+    for place, first_line, last_line, first_step, last_step in zip(places.tolist(), *bounds, strict=True):
+        count, time, work = int(used[place]), times[place], works[place]
+        warm, late = int(before[place]), after[place]
         excluded = {"warm-up": warm} if warm else {}
-        if count - warm - taken:
-            excluded["after the window"] = count - warm - taken
+        if late:
+            excluded["after the window"] = late
+        result = Estimate(work / time, count, covers[place], time, work)
+        segment = batch.segments[place]
+        doubted = doubt(segment, window) if may_matter[place] else ""
         segment.taken = Taken(
-            asked=(window, estimator, doubts),
-            estimate=Estimate(work / time, taken, covers, time, work),
-            excluded=excluded,
-            first_line=int(rows[5, low]),
-            last_line=int(rows[5, high - 1]),
-            first_step=float(rows[0, low]),
-            last_step=float(rows[1, high - 1]),
-            doubt=doubt(segment, window) if may_matter[place] else "",
+            asked, result, excluded, int(first_line), int(last_line), first_step, last_step, "", "", doubted
         )
 
 
 def _inside(batch: PlainBatch, window: Window) -> tuple[Ints, Ints, Mask]:
     """(rows before the window, rows inside it, whether the log is long enough), each (texts,)."""
     rows, texts = batch.rows, batch.texts
-    origin = np.array([segment.count.origin for segment in batch.segments])
-    total = np.array([segment.count.end for segment in batch.segments]) - origin
+    origin = batch.origin
+    total = batch.end - origin
     low, high = borders(window, 0.0)
     if window.warmup.unit == "records":
         before = np.minimum(texts.count, int(low))
@@ -80,23 +75,7 @@ def _inside(batch: PlainBatch, window: Window) -> tuple[Ints, Ints, Mask]:
 
 def _may_matter(batch: PlainBatch) -> Mask:
     """Whether a later end of the warm-up could change a log's rate enough to be said, (texts,)."""
-    rows, texts = batch.rows, batch.texts
-    half = texts.count // 2
-    work, time = (_sums_to_the_end(rows[field], batch) for field in (4, 3))
-    within = np.arange(rows.shape[1]) - texts.for_rows(texts.first)
-    first_half = within <= texts.for_rows(half)
-    with np.errstate(divide="ignore", invalid="ignore"):  # differences of running means may come to nothing
-        rates = work / time
-    largest = np.maximum.reduceat(np.where(first_half, rates, -np.inf), texts.first)
-    smallest = np.minimum.reduceat(np.where(first_half, rates, np.inf), texts.first)
-    with np.errstate(invalid="ignore"):
-        matters = largest - smallest > DIFFERENCE * NEARLY * smallest
-    return np.asarray((half > 0) & matters)
-
-
-def _sums_to_the_end(values: Floats, batch: PlainBatch) -> Floats:
-    """Each row's sum of a column from there to the end of its text, (rows,)."""
     texts = batch.texts
-    sums = np.cumsum(values)
-    ends = sums[texts.first + texts.count - 1]
-    return np.asarray(texts.for_rows(ends) - sums + values)
+    smallest, largest = rates_to_end(texts.first, texts.count, batch.rows[4], batch.rows[3])
+    with np.errstate(invalid="ignore"):
+        return np.asarray((texts.count > 1) & (largest - smallest > DIFFERENCE * smallest))

@@ -22,12 +22,14 @@ class Rows:
     Attributes:
         lines: their line numbers, (n,).
         columns: the printed numbers by group, each (n,), NaN where a line lacks one.
+        places: where each row stands among all that the log prints, rising through the log, (n,).
         position_lines: for formats that print the step on a line of its own, that line's number or -1, (n,).
     """
 
     lines: Ints
     columns: Columns
     position_lines: Ints | None = None
+    places: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -35,7 +37,24 @@ class Rows:
     def take(self, which: slice | Mask) -> Rows:
         """The chosen rows, in the same order."""
         positions = self.position_lines[which] if self.position_lines is not None else None
-        return Rows(self.lines[which], {name: column[which] for name, column in self.columns.items()}, positions)
+        places = self.places[which] if self.places is not None else None
+        columns = {name: column[which] for name, column in self.columns.items()}
+        return Rows(self.lines[which], columns, positions, places)
+
+    def with_columns(self, columns: Columns) -> Rows:
+        """The same rows with some columns more, or others of those names."""
+        return Rows(self.lines, {**self.columns, **columns}, self.position_lines, self.places)
+
+    def behind(self, before: Rows | None) -> Rows:
+        """These rows behind some others of the same columns."""
+        if before is None:
+            return self
+        columns = {name: np.concatenate((before.columns[name], column)) for name, column in self.columns.items()}
+        positions, places = (
+            None if mine is None or theirs is None else np.concatenate((theirs, mine))
+            for mine, theirs in ((self.position_lines, before.position_lines), (self.places, before.places))
+        )
+        return Rows(np.concatenate((before.lines, self.lines)), columns, positions, places)
 
     def has_steps(self) -> bool:
         """Whether any row names its step."""

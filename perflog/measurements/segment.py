@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from perflog.measurements.basis import Basis
 from perflog.measurements.estimate import Estimate
@@ -11,6 +13,7 @@ from perflog.measurements.store import Store
 from perflog.settings.amount import Window
 
 NAN = float("nan")
+NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class Previous:
         position_line: the line that its position came from, -1 for none.
         moment: its time stamp.
         line: the last line that was looked at, of an event that was printed twice too.
+        place: where it stands among all that the log prints, -1 before the first.
     """
 
     epoch: float = NAN
@@ -31,10 +35,10 @@ class Previous:
     position_line: int = -1
     moment: float = NAN
     line: int = 0
+    place: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """Steps counted so far.
 
     Attributes:
@@ -43,6 +47,7 @@ class Count:
         interval: the usual number of steps between two lines, 0 while unknown.
         resumed: whether the log begins in the middle of a run.
         keyless: whether the format prints no step numbers.
+        step_base: the number of the first step, where the first line of a log shows it.
     """
 
     origin: float = 0.0
@@ -52,18 +57,24 @@ class Count:
     interval: float = 0.0
     resumed: bool = False
     keyless: bool = False
+    step_base: int = 1
+
+
+NO_COUNT = Count()
 
 
 @dataclass(frozen=True, slots=True)
 class RunningTotal:
     """Where a running mean or a clock stood at the last row that could be used.
 
-    ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first.
+    ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
+    ``work``: what a printed counter of work said, NaN before the first row.
     """
 
     total: float = 0.0
     counted: float = 0.0
     epoch: int = -1
+    work: float = NAN
 
     @property
     def known(self) -> bool:
@@ -82,10 +93,13 @@ class Tally:
     unknown: int = 0
     gaps: int = 0
     gap_place: str = ""
+    paused: int = 0
+    paused_time: float = 0.0
+    first_of_epochs: int = 0
+    last_epoch: float = -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What a window takes of a segment.
 
     Attributes:
@@ -100,7 +114,7 @@ class Taken:
 
     asked: tuple[Window, str, bool]
     estimate: Estimate
-    excluded: dict[str, int] = field(default_factory=dict)
+    excluded: Mapping[str, int] = NOTHING
     first_line: int = 0
     last_line: int = 0
     first_step: float = 0.0
@@ -126,7 +140,7 @@ class Segment:
     basis: Basis | None = None
     store: Store = field(default_factory=Store)
     tally: Tally = field(default_factory=Tally)
-    count: Count = Count()
+    count: Count = NO_COUNT
     previous: Previous = Previous()
     running: RunningTotal = RunningTotal()
     taken: Taken | None = None

@@ -7,33 +7,77 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
+from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch
 from perflog.measurements.basis import choose_basis
 from perflog.measurements.measure import measure
 from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
-from perflog.measurements.rows import Columns, Ints, Mask, Rows, shifted
+from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Previous, Segment
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
 
+NO_LINES: Ints = np.empty(0, dtype=np.int64)
+
 
 class RankSeries:
-    """The segments of one rank (or of an untagged log) under one pattern."""
+    """The segments of one rank (or of an untagged log) under one pattern, beginning with one that is at hand."""
 
-    def __init__(self, pattern: Pattern, as_printed: bool = False) -> None:
+    __slots__ = ("_drawn", "_held", "_pauses", "as_printed", "pattern", "segments")
+
+    def __init__(self, pattern: Pattern, as_printed: bool = False, first: Segment | None = None) -> None:
         self.pattern = pattern
         self.as_printed = as_printed
-        self.segments: list[Segment] = [Segment()]
+        self.segments: list[Segment] = [first or Segment()]
+        self._drawn = NOTHING_DRAWN
+        self._pauses = NO_LINES
+        self._held: Rows | None = None
 
-    def add(self, rows: Rows, starts: Ints) -> None:
-        """Fold a block's rows in; ``starts``: the lines where a run may begin, in order."""
+    def add(self, rows: Rows, starts: Ints, pauses: Ints = NO_LINES) -> None:
+        """Fold a block's rows in.
+
+        Args:
+            starts: the lines where a run may begin, in order.
+            pauses: the lines that say that something else than training happened, in order.
+        """
+        self._pauses = pauses
         segment = self.segments[-1]
         if segment.refused or not len(rows):
             segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line
             segment.tally.printed += len(rows)
             return
+        if is_bar(self.pattern) and "step" in rows.columns:
+            self._add_bar(rows, starts)
+        elif self.pattern.redrawn and "epoch" in rows.columns:
+            rows, self._held = last_of_each_epoch(rows.behind(self._held))
+            self._add_lines(rows, starts)
+        else:
+            self._add_lines(rows, starts)
+
+    def close(self, starts: Ints) -> None:
+        """Fold in what was held back: to be called at the log's end."""
+        if self._held is not None:
+            rows, self._held = self._held, None
+            self._add_lines(rows, starts)
+        if self._drawn.counts_epochs:
+            for segment in self.segments:
+                segment.refused = "the bar counts epochs, not steps"
+
+    def _add_bar(self, rows: Rows, starts: Ints) -> None:
+        """Fold the rows of a progress bar in; where it begins again at an earlier step, another run begins."""
+        rows, begins, self._drawn = drawn_once(self.pattern, rows, self._drawn)
+        bounds = [0, *(np.flatnonzero(begins[1:]) + 1).tolist(), len(rows)]
+        for low, high in pairwise(bounds):
+            if high > low and begins[low] and self.segments[-1].tally.printed:
+                self.segments.append(Segment())
+            if high > low:
+                self._add_lines(rows.take(slice(low, high)), starts)
+
+    def _add_lines(self, rows: Rows, starts: Ints) -> None:
+        segment = self.segments[-1]
         rows = self._with_steps(segment, rows)
         if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
             rows = rows.take(rows.position_lines != shifted(rows.position_lines, segment.previous.position_line))
@@ -46,7 +90,7 @@ class RankSeries:
             return rows
         if np.isinf(rows.columns["step"]).any():
             step = np.where(np.isinf(rows.columns["step"]), np.nan, rows.columns["step"])
-            rows = Rows(rows.lines, {**rows.columns, "step": step}, rows.position_lines)
+            rows = rows.with_columns({"step": step})
         placed_by_covers = rows.position_lines is not None and explicit_covers(self.pattern, rows) is not None
         lacking = np.isnan(rows.columns["step"])
         if placed_by_covers or not lacking.any() or lacking.all():
@@ -102,6 +146,7 @@ class RankSeries:
         if learn:
             segment.basis = choose_basis(self.pattern, rows.columns, steps.every_step, steps.usual, self.as_printed)
         self._note_steps(segment, rows, steps)
+        paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
         segment.previous = _previous_of(rows, segment.previous)
         if self.pattern.role == "position" or segment.basis is None:
@@ -112,7 +157,41 @@ class RankSeries:
         segment.tally.unusable += int(measured.unusable.sum())
         if measured.unusable.any() and not segment.tally.unusable_line:
             segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
-        segment.store.append(measured.rows)
+        kept = self._without_pauses(segment, measured.rows, paused[measured.good])
+        segment.store.append(self._without_first_of_epochs(segment, kept))
+
+    def _paused_rows(self, rows: Rows, before: Previous, epoch: Ints, first_epoch: int) -> Mask:
+        """Which rows hold a pause since the row before them, (n,), or since the beginning of a bar that began anew.
+
+        Args:
+            before: the row before the first one.
+            epoch: how many epochs began before each row, (n,); ``first_epoch``: before the row before the first.
+        """
+        inside = np.zeros(len(rows), dtype=bool)
+        if len(self._pauses) and rows.places is not None:
+            last = np.searchsorted(self._pauses, rows.places, "right")
+            inside = last > np.searchsorted(self._pauses, shifted(rows.places, before.place), "right")
+            if self.pattern.restarts:
+                inside &= epoch == shifted(epoch, first_epoch)
+        return inside
+
+    def _without_pauses(self, segment: Segment, measured: Floats, paused: Mask) -> Floats:
+        """The measurements of a clock, (fields, used), but for those that hold a pause, (used,)."""
+        basis = segment.basis
+        if not paused.any() or basis is None or basis.value.quantity not in ("elapsed", "timestamp"):
+            return measured
+        segment.tally.paused += int(paused.sum())
+        segment.tally.paused_time += float(measured[3, paused].sum())
+        return measured[:, ~paused]
+
+    def _without_first_of_epochs(self, segment: Segment, measured: Floats) -> Floats:
+        """The measurements, (fields, used), but for the first of each epoch where a format is wrong about that one."""
+        if self.pattern.drops_first != "epoch" or not measured.shape[1]:
+            return measured
+        first = measured[6] != shifted(measured[6], segment.tally.last_epoch)
+        segment.tally.last_epoch = float(measured[6, -1])
+        segment.tally.first_of_epochs += int(first.sum())
+        return measured[:, ~first]
 
     def _note_steps(self, segment: Segment, rows: Rows, steps: Steps) -> None:
         tally = segment.tally
@@ -155,4 +234,5 @@ def _previous_of(rows: Rows, before: Previous) -> Previous:
         position_line=before.position_line if rows.position_lines is None else int(rows.position_lines[-1]),
         moment=rows.last("timestamp") if "timestamp" in rows.columns else before.moment,
         line=max(before.line, int(rows.lines[-1])),
+        place=before.place if rows.places is None else int(rows.places[-1]),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,6 +44,8 @@ def explicit_covers(pattern: Pattern, rows: Rows) -> Floats | None:
     columns = rows.columns
     if "covers" in columns:
         return columns["covers"]
+    if pattern.assumed_covers:
+        return np.full(len(rows), float(pattern.assumed_covers))
     if "first_step" in columns and "step" in columns:
         return columns["step"] - columns["first_step"]
     interval = next((v for v in pattern.values if v.quantity == "interval_time" and v.group in columns), None)
@@ -67,18 +69,23 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
     explicit = explicit_covers(pattern, rows)
     if not rows.has_steps() or (rows.position_lines is not None and explicit is not None):
         return _count_by_covers(rows, previous, count, explicit)
-    within = rows.columns["step"] + (1 - pattern.step_base)
+    if learn and pattern.step_base_shown:
+        count = count._replace(step_base=_shown_base(rows.columns["step"]))
+    within = rows.columns["step"] + (1 - (count.step_base if pattern.step_base_shown else pattern.step_base))
     end, changed, base = _over_epochs(pattern, rows, within, previous, count)
     epoch = count.epochs + np.cumsum(changed)
     fresh = math.isnan(previous.step)
     deltas = end - shifted(end, float(end[0]) if fresh else count.end)
     usual, every_step = count.interval, False
-    if learn:
-        inner = deltas[1:] if fresh else deltas
+    inner = deltas[1:] if fresh else deltas
+    if learn and pattern.irregular:
+        usual = float(np.median(inner[inner > 0])) if (inner > 0).any() else 0.0
+    elif learn:
         count, usual, every_step = _learned(count, inner, changed[1:] if fresh else changed, within)
     if fresh:
-        deltas[0] = min(float(within[0]), count.interval) if count.interval else float(within[0])
-        count = replace(count, origin=float(end[0] - deltas[0]))
+        between = usual if pattern.irregular else count.interval
+        deltas[0] = min(float(within[0]), between) if between else float(within[0])
+        count = count._replace(origin=float(end[0] - deltas[0]))
     repeats = int((deltas <= 0).sum()) if pattern.step_repeats else 0
     if repeats:  # the counter stands still, the steps are real
         deltas = np.where(deltas > 0, deltas, count.interval or 1.0)
@@ -88,7 +95,7 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
     gaps, gap_row = _gaps(deltas, changed, fresh, count.interval)
     covers = np.where(np.isfinite(explicit), explicit, deltas) if explicit is not None else deltas
     steps = Steps(end, covers, within, epoch, repeats, gaps, gap_row, every_step, usual)
-    return steps, replace(count, end=float(end[-1]), base=base, epochs=int(epoch[-1]))
+    return steps, count._replace(end=float(end[-1]), base=base, epochs=int(epoch[-1]))
 
 
 def _over_epochs(
@@ -129,7 +136,7 @@ def _count_by_covers(rows: Rows, previous: Previous, count: Count, explicit: Flo
     every_step = bool((covers == 1).all())
     steps = Steps(end, covers, end, epoch, 0, gaps, gap_row, every_step, float(np.median(covers)))
     keyless = keyless or count.keyless
-    return steps, replace(count, end=float(end[-1]), epochs=int(epoch[-1]) + 1, keyless=keyless)
+    return steps, count._replace(end=float(end[-1]), epochs=int(epoch[-1]) + 1, keyless=keyless)
 
 
 def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tuple[Count, float, bool]:
@@ -144,7 +151,7 @@ def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tup
     usual = interval or float(within[0])
     every_step = usual == 1 and (not len(inner) or bool((inner == 1).all()))
     resumed = bool(interval and within[0] > 2 * interval)
-    return replace(count, interval=interval, resumed=resumed), usual, every_step
+    return count._replace(interval=interval, resumed=resumed), usual, every_step
 
 
 def _gaps(deltas: Floats, changed: Mask, fresh: bool, interval: float) -> tuple[int, int]:
@@ -157,3 +164,16 @@ def _gaps(deltas: Floats, changed: Mask, fresh: bool, interval: float) -> tuple[
     if not wide.any():
         return 0, 0
     return int(np.rint(deltas[wide] / interval - 1).sum()), int(np.argmax(wide))
+
+
+def _shown_base(step: Floats) -> int:
+    """The number of a run's first step, 0 or 1, as the numbers of its first lines show it.
+
+    A log that is not cut begins with its first step, or with its k-th where every k-th step is printed.
+    """
+    if step[0] in (0.0, 1.0):
+        return int(step[0])
+    interval = float(step[1] - step[0]) if len(step) > 1 else 0.0
+    if interval <= 1 or step[0] == interval:
+        return 1
+    return 0 if step[0] % interval == 0 else 1

@@ -38,14 +38,17 @@ def _ramp(column: Rows) -> tuple[float, float] | None:
 
 
 class Store:
-    """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n)."""
+    """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n); of one block at once, or none."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_blocks", "_bytes", "_file", "_spilled", "count")
+
+    def __init__(self, rows: Rows | None = None) -> None:
         self._blocks: list[Rows] = []
         self._spilled: list[_Spilled] = []
-        self._bytes = 0
+        self._bytes = self.count = 0
         self._file: IO[bytes] | None = None
-        self.count = 0
+        if rows is not None:
+            self.append(rows)
 
     def append(self, rows: Rows) -> None:
         """Add a block (len(FIELDS), n)."""

@@ -48,12 +48,21 @@ def _work_and_time(basis: Basis, columns: Columns, covers: Floats) -> tuple[Floa
             )
             return rate * time, time
         return covers, covers / rate
-    batch = columns["global_batch_size"] if basis.batch_on_line else 1.0
+    batch = work_per_step(basis, columns)
     if quantity == "step_time":
         return batch * covers, value * seconds_in(basis.value.unit) * covers
     if quantity == "interval_time":
         return batch * covers, value * seconds_in(basis.value.unit)
     raise ValueError(f"{quantity} is cumulative")
+
+
+def work_per_step(basis: Basis, columns: Columns) -> Floats | float:
+    """The work of a step that the lines print, (n,), in the unit of the factor; 1 where they print none."""
+    if basis.batch_on_line:
+        return columns["global_batch_size"]
+    if basis.counts_work and basis.work is not None and basis.work.span != "cumulative":
+        return columns[basis.work.group]
+    return 1.0
 
 
 def running_totals(basis: Basis, columns: Columns, counted: Floats) -> Floats:

@@ -34,6 +34,27 @@ class Account:
     last_line: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The patterns that were tried on a batch of texts.
+
+    Attributes:
+        patterns: each pattern's matches, where those in each text begin and end, (texts + 1,), and whether its parser
+            is generic.
+        measured: whether a parser that is not generic measured something in each text, (texts,): there generic ones
+            do not count.
+    """
+
+    patterns: Sequence[tuple[Matches, Sequence[int], bool]]
+    measured: Sequence[bool]
+
+    def on(self, text: int) -> Iterator[tuple[Matches, int, int]]:
+        """The patterns that were tried on a text and count there, each with the bounds of its matches in it."""
+        for matches, bounds, is_generic in self.patterns:
+            if text in matches.candidates and not (is_generic and self.measured[text]):
+                yield matches, bounds[text], bounds[text + 1]
+
+
 def facts_of(matches: Matches, first_line: int, starts: Sequence[int]) -> Iterator[LogFact]:
     """The facts on a pattern's lines in one block.
 

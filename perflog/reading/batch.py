@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +15,15 @@ from perflog.measurements.plain_window import take_of_batch
 from perflog.measurements.rows import Mask
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
+from perflog.reading.account import Tried
 from perflog.reading.reading import GENERIC, Reading
 from perflog.settings.options import Options
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """A plain log's measurements: the pattern that prints them, and their segment."""
+class _Plain(NamedTuple):
+    """A plain log's measurements: the matches that print them, among those of other logs, and their segment."""
 
-    key: str
+    matches: Matches
     segment: Segment
 
 
@@ -34,13 +35,16 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
     generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
     measured = _texts_measured(batch, len(readings), generic)
     plain = _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
-    parts = _parts(batch, len(readings), measured, generic)
-    for text, reading in enumerate(readings):
-        lines, cut = int(batch.lines[text]), bool(batch.cut[text])
+    tried = _tried(batch, len(readings), measured, generic)
+    matched = _matched(tried, len(readings))
+    for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
         if text in plain:
-            _fold_plain(reading, plain[text], parts[text], text, lines, cut)
+            _fold_plain(reading, plain[text], matched[text], text)
+            reading.tried_on(tried, text)
+            reading.end_block(lines, cut)
+            reading.gather_facts()
         else:
-            reading.add([matches.of_text(text, low, high) for matches, low, high in parts[text]], lines, cut)
+            reading.add([matches.of_text(text, low, high) for matches, low, high in tried.on(text)], lines, cut)
             reading.settle(catalog)
 
 
@@ -53,16 +57,24 @@ def _texts_measured(batch: Batch, texts: int, generic: set[str]) -> Mask:
     return measured
 
 
-def _parts(batch: Batch, texts: int, measured: Mask, generic: set[str]) -> list[list[tuple[Matches, int, int]]]:
-    """For each text, the patterns that were tried on it, with the bounds of their matches there."""
-    parts: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
-    for matches in batch.matches:
-        bounds = np.searchsorted(matches.text, np.arange(texts + 1)).tolist()
-        dropped = matches.pattern.parser in generic
-        for text in matches.candidates:
-            if not (dropped and measured[text]):
-                parts[text].append((matches, bounds[text], bounds[text + 1]))
-    return parts
+def _tried(batch: Batch, texts: int, measured: Mask, generic: set[str]) -> Tried:
+    """Which patterns were tried, and where each one's matches in a text begin."""
+    borders = np.arange(texts + 1)
+    patterns = [
+        (matches, np.searchsorted(matches.text, borders).tolist(), matches.pattern.parser in generic)
+        for matches in batch.matches
+    ]
+    return Tried(patterns, measured.tolist())
+
+
+def _matched(tried: Tried, texts: int) -> list[list[tuple[Matches, int, int]]]:
+    """For each text, the patterns that matched and count there, with the bounds of their matches."""
+    matched: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
+    for matches, bounds, is_generic in tried.patterns:
+        for text in np.flatnonzero(np.diff(bounds)).tolist() if len(matches) else ():
+            if not (is_generic and tried.measured[text]):
+                matched[text].append((matches, bounds[text], bounds[text + 1]))
+    return matched
 
 
 def _plain(
@@ -78,21 +90,23 @@ def _plain(
         kept = matches
         if matches.pattern.parser in generic and measured[matches.text].any():
             kept = matches.take(~measured[matches.text])
-        measuring[kept.text[np.flatnonzero(np.diff(kept.text, prepend=-1))]] += 1
+        there = np.zeros(texts, dtype=bool)
+        there[kept.text] = True
+        measuring += there
         tagged[kept.text[kept.rank != UNTAGGED]] = True
-        found.append(kept)
+        found.append((matches, kept))
     alone = (measuring == 1) & ~tagged
     plain: dict[int, _Plain] = {}
-    for matches in found:
-        mine = alone[matches.text]
-        rows = matches if mine.all() else matches.take(mine)
+    for matches, kept in found:
+        mine = alone[kept.text]
+        rows = kept if mine.all() else kept.take(mine)
         columns = {name: column for name, column in rows.columns.items() if not isinstance(column, list)}
         if len(columns) < len(rows.columns):
             continue  # time stamps: the general path
         for part in plain_batches(rows.pattern, rows.text, rows.line + 1, columns, as_printed):
             _take(part, options)
             for text, segment in zip(part.texts.number.tolist(), part.segments, strict=True):
-                plain[text] = _Plain(rows.pattern.key, segment)
+                plain[text] = _Plain(matches, segment)
     return plain
 
 
@@ -101,22 +115,15 @@ def _take(part: PlainBatch, options: Options | None) -> None:
         take_of_batch(part, options.window, options.estimator, not options.convention)
 
 
-def _fold_plain(
-    reading: Reading, plain: _Plain, parts: Sequence[tuple[Matches, int, int]], text: int, lines: int, cut: bool
-) -> None:
-    """What :meth:`Reading.add` does, for a log whose measurements are at hand."""
-    for matches, low, high in parts:
+def _fold_plain(reading: Reading, plain: _Plain, matched: Sequence[tuple[Matches, int, int]], text: int) -> None:
+    """What :meth:`Reading.add` does with what a log prints, for one whose measurements are at hand."""
+    for matches, low, high in matched:
         pattern = matches.pattern
-        reading.account(pattern, matches.candidates[text], matches.line[low:high] + 1)
-        if low == high:
-            continue
-        if pattern.key == plain.key:
-            series = RankSeries(pattern, reading.as_printed)
-            series.segments = [plain.segment]
-            reading.series[plain.key] = {FIRST_RANK: series}
+        if text in matches.samples:
+            reading.samples[pattern.key] = [replace(matches.samples[text], line=matches.samples[text].line + 1)]
+        if matches is plain.matches:
+            reading.series[pattern.key] = {FIRST_RANK: RankSeries(pattern, reading.as_printed, plain.segment)}
             if text in matches.units:
-                reading.units[plain.key] = set(matches.units[text])
+                reading.units[pattern.key] = set(matches.units[text])
         elif pattern.role != "ignore":
             reading.add_facts(matches.of_text(text, low, high), 1)
-    reading.end_block(lines, cut)
-    reading.gather_facts()

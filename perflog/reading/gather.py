@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from perflog.logs.binary import is_plainly_text, why_no_text
-from perflog.logs.containers import UnreadableError, read_into
+from perflog.logs.containers import BEGINNING, UnreadableError, is_plain, read_into
 from perflog.matching import Texts
+from perflog.reading.files import read_texts
 from perflog.reading.reading import Reading
 
 _HEAD = 8192
@@ -31,6 +32,26 @@ class Gathered:
 
     def clear(self) -> None:
         self.readings, self.ends = [], []
+
+    def add_texts(self, readings: Sequence[Reading]) -> list[bool]:
+        """Read plain text files in behind the others, all at once; whether each is gathered now, (readings,)."""
+        sizes = read_texts([reading.log.path for reading in readings], self.buffer, self.size)
+        start = self.size
+        gathered = [size > 0 for size in sizes]
+        for place, (reading, size) in enumerate(zip(readings, sizes, strict=True)):
+            if size <= 0:
+                continue
+            text, end = slice(start, start + size), self.size + size
+            start += size
+            if not is_plain(bytes(self.buffer[text.start : min(text.stop, text.start + BEGINNING)])):
+                gathered[place] = False  # wrapped by a collector, or in another encoding: open_small reads it
+                continue
+            if text.stop != end:
+                self.buffer[self.size : end] = self.buffer[text]
+            reading.bytes = size
+            self.readings.append(reading)
+            self.ends.append(end)
+        return gathered
 
     def add_file(self, reading: Reading) -> bool:
         """Read a plain file in behind the others; False when it is not plain or does not fit.

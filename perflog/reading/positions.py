@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -47,12 +47,26 @@ class Positions:
         known = index >= 0
         epoch, step = (np.concatenate([getattr(part, name) for part in parts])[index] for name in ("epoch", "step"))
         placed = {"epoch": np.where(known, epoch, np.nan), "step": np.where(known, step, np.nan)}
-        return Rows(rows.lines, {**rows.columns, **placed}, np.where(known, line[index], -1))
+        if "step" in pattern.groups:  # the line tells its step, and the position the epoch
+            del placed["step"]
+        return replace(rows.with_columns(placed), position_lines=np.where(known, line[index], -1))
+
+    def in_training(self, pattern: Pattern, rows: Rows, evaluations: Ints) -> Rows:
+        """The rows that no evaluation's line stands before, since the position line before it; all without positions.
+
+        ``evaluations``: the lines that an evaluation prints, in order.
+        """
+        if not pattern.position or not len(evaluations) or rows.position_lines is None:
+            return rows
+        last = np.searchsorted(evaluations, rows.lines, "left") - 1
+        evaluated = np.where(last >= 0, evaluations[np.maximum(last, 0)], -1)
+        inside = evaluated > rows.position_lines
+        return rows.take(~inside) if inside.any() else rows
 
     def carry(self) -> None:
         """Keep the last position of each rank for the blocks that follow."""
         for key, (matches, _) in self._block.items():
-            if not len(matches) or "step" not in matches.columns:
+            if not len(matches) or not {"step", "epoch"} & set(matches.columns):
                 continue
             for rank in np.unique(np.maximum(matches.rank, FIRST_RANK)).tolist():
                 position = self._of_rank(key, rank)

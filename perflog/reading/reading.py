@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
+from perflog.formats.printed import scaled_number
 from perflog.logs.find import LogFile
-from perflog.matching.matches import FIRST_RANK, TIMESTAMP, UNTAGGED, Ints, Matches
+from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
+from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
-from perflog.measurements.series import RankSeries
-from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
+from perflog.measurements.series import NO_LINES, RankSeries
+from perflog.reading.account import Account, LogFact, Tried, facts_of, facts_that_count
 from perflog.reading.positions import Positions
-from perflog.reading.timestamps import seconds_of_timestamps
+from perflog.reading.records import Records, samples_of_records, with_all_columns
+from perflog.reading.texts import with_seconds
+from perflog.reading.totals import Totals, steps_of_an_epoch
+from perflog.reading.tracks import Tracks, ranks_of
 
 #: Parsers up to this priority count only in logs where no more specific one found a measurement.
 GENERIC = 20
 #: When more facts of one pattern are at hand, those that cannot count are let go: a log of 10 GB has a flat memory.
 MOST_FACTS = 10_000
+#: Of so many blocks of a log lines are sampled; of more, those of every other block are let go.
+MOST_SAMPLED = 128
+#: A block has fewer bytes than this power of two.
+BLOCK_BITS = 40
 
 
 @dataclass(slots=True)
@@ -32,10 +41,11 @@ class Reading:
         lines, bytes: read so far.
         problem: why the log cannot be read, empty when it can.
         notes: what is to be said with every run of the log.
-        accounts, patterns: of every pattern whose literal occurs, by its key.
         series: measurements by pattern and rank.
         facts: summary, event and metadata lines, by line.
         units: the distinct units that a pattern's lines print.
+        samples: some of the lines of measuring and position patterns, by pattern.
+        undecided: why none of several progress bars is taken for the training's, empty where one is.
     """
 
     log: LogFile
@@ -44,14 +54,58 @@ class Reading:
     bytes: int = 0
     problem: str = ""
     notes: list[str] = field(default_factory=list)
-    accounts: dict[str, Account] = field(default_factory=dict)
-    patterns: dict[str, Pattern] = field(default_factory=dict)
     series: dict[str, dict[int, RankSeries]] = field(default_factory=dict)
     facts: list[LogFact] = field(default_factory=list)
     units: dict[str, set[str]] = field(default_factory=dict)
+    undecided: str = ""
+    samples: dict[str, list[Samples]] = field(default_factory=dict)
     _facts: dict[str, list[LogFact]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
-    _positions: Positions = field(default_factory=Positions)
+    _positions: Positions | None = None
+    _records: dict[str, Records] = field(default_factory=dict)
+    _totals: dict[str, Totals] = field(default_factory=dict)
+    _tracks: dict[str, Tracks] = field(default_factory=dict)
+    _marked: dict[str, list[Ints]] = field(default_factory=dict)
+    _paused: list[Ints] = field(default_factory=list)
+    _block: int = 0
+    _accounts: dict[str, Account] = field(default_factory=dict)
+    _patterns: dict[str, Pattern] = field(default_factory=dict)
+    _tried: tuple[Tried, int] | None = None
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """How often each pattern whose literal occurs was seen, by its key."""
+        self._count()
+        return self._accounts
+
+    @property
+    def patterns(self) -> dict[str, Pattern]:
+        """The patterns whose literals occur, by their keys."""
+        if self._tried is not None and not self._patterns:
+            tried, text = self._tried
+            self._patterns = {matches.pattern.key: matches.pattern for matches, _, _ in tried.on(text)}
+        return self._patterns
+
+    def tried_on(self, tried: Tried, text: int) -> None:
+        """Say which patterns were tried on this log, a text of a batch: they are counted when that is asked for.
+
+        Of very many plain logs nobody asks: their accounts would take a tenth of the time.
+        """
+        self._tried = tried, text
+
+    def parsers_that_matched(self) -> set[str]:
+        """The parsers of which some line was found."""
+        if self._tried is None:
+            return {pattern.parser for key, pattern in self._patterns.items() if self._accounts[key].matches}
+        tried, text = self._tried
+        return {matches.pattern.parser for matches, low, high in tried.on(text) if low < high}
+
+    def _count(self) -> None:
+        if self._tried is not None:
+            tried, text = self._tried
+            self._tried = None
+            for matches, low, high in tried.on(text):
+                self.account(matches.pattern, matches.candidates[text], matches.line[low:high] + 1)
 
     def add(self, block: Sequence[Matches], line_count: int, cut: bool) -> None:
         """Fold the matches in the log's next block of ``line_count`` lines in.
@@ -59,28 +113,90 @@ class Reading:
         ``cut``: whether the block's last line was left out because it may have been cut inside a number.
         """
         first_line = self.lines + 1
+        block = [with_seconds(matches) for matches in block]
         for matches in block:
             self.account(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
             if matches.pattern.starts_run:
                 self._starts.extend((matches.line + first_line).tolist())
+            self._mark(matches, first_line)
+            self.add_samples(matches, first_line)
         starts = np.array(sorted(self._starts), dtype=np.int64)
+        self._positions = self._positions or Positions()
         self._positions.see(block, first_line)
         for matches in block:
             if not len(matches):
+                continue
+            if matches.pattern.block or matches.pattern.heads:
+                self._records_of(matches.pattern).add(matches, first_line)
+            if matches.pattern.block:
                 continue
             if matches.pattern.role in ("step", "position"):
                 self._add_series(matches, first_line, starts)
             elif matches.pattern.role != "ignore":
                 self.add_facts(matches, first_line)
         self._positions.carry()
+        self._add_records(starts, at_end=False)
+        self._block += 1
         self.end_block(line_count, cut)
+
+    def add_samples(self, matches: Matches, first_line: int) -> None:
+        """Keep the sampled lines of one text's matches, in a block that begins at ``first_line``."""
+        for samples in () if matches.pattern.block else matches.samples.values():
+            kept = self.samples.setdefault(matches.pattern.key, [])
+            kept.append(replace(samples, line=samples.line + first_line))
+            if len(kept) > MOST_SAMPLED:
+                self.samples[matches.pattern.key] = [*kept[:-1:2], kept[-1]]
+
+    def _records_of(self, pattern: Pattern) -> Records:
+        head = f"{pattern.parser}.{pattern.block or pattern.name}"
+        return self._records.setdefault(head, Records(head))
+
+    def _add_records(self, starts: Ints, at_end: bool) -> None:
+        """Fold in the records on several lines to which no later line can belong."""
+        for head, records in self._records.items():
+            pattern = records.carrier
+            if pattern is None:
+                continue
+            of_rank = self.series.setdefault(pattern.key, {})
+            pauses = self._pauses(pattern)
+            for rank, rows in records.finished(at_end).items():
+                if rank not in of_rank:
+                    of_rank[rank] = RankSeries(pattern, self.as_printed)
+                whole = with_all_columns(pattern, rows)
+                of_rank[rank].add(whole, starts, pauses)
+                if rank == min(of_rank):
+                    self.samples.setdefault(pattern.key, []).extend(
+                        samples_of_records(whole, self.samples.get(head, ()))
+                    )
+
+    def _mark(self, matches: Matches, first_line: int) -> None:
+        """Keep the lines of patterns that say something about the measured lines around them."""
+        pattern = matches.pattern
+        if len(matches) and (pattern.speaks_for_training or pattern.evaluates):
+            self._marked.setdefault(pattern.key, []).append(matches.line + first_line)
+        if len(matches) and pattern.pauses:
+            self._paused.append(self._places(matches))
+
+    def _pauses(self, pattern: Pattern) -> Ints:
+        """Where something else than training happened, by any parser's word, in order; of patterns that ask for it."""
+        return np.sort(np.concatenate(self._paused)) if pattern.interrupted and self._paused else NO_LINES
+
+    def _lines_of(self, parser: str, mark: Callable[[Pattern], bool]) -> Ints:
+        """The lines, in order, of a parser's patterns that bear a mark."""
+        parts = [
+            part
+            for key, lines in self._marked.items()
+            for part in lines
+            if self._patterns[key].parser == parser and mark(self._patterns[key])
+        ]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
 
     def account(self, pattern: Pattern, tried: int, lines: Ints) -> None:
         """Count how often a pattern was tried in a block, and the lines that it matched."""
-        account = self.accounts.get(pattern.key)
+        account = self._accounts.get(pattern.key)
         if account is None:
-            account = self.accounts[pattern.key] = Account()
-            self.patterns[pattern.key] = pattern
+            account = self._accounts[pattern.key] = Account()
+            self._patterns[pattern.key] = pattern
         account.candidates += tried
         account.matches += len(lines)
         if len(lines):
@@ -102,6 +218,8 @@ class Reading:
 
     def gather_facts(self) -> None:
         """Put the facts of all patterns in the order of their lines: to be called at the log's end."""
+        if not self._facts and not self.facts:
+            return
         self.facts = sorted((fact for facts in self._facts.values() for fact in facts), key=lambda fact: fact.line)
 
     def next_start(self, line: int) -> int:
@@ -111,35 +229,73 @@ class Reading:
     def settle(self, catalog: Catalog) -> None:
         """Forget what generic parsers read where a more specific one measured: to be called at the log's end."""
         self.gather_facts()
+        starts = np.array(sorted(self._starts), dtype=np.int64)
+        self._add_records(starts, at_end=True)
+        for ranks in self.series.values():
+            for series in ranks.values():
+                series.close(starts)
+        self._decide_tracks()
+        self._add_totals()
         generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
         measured = {p.parser for key, p in self.patterns.items() if p.role == "step" and self.accounts[key].matches}
         if not measured - generic or not generic & {p.parser for p in self.patterns.values()}:
             return
         dropped = [key for key, pattern in self.patterns.items() if pattern.parser in generic]
         for key in dropped:
-            for table in (self.accounts, self.patterns, self.series, self.units, self._facts):
+            for table in (self._accounts, self._patterns, self.series, self.units, self._facts):
                 table.pop(key, None)
         self.gather_facts()
+
+    def _add_totals(self) -> None:
+        """Measure the lines of whole epochs, whose steps the step lines of the same parser may say."""
+        starts = np.array(sorted(self._starts), dtype=np.int64)
+        for key, totals in self._totals.items():
+            others = [p for p in self._patterns.values() if p.parser == totals.pattern.parser and not p.total]
+            self.series[key] = totals.series(self.as_printed, starts, steps_of_an_epoch(others, self.samples))
+        self._totals = {}
+
+    def _places(self, matches: Matches) -> Ints:
+        """Where each match stands among all of the log, (n,): behind each other in the order of the text."""
+        return np.asarray(matches.offset + (self._block << BLOCK_BITS))
+
+    def _decide_tracks(self) -> None:
+        """Take the progress bars that are the training's for measurements, or say why none is."""
+        for key, tracks in self._tracks.items():
+            pattern = tracks.pattern
+            lines = self._lines_of(pattern.parser, lambda other: other.speaks_for_training)
+            told = [fact.fields.get(pattern.track, "") for fact in self.facts if fact.pattern.speaks_for_training]
+            numbers = [number for text in told if (number := scaled_number(text)) is not None]
+            for series in tracks.series.values():
+                series.close(NO_LINES)
+            self.series[key], self.undecided = ranks_of(tracks, lines, numbers)
+        self._tracks = {}
 
     def _add_series(self, matches: Matches, first_line: int, starts: Ints) -> None:
         pattern = matches.pattern
         for printed in matches.units.values():
             self.units.setdefault(pattern.key, set()).update(printed)
-        columns: dict[str, Floats] = {
-            name: seconds_of_timestamps(column) if name == TIMESTAMP else column
-            for name, column in matches.columns.items()
-            if name != "rank"
-        }
+        columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
         ranks = _ranks(matches)
         of_rank = self.series.setdefault(pattern.key, {})
+        pauses = self._pauses(pattern)
+        evaluations = self._lines_of(pattern.parser, lambda other: other.evaluates)
         for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
-            rows = Rows(matches.line + first_line, columns)
+            rows = Rows(matches.line + first_line, columns, places=self._places(matches))
             if ranks is not None:
                 rows = rows.take(ranks == rank)
-            rows = self._positions.place(pattern, rows, rank)
+            if self._positions is not None:
+                rows = self._positions.place(pattern, rows, rank)
+                rows = self._positions.in_training(pattern, rows, evaluations)
+            if pattern.total:
+                self._totals.setdefault(pattern.key, Totals(pattern)).add(rows, rank)
+                continue
+            if pattern.track:
+                tracks = self._tracks.setdefault(pattern.key, Tracks(pattern, self.as_printed))
+                tracks.add(rows, rank, starts, pauses)
+                continue
             if rank not in of_rank:
                 of_rank[rank] = RankSeries(pattern, self.as_printed)
-            of_rank[rank].add(rows, starts)
+            of_rank[rank].add(rows, starts, pauses)
 
 
 def _ranks(matches: Matches) -> Ints | None:

@@ -155,15 +155,16 @@ class _Reader(Generic[T]):
             for log, content in read_archive(logs, SMALL):
                 yield Reading(log, self.as_printed), content
             return
-        for log in logs:
-            reading = Reading(log, self.as_printed)
-            if log.size > SMALL:
+        readings = [Reading(log, self.as_printed) for log in logs]
+        small = [reading for reading in readings if 0 <= reading.log.size <= SMALL]
+        done = {id(reading) for reading, is_read in zip(small, gathered.add_texts(small), strict=True) if is_read}
+        for reading in readings:
+            if id(reading) in done:
+                yield reading, _GATHERED
+            elif reading.log.size > SMALL:
                 yield reading, None
-                continue
-            try:
-                yield reading, _GATHERED if gathered.add_file(reading) else open_small(log, SMALL)
-            except UnreadableError as error:
-                yield reading, error
+            else:
+                yield reading, _content_of(reading, gathered)
 
     def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], _Done[T]]:
         readings = gathered.readings
@@ -231,6 +232,14 @@ class _Block:
     size: int
     problem: str
     batch: Batch | None
+
+
+def _content_of(reading: Reading, gathered: Gathered) -> Content | None:
+    """What a small file holds that was not read with the others; ``_GATHERED`` when it now is with them."""
+    try:
+        return _GATHERED if gathered.add_file(reading) else open_small(reading.log, SMALL)
+    except UnreadableError as error:
+        return error
 
 
 def _key(log: LogFile) -> tuple[str, str]:

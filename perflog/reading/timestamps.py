@@ -1,4 +1,4 @@
-"""Printed moments as seconds since 1970."""
+"""Printed moments as seconds on one clock: stamps in any of the forms that lines begin with, or numbers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,56 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: How programs print a moment, with a point or a comma before its decimals; tried in this order for all of a block.
-FORMS = ("%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f")
+from perflog.formats.moments import Moment, moment_of
+
+_DAY = 86_400.0
+#: Forms that are read for a whole column at once, with a point or a comma before the decimals.
+_COMMON = ("%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f")
 
 
 def seconds_of_timestamps(printed: Sequence[str | None]) -> NDArray[np.float64]:
-    """Moments as they were printed, in seconds, (n,); NaN where a line holds none."""
+    """Moments as they were printed, in seconds, (n,); NaN where a line holds none.
+
+    A text that is a number counts as seconds. Of several forms in one column the first one's count, the others are
+    NaN. A time without a date that goes back has passed midnight.
+    """
+    fast = _of_common_form(printed)
+    if fast is not None:
+        return fast
+    seconds = np.full(len(printed), np.nan)
+    form, days, before = "", 0.0, float("-inf")
+    for place, text in enumerate(printed):
+        moment = _moment(text)
+        if moment is None or (form and moment.form != form):
+            continue
+        form = moment.form
+        if form == "time" and moment.seconds + days < before - _DAY / 2:
+            days += _DAY
+        before = seconds[place] = moment.seconds + days
+    return seconds
+
+
+def _moment(text: str | None) -> Moment | None:
+    if text is None:
+        return None
+    try:
+        return Moment(float(text), "number", 0.0)
+    except ValueError:
+        return moment_of(text.encode())
+
+
+def _of_common_form(printed: Sequence[str | None]) -> NDArray[np.float64] | None:
+    """A column that is all numbers or of one common form, (n,), None for any other."""
     import polars as pl
 
     texts = pl.Series(list(printed), dtype=pl.String)
     seconds = texts.cast(pl.Float64, strict=False)
-    if seconds.null_count() == len(seconds):
-        pointed = texts.str.replace(",", ".", literal=True)
-        for form in FORMS:
-            moments = pointed.str.to_datetime(form, strict=False, time_unit="us")
-            if moments.null_count() < len(moments):
-                seconds = moments.dt.timestamp("us").cast(pl.Float64) / 1e6
-                break
-    return seconds.fill_null(float("nan")).to_numpy()
+    absent = texts.null_count()
+    if seconds.null_count() == absent:
+        return seconds.fill_null(float("nan")).to_numpy()
+    pointed = texts.str.replace(",", ".", literal=True)
+    for form in _COMMON:
+        moments = pointed.str.to_datetime(form, strict=False, time_unit="us")
+        if moments.null_count() == absent:
+            return (moments.dt.timestamp("us").cast(pl.Float64) / 1e6).fill_null(float("nan")).to_numpy()
+    return None

@@ -74,8 +74,21 @@ def _run(run: Run, number: int, total: int) -> Iterator[str]:
         yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
     for metric in run.metrics.values():
         yield f"  {metric.name:<18} {_metric(metric)}"
+    yield from _evidence(run)
     for note in run.notes:
         yield f"  note: {note}"
+
+
+def _evidence(run: Run) -> Iterator[str]:
+    if run.evidence is None:
+        return
+    if not run.evidence.witnesses:
+        yield "  evidence           uncorroborated: nothing else in the log speaks of this number"
+    for witness in run.evidence.witnesses:
+        first, last = witness.lines
+        place = f"line {first}" if first == last else f"lines {first} to {last}"
+        told = f"{witness.about} {witness.told:.5g} {witness.unit}, measured {witness.measured:.5g}"
+        yield f"  evidence           {witness.agreement}: {witness.name} ({place}): {told}"
 
 
 def _metric(metric: Metric) -> str:

@@ -17,7 +17,7 @@ from perflog.settings.config import pairs
 EXTRACTION: Mapping[str, tuple[str, ...]] = {
     "warmup": ("--warmup", "-w"), "steps": ("--steps", "-n"), "last": ("--last",), "estimator": ("--estimator", "-e"),
     "aggregate": ("--aggregate", "-a"), "baseline": ("--baseline",), "set": ("--set", "-s"), "parser": ("--parser",),
-    "parsers": ("--parsers",), "convention": ("--convention", "-c"),
+    "parsers": ("--parsers",), "convention": ("--convention", "-c"), "values": ("--values",),
 }  # fmt: skip
 #: Options of tables, pictures and reports.
 DOCUMENTS: Mapping[str, tuple[str, ...]] = {

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.export.columns import caption, escaped
 from perflog.extraction import Extraction
@@ -100,7 +101,8 @@ def how(grid: Grid, extraction: Extraction) -> str:
 def doubts(grid: Grid) -> list[str]:
     """Everything to be known about a table's numbers, each once: what varies unshown, notes, reasons."""
     notes = (note for item in grid.cells.values() for note in item.notes)
-    return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid))))
+    of_all = said_of_all(item.case for item in grid.cells.values())
+    return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid), *of_all)))
 
 
 def _reasons(grid: Grid) -> list[str]:

@@ -14,14 +14,18 @@ from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.device_index import Stem
 from perflog.runs.doubts import notes_of_segment, refusal
+from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
 from perflog.runs.machine import Machines
 from perflog.runs.metadata import Metadata
+from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
+from perflog.runs.programs import Program, of_several, programs_of
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
-from perflog.runs.throughput import Speed, ranks_that_count, speed_of
+from perflog.runs.throughput import Speed, corroborated, ranks_that_count, speed_of
 from perflog.settings.options import Options
 
 
@@ -33,11 +37,12 @@ def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:
 class RunBuilder:
     """Builds the runs of many logs under one catalogue and one set of options."""
 
-    def __init__(self, catalog: Catalog, options: Options) -> None:
+    def __init__(self, catalog: Catalog, options: Options, indexed: frozenset[Stem] = frozenset()) -> None:
+        """``indexed``: the names of logs whose number is a device's."""
         self._catalog = catalog
         self._options = options
         self._machines = Machines()
-        self._identities = Identities(catalog, options, self._machines)
+        self._identities = Identities(catalog, options, self._machines, indexed)
         self._window = str(options.window)
 
     def build(self, reading: Reading) -> Outcome:
@@ -59,31 +64,42 @@ class RunBuilder:
         summaries = [fact for fact in reading.facts if fact.pattern.role in ("summary", "event")]
         if primary is None and not summaries:
             return []
-        for parser in {p.parser for key, p in reading.patterns.items() if reading.accounts[key].matches}:
+        for parser in reading.parsers_that_matched():
             self._catalog.checked(parser)
         if primary is None:
             return [self._run_of_summaries(reading, summaries)]
-        ranks = reading.series[primary.key]
+        programs = programs_of(reading, self._catalog)
+        return [run for program in programs for run in self._runs_of_program(reading, program, len(programs))]
+
+    def _runs_of_program(self, reading: Reading, program: Program, programs: int) -> list[Run]:
+        ranks = reading.series[program.pattern.key]
         segments = ranks[main_rank(ranks)].segments
         runs = []
-        low = 1
+        low, begin = program.span[0], program.begin
         for index, segment in enumerate(segments):
             last = index + 1 == len(segments)
-            high = reading.lines if last else reading.next_start(segment.last_line) - 1
-            runs.append(self._run_of_segment(reading, primary, ranks, index, (low, high)))
-            low = high + 1
+            high = program.span[1] if last else min(program.span[1], reading.next_start(segment.last_line) - 1)
+            end = program.end if last else segment.last_line
+            extent = Extent(begin, end, segment.first_line, segment.last_line, program.begin)
+            run = self._run_of_segment(reading, program.pattern, ranks, index, (low, high), extent)
+            runs.append(run if programs == 1 else of_several(run, programs, (low, high)))
+            low, begin = high + 1, segment.last_line + 1
         return runs
 
     def _run_of_segment(
-        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, span: tuple[int, int]
-    ) -> Run:
+        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, span: tuple[int, int],
+        extent: Extent,
+    ) -> Run:  # fmt: skip
         segments = ranks[main_rank(ranks)].segments
         segment = segments[index]
-        metadata, label = self._identities.of_run(reading, pattern.parser, span)
+        metadata, label = self._identities.of_run(reading, pattern.parser, extent)
         summaries, summary_notes = summary_metrics(reading, metadata, span)
         reported = summaries.pop("reported", None)
-        speed, metadata, speed_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
+        speed, metadata, rank_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
+        own = summaries if reported is None else {**summaries, "reported": reported}
+        speed = corroborated(reading, self._options, speed, metadata, own)
         refused = refusal(reading, pattern, segment, main_rank(ranks))
+        refused = refused or contradiction(reading, pattern, segment.basis, metadata)
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
         metrics = {"throughput": throughput, **summaries}
         if speed.step_time is not None and not refused:
@@ -91,11 +107,15 @@ class RunBuilder:
         if reported is not None:
             metrics["reported"] = reported
         metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
-        notes = [*reading.notes, *metadata.doubts, *summary_notes, *speed_notes, *notes_of_segment(segment)]
+        notes = [*reading.notes, *metadata.doubts, *summary_notes, *rank_notes, *speed.notes]
+        notes += notes_of_segment(segment)
+        notes += notes_of_path(reading, pattern, segment.basis, metadata)
         if len(segments) > 1:
             notes.append(f"run {index + 1} of {len(segments)} in this log (lines {span[0]} to {span[1]})")
         lines = segment.first_line, segment.last_line
-        return self._run(reading, pattern.parser, metadata, label, metrics, notes, lines)
+        run = self._run(reading, pattern.parser, metadata, label, metrics, notes, lines)
+        run.evidence = speed.verdict
+        return run
 
     def _speed(
         self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
@@ -109,7 +129,7 @@ class RunBuilder:
             return Speed(Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)), metadata, []
         segments, metadata, notes = ranks_that_count(ranks, index, metadata)
         speed = speed_of(reading, self._options, pattern, segments, metadata)
-        return speed, metadata, [*notes, *speed.notes]
+        return speed, metadata, notes
 
     def _run_of_failure(self, reading: Reading, failure: LogFact) -> Run:
         """A training that failed before its first measurement: its path and the last line say what it was."""
@@ -124,7 +144,8 @@ class RunBuilder:
         span = (1, reading.lines)
         priority = {parser.name: parser.priority for parser in self._catalog.parsers}
         best = max(summaries, key=lambda fact: priority[fact.pattern.parser]).pattern.parser
-        metadata, label = self._identities.of_run(reading, best, span)
+        extent = Extent(1, reading.lines, min(fact.line for fact in summaries), max(fact.line for fact in summaries))
+        metadata, label = self._identities.of_run(reading, best, extent)
         metrics, summary_notes = summary_metrics(reading, metadata, span)
         reported = metrics.pop("reported", None)
         if reported is not None and self._options.estimator == "reported":
@@ -169,6 +190,8 @@ class RunBuilder:
 
 def why_no_run(reading: Reading) -> str:
     """Why a log that could be read has no run."""
+    if reading.undecided:
+        return reading.undecided
     tried = [(key, reading.patterns[key], account) for key, account in reading.accounts.items()]
     matched = sorted(
         {pattern.parser for _, pattern, account in tried if account.matches and pattern.role != "metadata"}

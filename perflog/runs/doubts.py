@@ -32,6 +32,9 @@ def notes_of_segment(segment: Segment) -> list[str]:
     if tally.gaps:
         times = "1 record is" if tally.gaps == 1 else f"{tally.gaps} records are"
         notes.append(f"{times} missing, the first {tally.gap_place}")
+    if tally.paused:
+        records = f"{_many(tally.paused, 'record')} left out that hold an evaluation or the like"
+        notes.append(f"{records} ({tally.paused_time:.4g} s)")
     if tally.unusable:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.units import kind, rate_unit
+from perflog.formats.units import kind, per_part, rate_unit, work_unit
 from perflog.formats.vocabulary import SOURCES
 from perflog.measurements.basis import Basis
 from perflog.reading.reading import Reading
@@ -13,16 +15,17 @@ from perflog.runs.metadata import Metadata
 def seconds_scale(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> float | None:
     """What turns the stored time into seconds; None when it cannot be known.
 
-    A rate gives the time of a step where it counts steps, or what the batch size counts: samples, not tokens.
+    A rate gives the time of a step where it counts steps, or what is known of a step: samples, or tokens.
     """
     if basis.real_time:
         return 1.0
     unit, reason = _unit_of(reading, pattern, basis.value)
-    if reason or kind(unit) not in ("steps", "items"):
+    if reason:
         return None
     if kind(unit) == "steps":
         return 1.0
-    total = global_batch(metadata)
+    work = {"items": global_batch, "tokens": tokens_per_step}.get(kind(unit))
+    total = work(metadata) if work is not None else None
     multiplier, _ = scope_multiplier(basis.value.scope, metadata)
     return total / multiplier if total is not None and multiplier else None
 
@@ -40,6 +43,11 @@ def _rank_of(metadata: Metadata, key: str) -> int:
     return SOURCES.index(metadata.sources[key])
 
 
+def tokens_per_step(metadata: Metadata) -> int | None:
+    """Tokens in one step of the whole job; None when that is unknown."""
+    return metadata.integer("tokens_per_step")
+
+
 def scope_multiplier(scope: str, metadata: Metadata) -> tuple[float, str]:
     """(how many of what a number is said of make up the job, the reason why that is unknown)."""
     if scope == "job":
@@ -51,36 +59,70 @@ def scope_multiplier(scope: str, metadata: Metadata) -> tuple[float, str]:
     return float(count), ""
 
 
-def factor_of(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> tuple[float, str, str]:
-    """(factor, unit, reason): what turns Σ work / Σ time into throughput, or why it cannot be known."""
+class Factor(NamedTuple):
+    """What turns Σ work / Σ time into throughput in ``unit``; ``reason`` says why it cannot be known.
+
+    ``note`` says what would give samples per second, where the throughput counts steps or one device's work.
+    """
+
+    value: float
+    unit: str
+    reason: str = ""
+    note: str = ""
+
+
+def factor_of(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> Factor:
+    """The factor of a run's measurements.
+
+    Where the log prints times or steps per second and the work of a step is unknown, steps are counted. Where it
+    prints one device's rate and the number of devices is unknown, the unit says so.
+    """
     if basis.is_rate:
         return _factor_of_rate(reading, pattern, basis, metadata)
     if basis.batch_on_line:
-        return 1.0, "samples/s", ""
+        return Factor(1.0, "samples/s")
+    if basis.counts_work and basis.work is not None:
+        return _factor_of_work(basis.work, metadata)
+    return _factor_of_steps(metadata)
+
+
+def _factor_of_work(value: Value, metadata: Metadata) -> Factor:
+    unit = f"{work_unit(value.unit)}/s"
+    factor, unknown = scope_multiplier(value.scope, metadata)
+    return _of_part(unit, value.scope, unknown) if unknown else Factor(factor, unit)
+
+
+def _factor_of_steps(metadata: Metadata) -> Factor:
+    tokens = tokens_per_step(metadata)
+    if tokens is not None:
+        return Factor(float(tokens), "tokens/s")
     accumulated = str(metadata.values.get("gradient_accumulation_steps", "1"))
     if accumulated != "1" and "global_batch_size" not in metadata.values:
-        reason = f"each step accumulates {accumulated} micro-batches and the log prints times only"
-        return 0.0, "samples/s", f"{reason}: give --set global_batch_size=N"
+        why = f"each step accumulates {accumulated} micro-batches of unknown size together, so that steps are counted"
+        return Factor(1.0, "steps/s", "", f"{why}: for samples/s give --set global_batch_size=N")
     batch = global_batch(metadata)
     if batch is None:
         missing = [key for key in ("batch_size", "devices") if metadata.integer(key) is None]
         give = " ".join(f"--set {key}=N" for key in missing)
-        return 0.0, "samples/s", f"the log prints times only, and {' and '.join(missing)} unknown: give {give}"
-    return float(batch), "samples/s", ""
+        are = "are" if len(missing) > 1 else "is"
+        why = f"{' and '.join(missing)} {are} unknown, so that steps are counted"
+        return Factor(1.0, "steps/s", "", f"{why}: for samples/s give {give}")
+    return Factor(float(batch), "samples/s")
 
 
-def _factor_of_rate(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> tuple[float, str, str]:
+def _factor_of_rate(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> Factor:
     unit, reason = _unit_of(reading, pattern, basis.value)
     if reason:
-        return 0.0, "", reason
-    if kind(unit) != "steps":
-        factor, reason = scope_multiplier(basis.value.scope, metadata)
-        return factor, unit, reason
-    batch = global_batch(metadata)
-    if batch is None:
-        reason = "the log prints steps per second; for samples per second give --set batch_size=N (per device)"
-        return 0.0, unit, f"{reason} and devices=N"
-    return float(batch), "samples/s", ""
+        return Factor(0.0, "", reason)
+    if kind(unit) == "steps":
+        return _factor_of_steps(metadata)
+    factor, unknown = scope_multiplier(basis.value.scope, metadata)
+    return _of_part(unit, basis.value.scope, unknown) if unknown else Factor(factor, unit)
+
+
+def _of_part(unit: str, scope: str, unknown: str) -> Factor:
+    """A rate of a device or rank whose number is unknown, in its own unit; what a node is, differs among programs."""
+    return Factor(0.0, unit, unknown) if scope == "node" else Factor(1.0, per_part(unit, scope), "", unknown)
 
 
 def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str]:

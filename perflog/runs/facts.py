@@ -4,77 +4,144 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from perflog.formats.catalog import Catalog
-from perflog.formats.paths import facts_of_path
-from perflog.formats.vocabulary import Fact, normal
+from perflog.formats.paths import PathPatterns, facts_of_path
+from perflog.formats.vocabulary import Fact
+from perflog.logs.find import LogFile
 from perflog.reading.account import LogFact
-from perflog.reading.reading import Reading
+from perflog.reading.reading import GENERIC, Reading
+from perflog.runs.device_index import Stem, device_of
+from perflog.runs.extent import Extent
 from perflog.runs.machine import Machines, facts_of
+from perflog.runs.origin import FACTORS
+from perflog.runs.programs import measuring_parsers
+from perflog.runs.statements import Statement, in_force
 from perflog.settings.options import Options
 
-#: Of settings that a log gives several values for, so many contradictions are said.
-MOST_CONTRADICTIONS = 3
+#: The facts whose values may have other names.
+ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """The parsers whose settings count for a run, and those among them whose word is enough for a factor."""
+
+    of_all: AbstractSet[str]
+    of_factors: AbstractSet[str]
+
+    def tell(self, parser: str, key: str) -> bool:
+        """Whether a setting counts that a line of a parser says."""
+        return parser in (self.of_factors if key in FACTORS else self.of_all)
 
 
 class Facts:
     """Gathers the facts of many logs under one catalogue and one set of options."""
 
-    def __init__(self, catalog: Catalog, options: Options, machines: Machines) -> None:
+    def __init__(
+        self, catalog: Catalog, options: Options, machines: Machines, indexed: frozenset[Stem] = frozenset()
+    ) -> None:
+        """``indexed``: the names of logs whose number is a device's."""
         self._catalog = catalog
         self._machines = machines
+        self._indexed = indexed
+        self._aliases = {alias.lower(): name for alias, name in options.aliases.items()}
         self._given = [Fact(key, value, "command line", "--set") for key, value in options.set.items()]
         self._given += [Fact(key, value, "config", "perflog.toml") for key, value in options.config_set.items()]
 
-    def of_run(self, reading: Reading, parser: str, span: tuple[int, int]) -> tuple[list[Fact], str]:
+    def of_run(self, reading: Reading, parser: str, extent: Extent) -> tuple[list[Fact], str]:
         """(the facts, the label: what no pattern understood of the path) of one run.
 
         Args:
             parser: whose measurements the run has.
-            span: the first and the last line of the run.
+            extent: the lines of the run.
         """
         owner = self._catalog.by_name[parser]
-        from_path, label = facts_of_path(os.path.abspath(reading.log.place), self._catalog.path_patterns)  # noqa: PTH100 - 20,000 paths
-        facts = [*self._given, *self._logged(reading, parser, span), *from_path]
+        patterns = self._catalog.path_patterns
+        from_path, label = path_facts(reading.log, patterns)
+        if self._indexed and (device := device_of(reading.log, patterns)) is not None and device[0] in self._indexed:
+            name = reading.log.place.rpartition("/")[2]
+            from_path = [fact for fact in from_path if (fact.key, fact.where) != ("devices", name)]
+            label = f"{label}/device {device[1]}"
+        facts = [*self._given, *self._logged(reading, parser, extent), *from_path]
         facts += facts_of(self._machines.of(reading.log.path))
         facts += [Fact(key, value, "parser", owner.name) for key, value in owner.default.items()]
         if owner.framework:
             facts.append(Fact("framework", owner.framework, "parser", owner.name))
-        return facts, label
+        return [self._by_its_name(fact) for fact in facts] if self._aliases else facts, label
 
-    def _logged(self, reading: Reading, parser: str, span: tuple[int, int]) -> list[Fact]:
-        """What the log's own lines say of the run: those inside it first, then those before it."""
-        settings = [fact for fact in reading.facts if fact.pattern.role == "metadata" and fact.line <= span[1]]
+    def _by_its_name(self, fact: Fact) -> Fact:
+        """A fact with the name that its value is an alias of."""
+        name = self._aliases.get(str(fact.value).lower()) if fact.key in ALIASED else None
+        return fact if name is None else replace(fact, value=name)
+
+    def _logged(self, reading: Reading, parser: str, extent: Extent) -> list[Fact]:
+        """What the log's own lines say of the run: what is in force first, then what contradicts it."""
+        settings = [
+            fact
+            for fact in reading.facts
+            if fact.pattern.role == "metadata" and extent.program <= fact.line <= extent.end
+        ]
         if not settings:
             return []
-        present = self._present(reading, parser)
+        speakers = self._speakers(reading, parser, extent)
         order = {pattern.key: place for place, pattern in enumerate(self._catalog.by_name[parser].patterns)}
-        settings = [fact for fact in settings if fact.pattern.parser in present]
-        settings.sort(key=lambda fact: (order.get(fact.pattern.key, len(order)), fact.line))
-        inside: dict[str, Fact] = {}
-        before: dict[str, Fact] = {}
-        contradictions: list[Fact] = []
-        for logged in settings:
-            target = inside if logged.line >= span[0] else before
-            for fact in _facts_of_line(logged):
-                first = target.setdefault(fact.key, fact)
-                own = target is inside and logged.pattern.key in order
-                if own and normal(fact.key, fact.value) != normal(fact.key, first.value):
-                    contradictions.append(fact)
-        earlier = [fact for key, fact in before.items() if key not in inside]
-        return [*inside.values(), *earlier, *contradictions[:MOST_CONTRADICTIONS]]
+        statements = [
+            Statement(
+                fact, logged.line, order.get(logged.pattern.key, len(order)), logged.pattern.key,
+                logged.pattern.parser, logged.pattern.key in order,
+            )
+            for logged in settings
+            for fact in _facts_of_line(logged)
+            if speakers.tell(logged.pattern.parser, fact.key)
+        ]  # fmt: skip
+        return in_force(statements, extent, _starts(reading, extent))
 
-    def _present(self, reading: Reading, parser: str) -> set[str]:
+    def _speakers(self, reading: Reading, parser: str, extent: Extent) -> Speakers:
         """The parsers whose settings count: of the same framework, or with other lines in the log.
 
-        ``Model:`` may mean anything elsewhere.
+        ``Model:`` may mean anything elsewhere. A parser that measured steps of its own speaks of its own program, and
+        so do all of its framework where that is another one. For a factor, only formats count that say nothing but
+        settings, which launchers and libraries print; bars of any program (generic parsers) have no settings of theirs.
         """
         framework = self._catalog.by_name[parser].framework
-        present = {p.name for p in self._catalog.parsers if framework and p.framework == framework}
-        spoken = {
+        others = measuring_parsers(reading) - {parser}
+        foreign = {self._catalog.by_name[name].framework for name in others} - {framework, ""}
+        same = {p.name for p in self._catalog.parsers if framework and p.framework == framework}
+        speaking = {
             p.parser for key, p in reading.patterns.items() if p.role != "metadata" and reading.accounts[key].matches
         }
-        return present | spoken | {parser}
+        spoken = {name for name in speaking if self._catalog.by_name[name].framework not in foreign}
+        woven = any(
+            account.first_line <= extent.last_step and account.last_line >= extent.first_step
+            for key, account in reading.accounts.items()
+            if account.matches and reading.patterns[key].parser in others and reading.patterns[key].role == "step"
+        )
+        helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking
+        return Speakers((same | spoken | {parser}) - others, {parser} if woven else (helpers - others) | {parser})
+
+
+def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:
+    """(what a log's path says, its label); what folders above the path given by the user alone say is marked so."""
+    place = os.path.abspath(log.place)  # noqa: PTH100 - 20,000 paths
+    facts, label = facts_of_path(place, patterns)
+    if not log.given:
+        return facts, label
+    above = os.path.dirname(os.path.abspath(log.given))  # noqa: PTH100, PTH120
+    *folders, name = place[len(above) :].strip("/").split("/")
+    below = {fact.where for fact in facts} & {name, *folders}
+    return [fact if fact.where in below else replace(fact, above=True) for fact in facts], label
+
+
+def _starts(reading: Reading, extent: Extent) -> list[int]:
+    """The lines of a run up to its first step that say that a run begins."""
+    starts: list[int] = []
+    line = extent.begin - 1
+    while (line := reading.next_start(line)) <= extent.first_step:
+        starts.append(line)
+    return starts
 
 
 def _facts_of_line(logged: LogFact) -> Iterable[Fact]:

@@ -6,35 +6,38 @@ import os
 from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
+from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import normal
 from perflog.reading.reading import Reading
+from perflog.runs.device_index import Stem
+from perflog.runs.extent import Extent
 from perflog.runs.facts import Facts
 from perflog.runs.machine import Machines
 from perflog.runs.metadata import Metadata, merge
 from perflog.settings.options import Options
 
-#: The fact that tells repeats of one configuration apart; it decides nothing about the others.
-REPEAT = "repeat"
-
 
 class Identities:
     """The metadata of many logs' runs under one catalogue and one set of options."""
 
-    def __init__(self, catalog: Catalog, options: Options, machines: Machines) -> None:
-        self._facts = Facts(catalog, options, machines)
+    def __init__(
+        self, catalog: Catalog, options: Options, machines: Machines, indexed: frozenset[Stem] = frozenset()
+    ) -> None:
+        """``indexed``: the names of logs whose number is a device's."""
+        self._facts = Facts(catalog, options, machines, indexed)
         self._patterns = catalog.path_patterns
         self._repeat_is_given = REPEAT in options.set or REPEAT in options.config_set
         self._known: dict[tuple[object, ...], tuple[Metadata, str]] = {}
 
-    def of_run(self, reading: Reading, parser: str, span: tuple[int, int]) -> tuple[Metadata, str]:
+    def of_run(self, reading: Reading, parser: str, extent: Extent) -> tuple[Metadata, str]:
         """(the metadata, the label: what no pattern understood of the path) of one run.
 
         Args:
             parser: whose measurements the run has.
-            span: the first and the last line of the run.
+            extent: the lines of the run.
         """
         if self._repeat_is_given or any(fact.pattern.role == "metadata" for fact in reading.facts):
-            facts, label = self._facts.of_run(reading, parser, span)
+            facts, label = self._facts.of_run(reading, parser, extent)
             return merge(facts), label
         place = os.path.abspath(reading.log.place)  # noqa: PTH100 - 20,000 paths
         folder, _, name = place.replace("\\", "/").rpartition("/")
@@ -42,10 +45,11 @@ class Identities:
         rest = tuple(item for item in own.values.items() if item[0] != REPEAT)
         printed = own.values.get(REPEAT)
         repeat = normal(REPEAT, printed) if printed is not None else None
-        key = (folder, os.path.dirname(reading.log.path), parser, own.label, rest, repeat is None)  # noqa: PTH120
+        log = reading.log
+        key = (folder, os.path.dirname(log.path), log.given, parser, own.label, rest, repeat is None)  # noqa: PTH120
         known = self._known.get(key)
         if known is None:
-            facts, label = self._facts.of_run(reading, parser, span)
+            facts, label = self._facts.of_run(reading, parser, extent)
             known = self._known[key] = merge(facts), label
         metadata, label = known
         if repeat is not None and metadata.values.get(REPEAT) != repeat:
@@ -54,5 +58,5 @@ class Identities:
 
     def of_failure(self, reading: Reading, parser: str) -> tuple[Metadata, str]:
         """The same of a training that failed before its first measurement: the line that says so is no fact."""
-        facts, label = self._facts.of_run(reading, parser, (1, reading.lines))
+        facts, label = self._facts.of_run(reading, parser, Extent(1, reading.lines, reading.lines, reading.lines))
         return merge(fact for fact in facts if fact.key != "failure"), label

@@ -15,11 +15,21 @@ from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal
 
 @dataclass(slots=True)
 class Metadata:
-    """The facts that count, and the disagreements."""
+    """The facts that count, and the disagreements.
+
+    Attributes:
+        values, sources: each fact that counts, and who says so.
+        doubts: disagreements in words.
+        contradictions: of facts that the log gives two values for, both with their places; where such a fact is a
+            factor of the run's number, there is none.
+        above: of facts that nothing but a folder above the given path says, that folder's name.
+    """
 
     values: dict[str, Scalar] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
+    contradictions: dict[str, str] = field(default_factory=dict, compare=False)
+    above: dict[str, str] = field(default_factory=dict, compare=False)
 
     def integer(self, key: str) -> int | None:
         value = self.values.get(key)
@@ -29,6 +39,7 @@ class Metadata:
 def merge(facts: Iterable[Fact]) -> Metadata:
     """Let the facts with the highest precedence count, derive what follows from them, note disagreements."""
     result = Metadata()
+    places: dict[str, Fact] = {}
     ranked = sorted(facts, key=lambda fact: SOURCES.index(fact.source))
     for fact in ranked:
         value = normal(fact.key, fact.value)
@@ -37,8 +48,11 @@ def merge(facts: Iterable[Fact]) -> Metadata:
         if fact.key not in result.values:
             result.values[fact.key] = value
             result.sources[fact.key] = fact.source
+            places[fact.key] = fact
+            if fact.above:
+                result.above[fact.key] = fact.where
         elif not _agree(result.values[fact.key], value):
-            _disagree(result, fact, value)
+            _disagree(result, fact, value, places[fact.key])
     _derive(result)
     return result
 
@@ -47,11 +61,13 @@ def _agree(one: Scalar, other: Scalar) -> bool:
     return one == other or str(one).lower() == str(other).lower()
 
 
-def _disagree(result: Metadata, fact: Fact, value: Scalar) -> None:
+def _disagree(result: Metadata, fact: Fact, value: Scalar, first: Fact) -> None:
     source = result.sources[fact.key]
     if fact.source == "parser" or (fact.key == "repeat"):
         return
     if fact.source == source == "log":
+        places = f"{result.values[fact.key]} ({first.where}) and {value} ({fact.where})"
+        result.contradictions.setdefault(fact.key, f"the log gives two values for {fact.key} of this run: {places}")
         result.doubts.append(
             f"the log gives two values for {fact.key}: {result.values[fact.key]} and {value} ({fact.where})"
         )
@@ -63,33 +79,38 @@ def _disagree(result: Metadata, fact: Fact, value: Scalar) -> None:
     result.doubts.append(f"{fact.key} is {result.values[fact.key]} by the {source}, {value} by the {fact.source}")
 
 
+def _derived(result: Metadata, key: str, value: int, source: str, *parts: str) -> None:
+    """Take a value that follows from other facts (``parts``), unless something surer says another one."""
+    values, sources = result.values, result.sources
+    if key not in values:
+        values[key], sources[key] = value, source
+        above = [result.above[part] for part in parts if part in result.above]
+        if above:
+            result.above[key] = above[0]
+    elif values[key] != value and SOURCES.index(sources[key]) > SOURCES.index(source):
+        result.doubts.append(f"{key} is {value} by the {source}, {values[key]} by the {sources[key]}")
+        values[key], sources[key] = value, source
+
+
 def _derive(result: Metadata) -> None:
     values, sources = result.values, result.sources
-
-    def set_(key: str, value: int, source: str) -> None:
-        if key not in values:
-            values[key] = value
-            sources[key] = source
-        elif values[key] != value and SOURCES.index(sources[key]) > SOURCES.index(source):
-            result.doubts.append(f"{key} is {value} by the {source}, {values[key]} by the {sources[key]}")
-            values[key], sources[key] = value, source
-
     devices, nodes, per_node = (result.integer(k) for k in ("devices", "nodes", "devices_per_node"))
     if nodes and per_node:
         weaker = max(sources["nodes"], sources["devices_per_node"], key=SOURCES.index)
         if devices and devices != nodes * per_node and SOURCES.index(sources["devices"]) <= SOURCES.index(weaker):
-            result.doubts.append(
-                f"devices is {devices} by the {sources['devices']}, {nodes} × {per_node} by the {weaker}"
-            )
-        set_("devices", nodes * per_node, weaker)
+            doubt = f"devices is {devices} by the {sources['devices']}, {nodes} × {per_node} by the {weaker}"
+            result.doubts.append(doubt)
+            if sources["devices"] == weaker == "log":
+                result.contradictions["devices"] = f"the log contradicts itself: {doubt}"
+        _derived(result, "devices", nodes * per_node, weaker, "nodes", "devices_per_node")
     elif devices and per_node and devices % per_node == 0:
-        set_("nodes", devices // per_node, sources["devices"])
+        _derived(result, "nodes", devices // per_node, sources["devices"], "devices", "devices_per_node")
     elif devices == 1 and not nodes:
-        set_("nodes", 1, sources["devices"])
+        _derived(result, "nodes", 1, sources["devices"], "devices")
     devices = result.integer("devices")
     batch, total = result.integer("batch_size"), result.integer("global_batch_size")
     if devices and total and not batch and total % devices == 0:
-        set_("batch_size", total // devices, sources["global_batch_size"])
+        _derived(result, "batch_size", total // devices, sources["global_batch_size"], "global_batch_size", "devices")
     elif devices and batch and total and batch * devices != total and sources["batch_size"] != "log":
         result.doubts.append(f"batch size {batch} × {devices} devices is not the log's global batch size {total}")
     values.pop("devices_per_node", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from perflog.evidence.witness import Verdict
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
 from perflog.runs.machine import Machine
@@ -32,6 +33,8 @@ class Metric:
     reason: str = ""
     parser: str = ""
     time_per_step: float | None = None
+    #: How far the digits that were printed bound the value: (low, high); None where they bound it closely.
+    rounding: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)
@@ -49,6 +52,8 @@ class Run:
     first_line: int
     last_line: int
     lines: int
+    #: What else the log says of the throughput; two runs are compared without it.
+    evidence: Verdict | None = field(default=None, compare=False)
     #: From the machine.json nearest to the log; two runs are compared without it.
     machine: Machine | None = field(default=None, compare=False)
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from perflog.evidence.rounding import bounds
+from perflog.evidence.witness import Verdict
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.reading.reading import Reading
+from perflog.runs.corroborate import COARSE, Measured, accounts_of, accounts_of_epochs, evidence_of, why_uncarried
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank
 from perflog.runs.run import Metric
 from perflog.settings.options import Options
+
+#: Beyond this share the bounds that rounding sets are said.
+MOST_ROUNDED = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,8 @@ class Speed:
     throughput: Metric
     step_time: Metric | None = None
     notes: list[str] = field(default_factory=list)
+    measured: Measured | None = None
+    verdict: Verdict | None = None
 
 
 def speed_of(
@@ -38,9 +46,38 @@ def speed_of(
     main = speeds[0]
     slowest = min(speeds, key=_value)
     if len(speeds) == 1 or slowest.throughput.value is None:
-        return Speed(slowest.throughput, main.step_time, main.notes)
+        return Speed(slowest.throughput, main.step_time, main.notes, slowest.measured)
     note = f"the slowest of {len(speeds)} ranks is taken for all (each waits for the others)"
-    return Speed(slowest.throughput, slowest.step_time, [*main.notes, note])
+    return Speed(slowest.throughput, slowest.step_time, [*main.notes, note], slowest.measured)
+
+
+def corroborated(
+    reading: Reading, options: Options, speed: Speed, metadata: Metadata, own: Mapping[str, Metric]
+) -> Speed:
+    """The speed held against what else the log says: refused where that contradicts it, with doubts and remarks.
+
+    Values as they were printed, and those of a convention, which reproduce published tables, are not refused.
+
+    Args:
+        own: the program's own metrics.
+    """
+    if speed.measured is None or options.as_printed:
+        return speed
+    accounts = accounts_of(own, reading) + accounts_of_epochs(reading, speed.measured, metadata)
+    evidence = evidence_of(reading, speed.measured, metadata, accounts)
+    verdict = evidence.verdict
+    reason = "" if options.convention else verdict.reason or why_uncarried(speed.measured, verdict)
+    notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
+    throughput = speed.throughput
+    if reason:
+        throughput = replace(throughput, value=None, reason=reason, time_per_step=None)
+        return replace(speed, throughput=throughput, step_time=None, notes=notes, verdict=verdict)
+    if evidence.rounding > COARSE and throughput.value is not None:
+        throughput = replace(throughput, rounding=bounds(throughput.value, evidence.rounding))
+    if evidence.rounding > MOST_ROUNDED:
+        low, high = bounds(throughput.value or 0.0, evidence.rounding)
+        notes.append(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}")
+    return replace(speed, throughput=throughput, notes=notes, verdict=verdict)
 
 
 def _value(speed: Speed) -> float:
@@ -81,14 +118,14 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     if segment.refused or basis is None:
         reason = segment.refused or "no line holds a rate or a time that can be used"
         return Speed(Metric("throughput", None, "", options.estimator, reason=reason, parser=pattern.parser))
-    factor, unit, why_no_factor = factor_of(reading, pattern, basis, metadata)
+    factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)
     taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
-    reason = taken.reason or why_no_factor
+    reason = taken.reason or factor.reason
     throughput = Metric(
         name="throughput",
-        value=None if reason else taken.estimate.value * factor,
-        unit=unit,
+        value=None if reason else taken.estimate.value * factor.value,
+        unit=factor.unit,
         estimator=options.estimator,
         used=taken.estimate.used,
         excluded=_left_out(taken, segment),
@@ -101,11 +138,18 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
     )
     notes = [taken.note] if taken.note else []
+    if not reason and factor.note:
+        notes.append(factor.note)
     if not reason and segment.count.keyless:
         notes.append("the lines print no step numbers; each is taken to cover equally many steps")
+    if not reason and pattern.assumption:
+        notes.append(pattern.assumption)
     if not reason and taken.doubt:
         notes.append(taken.doubt)
-    return Speed(throughput, _step_time(taken, scale, throughput), notes)
+    measured = None
+    if not reason:
+        measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
+    return Speed(throughput, _step_time(taken, scale, throughput), notes, measured)
 
 
 def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
@@ -114,6 +158,7 @@ def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
         "trimmed": taken.estimate.dropped,
         "no usable number": segment.tally.unusable,
         "printed twice": segment.tally.doubled,
+        "first of an epoch, which covers fewer steps": segment.tally.first_of_epochs,
     }
     return {**taken.excluded, **{why: count for why, count in counts.items() if count}}
 

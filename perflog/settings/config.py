@@ -10,15 +10,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from msgspec import Meta, Struct, structs
+from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
-from perflog.formats.toml import Scalar, convert, read_toml, texts
-from perflog.settings.amount import window_of
-from perflog.settings.convention import convention
-from perflog.settings.options import AGGREGATES, ESTIMATORS, Aggregate, Estimator, Options
+
+if TYPE_CHECKING:
+    from perflog.settings.convention import Convention
+    from perflog.settings.options import Options
 
 FILE = "perflog.toml"
 #: The environment variable that names the history's database.
@@ -30,38 +28,24 @@ _COMMAND_LINE = "command line"
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
-    "convention": None, "parser": [], "parsers": [], "format": "table", "database": None,
+    "aliases": {}, "values": "differenced", "convention": None, "parser": [], "parsers": [], "format": "table",
+    "database": None,
 }  # fmt: skip
-
-
-_Count = Annotated[str | int | float, Meta(description="an amount such as 100, '10records' or '2epochs'")]
-_Names = Annotated[str | tuple[str, ...], Meta(description="a name, or a list of names")]
-_Facts = Annotated[dict[str, Scalar], Meta(description="a table, such as { devices = 8 }")]
-
-
-class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may stand in ``perflog.toml``; what is left out is None."""
-
-    warmup: _Count | None = None
-    steps: _Count | None = None
-    last: _Count | None = None
-    estimator: Estimator | None = None
-    aggregate: Aggregate | None = None
-    baseline: _Facts | None = None
-    set: _Facts | None = None
-    convention: str | None = None
-    parser: _Names | None = None
-    parsers: _Names | None = None
-    format: Literal["table", "markdown", "csv", "json", "parquet", "dlperf"] | None = None
-    database: Annotated[str, Meta(description="a file's name or a URL in quotes")] | None = None
+#: The options that a convention decides on, each with its name in words.
+_OF_CONVENTIONS: Mapping[str, str] = {
+    "warmup": "warm-up", "steps": "steps", "last": "last", "estimator": "estimator", "aggregate": "aggregate",
+    "values": "values",
+}  # fmt: skip
+#: Options that choose a window in another way than those named with them: giving one takes the others' place.
+_INSTEAD: Mapping[str, tuple[str, ...]] = {"last": ("warmup", "steps"), "warmup": ("last",), "steps": ("last",)}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Every option in force, and where it comes from.
 
-    What a convention fixes comes from the convention, unless the command line gives it too: :meth:`options` then
-    refuses it, except for the aggregate, where the command line wins.
+    What a convention fixes comes from the convention, but for the options that are given beside it: on the command
+    line, or in the config file that names the convention. Those adjust it, and :meth:`options` says which.
     """
 
     values: dict[str, Any]
@@ -74,31 +58,32 @@ class Settings:
         Raises:
             UsageError: for a value that is not right, naming the option.
         """
+        from perflog.settings.amount import window_of
+        from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES, Options
+
         values = self.values
         one_of("estimator", values["estimator"], ESTIMATORS)
         one_of("aggregate", values["aggregate"], AGGREGATES)
-        self._refuse_conflicts()
-        window = window_of(values["warmup"], values["steps"], values["last"])
+        one_of("values", values["values"], VALUES)
+        if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
+            raise UsageError(
+                "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
+            )
         options = Options(
-            window,
+            window_of(values["warmup"], values["steps"], values["last"]),
             values["estimator"],
             values["aggregate"],
             dict(values["baseline"]),
             dict(values["set"]),
             dict(self.config_set),
+            as_printed=values["values"] == "printed",
+            aliases=dict(values["aliases"]),
         )
         if not values["convention"]:
             return options
-        return replace(convention(values["convention"]).apply(options), aggregate=values["aggregate"])
-
-    def _refuse_conflicts(self) -> None:
-        given = [key for key in ("warmup", "steps", "last", "estimator") if self.sources[key] == _COMMAND_LINE]
-        if self.values["convention"] and given:
-            raise UsageError(f"--convention and --{given[0]} exclude each other: the convention fixes it")
-        if self.values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
-            raise UsageError(
-                "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
-            )
+        rule = _convention(values["convention"])
+        adjusted = [_OF_CONVENTIONS[key] for key in rule.fixed if self.sources[key] != _source_of(rule.name)]
+        return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
 
 
 def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] = ()) -> Settings:
@@ -113,23 +98,61 @@ def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] =
     values: dict[str, Any] = dict(DEFAULTS)
     sources = dict.fromkeys(values, "default")
     config_set: dict[str, str] = {}
+    in_file: dict[str, Any] = {}
     file = find_config(paths)
     if file is not None:
-        config = read_config(file)
-        sources |= dict.fromkeys(config, str(file))
-        config_set = config.pop("set", {})
-        values |= config
+        from perflog.settings.config_file import read_config
+
+        in_file = read_config(file)
+        sources |= dict.fromkeys(in_file, str(file))
+        config_set = in_file.pop("set", {})
+        values |= in_file
     if os.environ.get(DATABASE):
         values["database"], sources["database"] = os.environ[DATABASE], "environment"
     on_command_line = {key: value for key, value in given.items() if value is not None and value != [] and value != {}}
     values |= on_command_line
     sources |= dict.fromkeys(on_command_line, _COMMAND_LINE)
     if values["convention"]:
-        rule = convention(values["convention"])
-        fixed = {key: value for key, value in rule.fixed.items() if key not in on_command_line}
+        beside = on_command_line if "convention" in on_command_line else {**in_file, **on_command_line}
+        rule = _convention(values["convention"])
+        fixed = _fixed_but_for(rule, beside)
         values |= fixed
-        sources |= dict.fromkeys(fixed, f"convention {rule.name}")
+        sources |= dict.fromkeys(fixed, _source_of(rule.name))
     return Settings(values, sources, config_set)
+
+
+def _fixed_but_for(rule: Convention, beside: Mapping[str, Any]) -> dict[str, Any]:
+    """What a convention fixes, without the options that are given beside it.
+
+    A window that is given in another way than the convention's (its last records, say) takes the place of all of it.
+    """
+    fixed = {key: value for key, value in rule.fixed.items() if key not in beside}
+    for key in beside:
+        for other in _INSTEAD.get(key, ()):
+            if other in fixed:
+                fixed[other] = DEFAULTS[other]
+    return fixed
+
+
+def _source_of(convention_name: str) -> str:
+    """Where an option comes from that a convention fixes."""
+    return f"convention {convention_name}"
+
+
+def named(convention_name: str, adjusted: Sequence[str]) -> str:
+    """A convention's name, with what the options beside it adjusted.
+
+    >>> named("mlperf", ["warm-up", "estimator"])
+    'mlperf (adjusted: warm-up, estimator)'
+    """
+    return f"{convention_name} (adjusted: {', '.join(adjusted)})" if adjusted else convention_name
+
+
+def _convention(name: str) -> Convention:
+    """The convention of that name, by a module that is imported where one is named."""
+    from perflog.settings.convention import convention
+
+    return convention(name)
 
 
 def find_config(paths: Sequence[str | os.PathLike[str]]) -> Path | None:
@@ -140,27 +163,6 @@ def find_config(paths: Sequence[str | os.PathLike[str]]) -> Path | None:
             if (folder / FILE).is_file():
                 return folder / FILE
     return None
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """The options in a config file; paths in it are relative to its folder.
-
-    Raises:
-        UsageError: with the file, the option, what is expected there and what was found.
-    """
-    table = convert(read_toml(file, UsageError), _ConfigFile, str(file), UsageError, noun="option")
-    options = {key: value for key, value in structs.asdict(table).items() if value is not None}
-    for key in ("set", "baseline"):
-        if key in options:
-            options[key] = texts(options[key])
-    for key in ("parser", "parsers"):
-        if key in options:
-            options[key] = [options[key]] if isinstance(options[key], str) else list(options[key])
-    if "parsers" in options:
-        options["parsers"] = [str(file.parent / name) for name in options["parsers"]]
-    if "database" in options and "://" not in options["database"]:
-        options["database"] = str(file.parent / Path(options["database"]).expanduser())
-    return options
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

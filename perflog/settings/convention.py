@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
@@ -17,7 +17,7 @@ from perflog import resources
 from perflog.errors import ParserError, UsageError
 from perflog.formats.toml import decode
 from perflog.settings.amount import Window, window_of
-from perflog.settings.options import Aggregate, Estimator, Options
+from perflog.settings.options import Aggregate, Estimator, Options, Values
 
 _AmountText = Annotated[str | int, Meta(description="an amount such as 100, '10records' or '2epochs'")]
 _Digits = Annotated[str, Meta(pattern=r"^(%\.[0-9]{1,2}[fge])?$", description="a form such as '%.2f' or '%.6g'")]
@@ -33,7 +33,7 @@ class _ConventionFile(Struct, frozen=True, forbid_unknown_fields=True):
     last: _AmountText | None = None
     estimator: Estimator | None = None
     aggregate: Aggregate | None = None
-    values: Literal["printed", "differenced"] = "differenced"
+    values: Values = "differenced"
     digits: _Digits = ""
 
 
@@ -56,14 +56,15 @@ class Convention:
     def fixed(self) -> Mapping[str, Any]:
         """The options that this convention decides on, in the form in which users give them.
 
-        The window is always fixed: without a warm-up, all measurements count.
+        The window and the kind of values are always fixed: without a warm-up, all measurements count.
         """
-        window = {
+        always = {
             "warmup": self.options.get("warmup", 0),
             "steps": self.options.get("steps"),
             "last": self.options.get("last"),
+            "values": self.options.get("values", "differenced"),
         }
-        return window | {key: self.options[key] for key in ("estimator", "aggregate") if key in self.options}
+        return always | {key: self.options[key] for key in ("estimator", "aggregate") if key in self.options}
 
     @property
     def window(self) -> Window:
@@ -77,7 +78,7 @@ class Convention:
             window=self.window,
             estimator=self.options.get("estimator", options.estimator),
             aggregate=self.options.get("aggregate", options.aggregate),
-            as_printed=self.options.get("values", "differenced") == "printed",
+            as_printed=self.fixed["values"] == "printed",
             digits=self.options.get("digits", ""),
             convention=self.name,
         )

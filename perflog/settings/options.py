@@ -10,8 +10,10 @@ from perflog.settings.amount import Window
 
 Estimator = Literal["total", "mean", "median", "trimmed", "last", "reported"]
 Aggregate = Literal["median", "mean", "olympic"]
+Values = Literal["differenced", "printed"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 AGGREGATES: tuple[str, ...] = get_args(Aggregate)
+VALUES: tuple[str, ...] = get_args(Values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,9 @@ class Options:
         aggregate: how runs become a case's centre.
         baseline: metadata of the case speedups are relative to; empty for the one-device case.
         set: facts given on the command line; ``config_set``: facts given in perflog.toml.
-        as_printed: take values as the program printed them, running means not differenced (conventions).
-        convention: name of the convention applied, empty for none.
+        aliases: names of models, frameworks, accelerators and precisions, each with the name that it is another one of.
+        as_printed: take values as the program printed them, running means not differenced.
+        convention: the convention applied, empty for none: its name, and which of its options the user adjusted.
         digits: how a convention rounds a run's value (a printf form), empty for full precision.
     """
 
@@ -38,3 +41,4 @@ class Options:
     as_printed: bool = False
     convention: str = ""
     digits: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)

@@ -59,7 +59,7 @@ def test_runs_of_one_configuration_are_repeats() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"model": "gpt"}, {"devices": 8}, {"precision": "fp16"}, {"precision": None, "nodes": None}, {"label": "b"},
+        {"model": "gpt"}, {"devices": 8}, {"precision": "fp16"}, {"nodes": 2}, {"label": "b"},
         {"parser": "other"}, {"optimizer": "lamb"}, {"framework_version": "2.1"}, {"batch_size": 64}, {"accelerator": "V100"},
     ],
 )  # fmt: skip

@@ -210,7 +210,7 @@ def test_an_internal_error_shows_no_traceback(
     def broken(**_: object) -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr("perflog.cli.app", broken)
+    monkeypatch.setattr("perflog.cli.app_for", lambda _words: broken)
     with pytest.raises(SystemExit) as caught:
         __main__.main()
     assert caught.value.code == 70

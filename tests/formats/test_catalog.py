@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,22 @@ def test_a_parser_of_an_installed_distribution(site: Path, tmp_path: Path) -> No
     assert catalog["own"].file == file
     assert extract_paths([log_in(tmp_path)], options(), catalog).runs[0].parser == "own"
     assert load_catalog([folder_with(tmp_path / "folder", title="a folder's")])["own"].title == "a folder's"
+
+
+def test_a_parser_of_a_distribution_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive on Python's path is not looked into by perflog, but by importlib."""
+    file = folder_with(tmp_path / "files") / "own.toml"
+    archive = tmp_path / "own_formats.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("own_formats-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: own-formats\nVersion: 1.0\n")
+        opened.writestr("own_formats-1.0.dist-info/entry_points.txt", "[perflog.parsers]\nown = own_formats:parser\n")
+        opened.writestr(
+            "own_formats.py",
+            f"from pathlib import Path\nfrom perflog.formats.load import load_parser\n\ndef parser():\n    return load_parser(Path({str(file)!r}))\n",
+        )
+    monkeypatch.syspath_prepend(str(archive))
+    monkeypatch.delitem(sys.modules, "own_formats", raising=False)
+    assert load_catalog()["own"].file == file
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 
 from perflog.errors import ParserError
 from perflog.formats.load import load_parser, parser_from
-from perflog.formats.parser import Sample, Value
-from perflog.formats.regexes import Jump
+from perflog.formats.parser import Jump, Sample, Value
 
 VALUE = {"group": "rate", "quantity": "rate", "unit": "img/s"}
 STEP: dict[str, Any] = {

@@ -120,7 +120,7 @@ def test_samples_are_checked(tmp_path: Path) -> None:
         ("", "'pattern' is missing: expected one [[pattern]] or more"),
         (
             "[[pattern]]\nregexp = 'x'",
-            "pattern 1: unknown key 'regexp'; did you mean 'regex'? (known: regex, sample, where)",
+            "pattern 1: unknown key 'regexp'; did you mean 'regex'? (known: regex, sample, set, where)",
         ),
         ("[[pattern]]\nregex = 5", "pattern 1: regex = 5: expected a text in quotes that is not empty"),
         (

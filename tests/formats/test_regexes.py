@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from perflog.errors import ParserError
-from perflog.formats.regexes import Jump, expand, jump_in, tail_after
+from perflog.formats.parser import Jump
+from perflog.formats.regexes import expand, jump_in, tail_after
 
 
 @pytest.mark.parametrize(

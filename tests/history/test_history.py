@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from fixtures.generate_history import everything
 from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
+from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
 from perflog.history import plain, schema
 from perflog.history.database import reading, writing
@@ -58,6 +59,7 @@ def test_what_is_saved_is_loaded(database: str, place: str) -> None:
     save(database, extraction, "v1")
     loaded = load(database, "v1").extraction
     assert loaded == extraction
+    assert [run.evidence for run in loaded.runs] == [run.evidence for run in extraction.runs]  # not part of ==
     assert [c.base.name if c.base else None for c in loaded.cases] == [
         c.base.name if c.base else None for c in extraction.cases
     ]
@@ -77,7 +79,7 @@ def test_every_field_comes_back() -> None:
     run = campaign(1, 1).runs[0]
     row = plain.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
     assert {f.name for f in fields(Run)} == plain._RUN | set(row["more"])
-    assert {f.name for f in fields(Metric)} == set(plain._METRIC)
+    assert {f.name for f in fields(Metric)} == set(plain._METRIC) | {"rounding"}
     other = Options(
         Window(Amount(2, "epochs"), Amount(7, "records"), Amount(5)),
         "last",
@@ -94,6 +96,20 @@ def test_every_field_comes_back() -> None:
     assert plain.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(
         Window(Amount(3))
     )
+
+
+@pytest.mark.parametrize("rounding", [None, (3.5, 4.5), (0.5, math.inf)])
+def test_evidence_and_rounding_come_back(database: str, rounding: tuple[float, float] | None) -> None:
+    """With every field of a witness at a value of its own, and a bound that JSON cannot hold."""
+    clock = Witness("the clock of the lines", "throughput", "s", 0.25, 0.5, "contradicts", (3, 9), "half of the time")
+    total = Witness("the program's own summary", "time per step", "s for the run", 9.0, 9.1, "agrees", (12, 12))
+    verdict = Verdict((clock, total), "it contradicts itself", ("a doubt", "another"), ("a remark",))
+    run = campaign(1, 1).runs[0]
+    metrics = {**run.metrics, "throughput": replace(run.throughput, rounding=rounding)}
+    extraction = Extraction(build_cases([replace(run, evidence=verdict, metrics=metrics)], Options()), [], Options())
+    save(database, extraction, "v1")
+    (loaded,) = load(database, "v1").extraction.runs
+    assert (loaded.evidence, loaded.throughput) == (verdict, metrics["throughput"])
 
 
 ODD = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)

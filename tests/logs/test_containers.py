@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
+import lz4.frame
 import pytest
 import zstandard
 from hypothesis import example, given
@@ -25,14 +26,16 @@ from hypothesis import strategies as st
 from perflog.logs import containers
 from perflog.logs.blocks import blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.containers import UnreadableError, blocks_of, open_small, read_archive
+from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import LogFile, find_logs
 from perflog.logs.streams import DEFLATE, Stream, decompressed
+from tests.support import FIXTURES, extracted
 
 TEXT = b"".join(b"step %d loss %d.5 ips %d\n" % (n, n % 7, n * n) for n in range(20_000))
 MOST = 4 << 20
 #: How a file of any size is compressed by a library that is not the one that reads it, where there is one.
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress, ".zst": zstandard.compress, ".xz": lzma.compress, ".bz2": bz2.compress,
+    ".gz": gzip.compress, ".zst": zstandard.compress, ".xz": lzma.compress, ".bz2": bz2.compress, ".lz4": lz4.frame.compress,
 }  # fmt: skip
 
 
@@ -79,27 +82,37 @@ def whole(log: LogFile, most: int = MOST) -> tuple[bytes | None, str]:
         return error.data, str(error)
 
 
-CONTAINERS: dict[str, bytes] = {
-    "a.log": TEXT,
-    **{f"a.log{end}": pack(TEXT) for end, pack in COMPRESSED.items()},
-    "a.zip": zipped([("a.log", TEXT)]),
-    "stored.zip": zipped([("a.log", TEXT)], zipfile.ZIP_STORED),
-    "bzip2.zip": zipped([("a.log", TEXT)], zipfile.ZIP_BZIP2),
-    "gz in.zip": zipped([("a.log.gz", gzip.compress(TEXT))]),
-    "a.tar": tarred([("a.log", TEXT)]),
-    "gnu.tar": tarred([("a.log", TEXT)], tarfile.GNU_FORMAT),
-    **{f"a.tar{end}": pack(tarred([("a.log", TEXT)])) for end, pack in COMPRESSED.items()},
-    "a.tgz": gzip.compress(tarred([("a.log.zst", zstandard.compress(TEXT))])),
-    "parts.gz": gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:]) + bytes(700),
-    "parts.zst": b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
-    + zstandard.compress(TEXT[:1000])
-    + zstandard.compress(TEXT[1000:]),
-    "parts.xz": lzma.compress(TEXT[:1000]) + bytes(4) + lzma.compress(TEXT[1000:]),
-    "parts.bz2": bz2.compress(TEXT[:1000]) + bz2.compress(TEXT[1000:]),
-    "twice.gz.gz": gzip.compress(gzip.compress(TEXT)),
-    "utf-16.log": TEXT.decode().encode("utf-16"),
-    "utf-16.log.gz": gzip.compress(b"\xfe\xff" + TEXT.decode().encode("utf-16-be")),
-}
+def containers_of(text: bytes) -> dict[str, bytes]:
+    """A text in every kind of container, by the name of the file."""
+    words = text.decode("utf-8", "replace")
+    return {
+        "a.log": text,
+        **{f"a.log{end}": pack(text) for end, pack in COMPRESSED.items()},
+        "a.zip": zipped([("a.log", text)]),
+        "stored.zip": zipped([("a.log", text)], zipfile.ZIP_STORED),
+        "bzip2.zip": zipped([("a.log", text)], zipfile.ZIP_BZIP2),
+        "gz in.zip": zipped([("a.log.gz", gzip.compress(text))]),
+        "a.tar": tarred([("a.log", text)]),
+        "gnu.tar": tarred([("a.log", text)], tarfile.GNU_FORMAT),
+        **{f"a.tar{end}": pack(tarred([("a.log", text)])) for end, pack in COMPRESSED.items()},
+        "a.tgz": gzip.compress(tarred([("a.log.zst", zstandard.compress(text))])),
+        "parts.gz": gzip.compress(text[:1000]) + gzip.compress(text[1000:]) + bytes(700),
+        "parts.zst": b"\x50\x2a\x4d\x18\x03\x00\x00\x00abc"
+        + zstandard.compress(text[:1000])
+        + zstandard.compress(text[1000:]),
+        "parts.xz": lzma.compress(text[:1000]) + bytes(4) + lzma.compress(text[1000:]),
+        "parts.bz2": bz2.compress(text[:1000]) + bz2.compress(text[1000:]),
+        "parts.lz4": lz4.frame.compress(text[:1000]) + lz4.frame.compress(text[1000:]),
+        "long.zst": zstandard.ZstdCompressor(
+            compression_params=zstandard.ZstdCompressionParameters(window_log=30, enable_ldm=True)
+        ).compress(text),
+        "twice.gz.gz": gzip.compress(gzip.compress(text)),
+        "utf-16.log": words.encode("utf-16"),
+        "utf-16.log.gz": gzip.compress(b"\xfe\xff" + words.encode("utf-16-be")),
+    }
+
+
+CONTAINERS = containers_of(TEXT)
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -306,7 +319,8 @@ def test_archives_with_nothing_to_read(tmp_path: Path) -> None:
     folder.type = tarfile.DIRTYPE
     (tmp_path / "folder.tar").write_bytes(folder.tobuf() + bytes(1024))
     assert problems(tmp_path) == {
-        "cut.zip": (b"", "the zip archive cannot be read: File is not a zip file"),
+        "cut.zip": (b"", "the zip archive cannot be read: File is not a zip file (after 1 of its files)"),
+        "cut.zip!a.log": (TEXT, ""),
         "empty.gz": (b"", ""),
         "empty.zip": (b"", "the zip archive holds no files"),
         "folder.tar": (b"", "the tar archive holds no files"),
@@ -317,6 +331,94 @@ def test_archives_with_nothing_to_read(tmp_path: Path) -> None:
         "ours.zip": (b"", "a zip archive with 2 files, none of which is taken for a log"),
         "weights.pt": (b"", "a zip archive with 1 files, none of which is taken for a log"),
     }
+
+
+def streamed_zip(files: Iterable[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """As a program writes it that cannot go back: sizes stand behind the data."""
+
+    class Pipe(io.RawIOBase):
+        def __init__(self) -> None:
+            self.data = b""
+
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            self.data += bytes(data)  # type: ignore[call-overload]
+            return len(data)  # type: ignore[arg-type]
+
+    pipe = Pipe()
+    with zipfile.ZipFile(pipe, "w", method) as archive:
+        for name, data in files:
+            archive.writestr(name, data)
+    return pipe.data
+
+
+@pytest.mark.parametrize("make", [zipped, streamed_zip])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_cut_zip_gives_what_is_there(make: Callable[..., bytes], method: int, tmp_path: Path) -> None:
+    noise = Random(3).randbytes(30_000)
+    data = make([("d/a.log", TEXT), ("b.log", b"x" + noise), ("c.log", b"c\n")], method)
+    (tmp_path / "a.zip").write_bytes(data[: data.index(b"c.log") - 30 - 3_000])
+    damaged = "the zip data are damaged or cut short: they end too early"
+    if method == zipfile.ZIP_BZIP2:
+        damaged = damaged.replace("zip", "bzip2")
+    told = problems(tmp_path)
+    text, problem = told.pop("a.zip!b.log")
+    assert told == {
+        "a.zip": (b"", "the zip archive cannot be read: File is not a zip file (after 2 of its files)"),
+        "a.zip!d/a.log": (TEXT, ""),
+    }
+    assert problem == damaged
+    if method == zipfile.ZIP_DEFLATED:
+        assert text is not None and len(text) > 20_000 and (b"x" + noise).startswith(text)
+
+
+def test_names_from_chinese_systems(tmp_path: Path) -> None:
+    name = "日志/训练.log"
+    data = bytearray(zipped([("x" * len(name.encode("gbk")), b"x\n")]))
+    raw = name.replace("/", "\\").encode("gbk")
+    data = data.replace(b"x" * len(raw), raw)
+    place = data.index(b"PK\x01\x02")
+    data[place + 5] = 0  # written by DOS
+    (tmp_path / "a.zip").write_bytes(data)
+    (tmp_path / "b.zip").write_bytes(data[:place])
+    (tmp_path / "c.tar").write_bytes(tarred([(name.encode("gbk").decode("utf-8", "surrogateescape"), b"x\n")], tarfile.GNU_FORMAT))
+    assert [log.member for log in find_logs([tmp_path]) if log.member] == [name] * 3
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (b"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive, which is not read: read are .zip, .tar, .gz"),
+        (b"Rar!\x1a\x07\x01\x00", "a RAR archive, which is not read: read are .zip, .tar, .gz"),
+        (b":W&B\xe1\xbe\x00", "a W&B run file, which is not read: files/output.log"),
+        (b"SQLite format 3\x00", "an SQLite database"),
+        (b'{"schemaVersion": 1, "deviceProperties": [', "a profiler's trace, not a training log"),
+        (b'{\n "traceEvents": [', "a profiler's trace, not a training log"),
+    ],
+)
+def test_what_is_not_read_is_named(head: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(head + b"x" * 300)
+    (skipped,) = extracted(tmp_path / "a.log").skipped
+    assert skipped.reason.startswith(reason)
+
+
+#: A log with a byte that is no UTF-8, whose last line is cut inside a number.
+CUT_LOG = (
+    (FIXTURES / "parsers" / "paddleclas" / "elapse.log").read_bytes()
+    + b"45 \xb0C\n2020-12-16 19:05:51 INFO: epoch:0   train step:41   loss:  7.0989 top1: 0.0000 top5: 0.0048 lr: 0.1 elapse: 3"
+)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_changes_no_number(name: str, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(CUT_LOG)
+    (expected,) = extracted(tmp_path / "plain", set={"devices": "1"}).runs
+    assert expected.throughput.value is not None
+    (tmp_path / "packed").write_bytes(containers_of(CUT_LOG)[name])
+    (run,) = extracted(tmp_path / "packed", set={"devices": "1"}).runs
+    assert (run.throughput.value, run.notes, run.lines) == (expected.throughput.value, expected.notes, expected.lines)
 
 
 @given(
@@ -411,10 +513,8 @@ def test_a_file_that_grew_is_read_to_its_end(tmp_path: Path) -> None:
     st.booleans(),
 )
 def test_utf16_is_decoded_wherever_it_is_cut(text: str, sizes: list[int], big: bool) -> None:
-    from perflog.logs.streams import utf8_of_utf16
-
     data = b"\xfe\xff" + text.encode("utf-16-be") if big else b"\xff\xfe" + text.encode("utf-16-le")
-    stream = utf8_of_utf16(Stream(Pieces(data, sizes).read))
+    stream = as_utf8(Stream(Pieces(data, sizes).read), encoding_of(data[:512]))
     parts = []
     while part := stream.read(11):
         parts.append(part)

@@ -94,6 +94,31 @@ def test_a_literal_across_the_scanners_pieces() -> None:
             assert rows(program.scan([b"\n" * place + text])) == [(place, 2 * place, 7.0)]
 
 
+@pytest.mark.parametrize("place", range(70))
+def test_a_short_literal_beside_a_long_one_on_the_next_line(place: int) -> None:
+    rules = [tail("iteration ", "(?P<n>[0-9]+)", "n"), tail("%|", "(?P<n>[0-9]+)", "n")]
+    text = "." * place + "%|1\niteration 2\n%|3 iteration 4\n"
+    scan = scan_one(rules, text)
+    assert [row[::2] for row in rows(scan, 0)] == [(1, 2.0), (2, 4.0)]
+    assert [row[:2] for row in rows(scan, 1)] == [(0, place), (2, text.index("%|3"))]
+
+
+def test_short_literals_with_more_rarest_bytes_than_are_looked_for_at_once() -> None:
+    literals = ["%|", "% ", "#", "~:", "^>", "\u00e9", "  "]
+    rules = [tail(literal, "(?P<n>[0-9]+)", "n") for literal in literals]
+    text = "".join(f"{'.' * n}{literal}{n}\n" for n, literal in enumerate(literals))
+    scan = scan_one(rules, text)
+    assert [[row[::2] for row in rows(scan, n)] for n in range(len(literals))] == [[(n, float(n))] for n in range(7)]
+
+
+def test_a_short_literal_at_the_very_end() -> None:
+    for text in ("%", "%|", "x" * 15 + "%|", "x" * 16 + "%"):
+        assert candidates(scan_one(tail("%|", ""), text)) == ([(0, 1)] if "|" in text else [])
+        assert candidates(scan_one(tail("  ", ""), text.replace("%", " ").replace("|", " "))) == (
+            [(0, 1)] if "|" in text else []
+        )
+
+
 def test_line_numbers_in_a_long_text() -> None:
     text = "".join(f"step {n}\n" + "x\n" * (n % 7) for n in range(20000))
     wanted, at = [], 0

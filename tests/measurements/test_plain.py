@@ -95,7 +95,7 @@ def seen(segment: Segment) -> tuple[Any, ...]:
 
 def seen_of(result: Taken) -> tuple[Any, ...]:
     e = result.estimate
-    rest = replace(result, estimate=replace(e, value=0.0, covers=0.0, time=0.0, work=0.0))
+    rest = result._replace(estimate=e._replace(value=0.0, covers=0.0, time=0.0, work=0.0))
     return rest, bits((e.value, e.covers, e.time, e.work))
 
 

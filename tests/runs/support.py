@@ -45,3 +45,8 @@ def reading_of_units(*units: str) -> Reading:
     reading = Reading.__new__(Reading)
     reading.units = {"made.step": set(units)}
     return reading
+
+
+def steps(*numbers: int, ips: float = 5, tag: str = "") -> str:
+    """Lines of steps, printed with so many digits that rounding bounds them to less than anything is said of."""
+    return "".join(f"{tag}row step={number} ips={ips:.3f}\n" for number in numbers)

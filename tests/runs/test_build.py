@@ -18,8 +18,8 @@ from perflog.runs.primary import primary_pattern, segments_of
 from perflog.runs.run import Skipped
 from perflog.settings.amount import Amount, Window
 from tests.measurements.support import MEAN_TIME, RATE, STEP_TIME, parser, table
-from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, steps, summary
-from tests.runs.support import ALL, options, run, runs
+from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, summary
+from tests.runs.support import ALL, options, run, runs, steps
 
 SIMPLE = formats(STEPS, BEGIN, fact("batch_size"), fact("devices"))
 
@@ -60,6 +60,42 @@ def test_the_time_of_a_step() -> None:
     assert (timed.throughput.value, timed.metrics["step_time"].value, timed.throughput.time_per_step) == (8, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("printed", "bounds", "note"),
+    [
+        ("5.00", None, ""),  # half a digit is 0.1 %
+        ("5.0", (5 / 1.01, 5 / 0.99), ""),
+        ("5", (5 / 1.1, 5 / 0.9), "the printed digits allow 4.545 to 5.556 samples/s"),
+    ],
+)
+def test_the_printed_digits_bound_the_throughput(printed: str, bounds: tuple[float, float] | None, note: str) -> None:
+    """Above 0.2 % the bounds are there, above 2 % they are said too; equal numbers may all be rounded one way."""
+    made = run(SIMPLE, "".join(f"row step={step} ips={printed}\n" for step in (1, 2, 3)))
+    assert made.throughput.rounding == (None if bounds is None else pytest.approx(bounds, rel=1e-12))
+    assert made.notes == ([note] if note else [])
+
+
+def test_what_the_log_says_besides_is_the_runs_evidence() -> None:
+    timed = formats(sampled("step ips ms", RATE, STEP_TIME))
+    lines = "".join(f"row step={step} ips={{}} ms=1600.0\n" for step in range(1, 6))
+    agreed = run(timed, lines.format(*["5.000"] * 5), set={"batch_size": "8", "devices": "1"})
+    assert agreed.evidence is not None
+    assert agreed.evidence.corroborated
+    assert agreed.throughput.value == 5
+    refused = run(timed, lines.format(*["5.000"] * 5), set={"batch_size": "8", "devices": "2"})
+    assert refused.evidence is not None
+    assert not refused.evidence.corroborated
+    assert refused.throughput.reason == (
+        "the log contradicts itself: work per step is 3.2 s by the measurements and 1.6 s by ms on the lines "
+        "(lines 1 to 5)"
+    )
+    assert (refused.throughput.value, refused.throughput.time_per_step, "step_time" in refused.metrics) == (
+        None,
+        None,
+        False,
+    )
+
+
 def test_a_window_that_cannot_be_taken_leaves_a_reason() -> None:
     made = run(SIMPLE, steps(1, 2, 3), window=Window(Amount(5)))
     assert (made.throughput.value, made.throughput.reason, made.throughput.unit) == (
@@ -70,10 +106,10 @@ def test_a_window_that_cannot_be_taken_leaves_a_reason() -> None:
     assert made.throughput.time_per_step is None
 
 
-def test_a_factor_that_is_unknown_leaves_a_reason_and_the_time() -> None:
+def test_without_a_batch_size_steps_are_counted() -> None:
     made = run(formats(sampled("step ms", STEP_TIME)), "row step=1 ms=500\nrow step=2 ms=500\n")
-    assert made.throughput.value is None
-    assert made.throughput.reason.startswith("the log prints times only, and batch_size and devices unknown")
+    assert (made.throughput.value, made.throughput.unit) == (2, "steps/s")
+    assert any(note.startswith("batch_size and devices are unknown, so that steps are counted") for note in made.notes)
     assert made.metrics["step_time"].value == 0.5
 
 
@@ -117,13 +153,13 @@ def test_notes_of_running_means_and_formats_without_steps() -> None:
     made = run(means, text, set={"global_batch_size": "10"})
     assert made.notes == ["2 running means left out: how many steps they cover cannot be known"]
     assert made.throughput.value == pytest.approx(100)
-    keyless = run(formats(sampled("ips", RATE)), "row ips=5\nrow ips=6\n", window=Window(Amount(0, "records")))
+    keyless = run(formats(sampled("ips", RATE)), "row ips=5.000\nrow ips=6.000\n", window=Window(Amount(0, "records")))
     assert keyless.notes == ["the lines print no step numbers; each is taken to cover equally many steps"]
 
 
 def test_notes_of_the_basis_and_the_warmup() -> None:
     last = formats(sampled("step ips", {**RATE, "span": "last"}))
-    text = "".join(f"row step={10 * n} ips={1 if n < 6 else 3}\n" for n in range(1, 41))
+    text = "".join(f"row step={10 * n} ips={1 if n < 6 else 3}.000\n" for n in range(1, 41))
     basis = "each line tells of its last step only: 1 of 10 steps measured"
     doubt = "warm-up 0 steps, the detector (MSER-5) finds 59 steps: the rate then differs by +25.0 %"
     assert run(last, text).notes == [doubt, basis]
@@ -181,7 +217,7 @@ PER_RANK = formats(sampled("step ips", {**RATE, "scope": "rank"}), fact("devices
 
 def ranked(*rates: float, first: int = 0) -> str:
     return "".join(
-        f"[rank{first + rank}]:row step={step} ips={rate:g}\n" for step in (1, 2) for rank, rate in enumerate(rates)
+        f"[rank{first + rank}]:row step={step} ips={rate:.3f}\n" for step in (1, 2) for rank, rate in enumerate(rates)
     )
 
 
@@ -205,9 +241,12 @@ def test_ranks_and_devices_that_are_not_as_many() -> None:
 
 def test_some_ranks_alone_do_not_tell_the_devices() -> None:
     made = run(PER_RANK, ranked(5, 4, first=2))
-    assert made.throughput.value is None
-    assert made.throughput.reason.endswith("the number of devices is unknown: give --set devices=N")
-    assert made.notes == ["2 ranks print, and the number of devices is unknown"]
+    assert (made.throughput.value, made.throughput.unit) == (4, "samples/s/rank")
+    assert made.notes == [
+        "2 ranks print, and the number of devices is unknown",
+        "the printed rate is one rank's and the number of devices is unknown: give --set devices=N",
+        "the slowest of 2 ranks is taken for all (each waits for the others)",
+    ]
 
 
 def test_of_ranks_that_print_the_jobs_rate_the_first_is_taken() -> None:

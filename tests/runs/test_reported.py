@@ -13,8 +13,8 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Metric
 from tests.measurements.support import RATE
-from tests.reading.support import STEPS, formats, read, steps, summary
-from tests.runs.support import known, run
+from tests.reading.support import STEPS, formats, read, summary
+from tests.runs.support import known, run, steps
 
 RUN = {**RATE, "span": "run"}
 
@@ -236,11 +236,22 @@ def test_a_log_of_summaries_alone() -> None:
 
 
 def test_the_programs_own_rate_in_place_of_the_measured_one() -> None:
-    text = steps(1, 2, 3, ips=4) + "sum ips=40\n"
-    assert (run(REPORTING, text).throughput.value, run(REPORTING, text).metrics["reported"].value) == (4, 40)
-    assert run(REPORTING, text, estimator="reported").throughput.value == 40
+    text = steps(1, 2, 3, ips=4) + "sum ips=3.9\n"
+    assert (run(REPORTING, text).throughput.value, run(REPORTING, text).metrics["reported"].value) == (4, 3.9)
+    assert run(REPORTING, text, estimator="reported").throughput.value == 3.9
     without = run(REPORTING, steps(1, 2, 3), estimator="reported")
     assert (without.throughput.value, without.throughput.reason) == (None, "the program printed no summary of its own")
+
+
+def test_a_rate_of_the_programs_own_ten_times_as_high_refuses_the_measured_one() -> None:
+    text = steps(1, 2, 3, ips=4) + "sum ips=40\n"
+    made = run(REPORTING, text)
+    assert (made.throughput.value, made.metrics["reported"].value) == (None, 40)
+    assert made.throughput.reason == (
+        "the log contradicts itself: throughput is 4 samples/s by the measurements and 40 samples/s by the program's "
+        "own summary (line 4)"
+    )
+    assert run(REPORTING, text, estimator="reported").throughput.value == 40
 
 
 def test_a_summary_of_the_slowest_is_kept_where_one_value_has_no_factor() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from perflog.errors import UsageError
 from perflog.settings.amount import Amount, Window
-from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, read_config, settings
+from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, settings
+from perflog.settings.config_file import read_config
 
 CONVENTION = "dlperf-tf-timehistory"  # warm-up 1 record, 5 records, mean; says nothing of the aggregate
 
@@ -139,7 +140,7 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("warmup_steps = 5", "unknown option 'warmup_steps'; did you mean 'warmup'? (known: aggregate, baseline,"),
+        ("warmup_steps = 5", "unknown option 'warmup_steps'; did you mean 'warmup'? (known: aggregate, aliases, baseline,"),
         ("warmup = [5]", "warmup = [5]: expected an amount such as 100"),
         (
             'estimator = "totl"',
@@ -188,3 +189,10 @@ def test_pairs() -> None:
     for wrong in ("devices", "=8", "devices="):
         with pytest.raises(UsageError, match=f"--set '{wrong}': expected key=value, such as --set devices=8"):
             pairs([wrong], "set")
+
+
+def test_aliases_stand_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/perflog.toml").write_text('[aliases]\nrn50 = "resnet50"\n', encoding="utf-8")
+    assert settings({}, [tmp_path / "logs"]).options().aliases == {"rn50": "resnet50"}
+    assert settings({}, []).options().aliases == {}

@@ -1,0 +1,72 @@
+"""A log that was given twice, or copied under another name, counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from perflog.logs.digest import digest
+from perflog.logs.find import LogFile
+from perflog.runs.run import Run, Skipped
+
+#: So many copies of a log are named in a note.
+MOST_NAMED = 3
+
+
+def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
+    """(the runs without those of logs whose text is another's, the logs left out).
+
+    Logs are compared where their runs have the same numbers on the same lines. The first in the order of ``runs``
+    counts, with a note that names the others.
+    """
+    by_log: dict[LogFile, list[Run]] = {}
+    for run in runs:
+        by_log.setdefault(run.log, []).append(run)
+    alike: dict[tuple[object, ...], list[LogFile]] = {}
+    for log, of_log in by_log.items():
+        alike.setdefault(tuple(_what_is_read(run) for run in of_log), []).append(log)
+    copies: dict[LogFile, LogFile] = {}
+    for logs in alike.values():
+        if len(logs) > 1:
+            copies |= _copies(logs)
+    if not copies:
+        return list(runs), []
+    notes = _notes(copies)
+    kept = [
+        replace(run, notes=[*run.notes, notes[run.log]]) if run.log in notes else run
+        for run in runs
+        if run.log not in copies
+    ]
+    reason = "the same text as {}: a log counts once"
+    return kept, [Skipped(copy, reason.format(first.name)) for copy, first in copies.items()]
+
+
+def _what_is_read(run: Run) -> tuple[object, ...]:
+    metric = run.throughput
+    return run.parser, run.lines, run.first_line, run.last_line, metric.value, metric.first_line, metric.used
+
+
+def _copies(logs: Iterable[LogFile]) -> dict[LogFile, LogFile]:
+    """Of logs that may be one, each that is a copy, with the first of that text."""
+    first_of: dict[bytes, LogFile] = {}
+    copies: dict[LogFile, LogFile] = {}
+    for log in logs:
+        content = digest(log)
+        if content is None:
+            continue
+        first = first_of.setdefault(content, log)
+        if first is not log:
+            copies[log] = first
+    return copies
+
+
+def _notes(copies: Mapping[LogFile, LogFile]) -> dict[LogFile, str]:
+    """What is to be said of each log that has copies."""
+    names: dict[LogFile, list[str]] = {}
+    for copy, first in copies.items():
+        names.setdefault(first, []).append(copy.name)
+    return {
+        first: f"{first.name} counts once: the same text is in {', '.join(of_first[:MOST_NAMED])}"
+        + (f" and {len(of_first) - MOST_NAMED} more" if len(of_first) > MOST_NAMED else "")
+        for first, of_first in names.items()
+    }

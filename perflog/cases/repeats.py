@@ -1,0 +1,112 @@
+"""Which numbers at the end of logs' names count repeats, and which logs are one training's.
+
+A number is a repeat where it is one of a series 0, 1, 2, … or 1, 2, 3, … of names in one folder that differ in nothing
+else and whose logs say the same configuration; any other number (18, 50, 152; 1, 2, 4, 8) is a part of the label.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from perflog.cases.identity import Identity, identity
+from perflog.formats.paths import REPEAT, Counter, PathPatterns, numbered_label
+from perflog.formats.vocabulary import normal
+from perflog.runs.run import Run, Skipped
+
+#: A folder, and a name without its number.
+_Stem = tuple[str, str]
+#: The runs of one series, by the number in their logs' names.
+_Series = Mapping[int, Sequence[Run]]
+#: So many numbers of a series are named in a note.
+MOST_NUMBERS = 6
+
+
+def settled(runs: Sequence[Run], patterns: PathPatterns) -> list[Run]:
+    """The runs, each with its repeat or, where the number in its log's name is none, with it in its label."""
+    places = _numbered(runs, lambda run, name: _counter_of(run, name, patterns))
+    series = _series(zip(places, runs, strict=True))
+    why_not = {stem: _why_no_repeats(stem, members) for stem, members in series.items()}
+    return [
+        run if place is None or (why := why_not[place[0]]) is None else _labelled(run, patterns, why)
+        for place, run in zip(places, runs, strict=True)
+    ]
+
+
+def of_first_ranks(runs: Sequence[Run], patterns: PathPatterns) -> tuple[list[Run], list[Skipped]]:
+    """(the runs, without those of other ranks of a training whose first rank has a log of its own; their logs)."""
+    places = _numbered(runs, lambda _, name: patterns.facts_of_part(name, "file").rank)
+    series = _series(zip(places, runs, strict=True))
+    kept, left_out = [], {}
+    for place, run in zip(places, runs, strict=True):
+        first = min(series[place[0]]) if place is not None else 0
+        if place is None or place[1] == first:
+            kept.append(run)
+        else:
+            name = series[place[0]][first][0].log.name
+            left_out[run.log] = Skipped(run.log, f"the log of another rank of the training in {name}")
+    return kept, list(left_out.values())
+
+
+def _counter_of(run: Run, name: str, patterns: PathPatterns) -> Counter | None:
+    """The number in a log's name that may count repeats; None where something else tells the run's repeat."""
+    from_path = run.metadata.sources.get(REPEAT) == "path"
+    return patterns.facts_of_part(name, "file").counter if from_path else None
+
+
+def _numbered(runs: Iterable[Run], counter_of: Callable[[Run, str], Counter | None]) -> list[tuple[_Stem, int] | None]:
+    """Each run's log by its folder, its name without the number, and the number; None where it has none."""
+    folders: dict[str, str] = {}
+    places: list[tuple[_Stem, int] | None] = []
+    for run in runs:
+        folder, _, name = run.log.place.replace("\\", "/").rpartition("/")
+        counter = counter_of(run, name)
+        if counter is None:
+            places.append(None)
+            continue
+        if folder not in folders:
+            folders[folder] = os.path.abspath(f"{folder}/" if folder or run.log.place[:1] == "/" else ".")  # noqa: PTH100
+        places.append(((folders[folder], counter.stem), counter.number))
+    return places
+
+
+def _series(numbered: Iterable[tuple[tuple[_Stem, int] | None, Run]]) -> dict[_Stem, dict[int, list[Run]]]:
+    series: dict[_Stem, dict[int, list[Run]]] = {}
+    for counter, run in numbered:
+        if counter is not None:
+            series.setdefault(counter[0], {}).setdefault(counter[1], []).append(run)
+    return series
+
+
+def _why_no_repeats(stem: _Stem, members: _Series) -> str | None:
+    """Why the numbers of a series are no repeats, empty for a single log; None where they are."""
+    numbers = sorted(members)
+    if len(numbers) < 2:
+        return ""
+    name = stem[1].replace("\0", "N")
+    shown = ", ".join([*map(str, numbers[:MOST_NUMBERS]), *(["…"] if len(numbers) > MOST_NUMBERS else [])])
+    if numbers[0] > 1 or numbers[-1] - numbers[0] != len(numbers) - 1:
+        return f"the logs {name} are no repeats of one case: {shown} is no series from 0 or 1"
+    if len({_configurations(runs) for runs in members.values() if any(r.throughput.value for r in runs)}) > 1:
+        return f"the logs {name} (N is {shown}) are no repeats of one case: they say different configurations"
+    return None
+
+
+def _configurations(runs: Iterable[Run]) -> tuple[Identity, ...]:
+    """What the runs of one log say they are, in their order."""
+    return tuple(identity(run) for run in sorted(runs, key=lambda run: run.first_line))
+
+
+def _labelled(run: Run, patterns: PathPatterns, why: str) -> Run:
+    """A run whose log's number is a part of its label; a folder that counts repeats in a word does so still."""
+    place = os.path.abspath(run.log.place)  # noqa: PTH100 - 20,000 paths
+    values = {key: value for key, value in run.values.items() if key != REPEAT}
+    sources = {key: source for key, source in run.metadata.sources.items() if key != REPEAT}
+    for fact in patterns.facts_of_folder(os.path.dirname(place)).facts:  # noqa: PTH120
+        repeat = normal(REPEAT, fact.value) if fact.key == REPEAT else None
+        if repeat is not None:
+            values[REPEAT], sources[REPEAT] = repeat, "path"
+    metadata = replace(run.metadata, values=values, sources=sources)
+    notes = [*run.notes, why] if why else run.notes
+    return replace(run, metadata=metadata, label=numbered_label(place, patterns), notes=notes)

@@ -1,0 +1,64 @@
+"""The printed digits of a number bound it: ``1s`` is anything from half a second to one and a half."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from statistics import pstdev
+
+from perflog.formats.printed import scaled_digit
+
+_NUMBER = re.compile(r"[-+]?(\d[\d,]*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$")
+
+
+def half_digit(printed: str) -> float | None:
+    """Half of the last printed digit's worth; None for what is no number.
+
+    A clock is cut to its last digit and not rounded, so that a whole digit may be missing.
+
+    >>> half_digit("1"), half_digit("0.52"), half_digit("1.2e-03"), half_digit("04:00"), half_digit("1.2k")
+    (0.5, 0.005, 5e-05, 1.0, 50.0)
+    """
+    if ":" in printed:
+        return float(f"1e-{len(printed.partition('.')[2])}")
+    found = _NUMBER.match(printed.strip())
+    if found is None:
+        return scaled_digit(printed)
+    decimals = len(found[2]) if found[2] else 0
+    return float(f"0.5e{int(found[3] or 0) - decimals}")
+
+
+def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> float:
+    """How much rounding may hide of a mean over ``used`` printed numbers, as a share of it.
+
+    Numbers that vary by more than their last digit lose their rounding in a mean: its error is that of ``used``
+    independent ones (W. F. Sheppard 1898; uniform within a digit, so a standard deviation of digit/√12). Numbers that
+    do not vary may all be rounded the same way.
+
+    Args:
+        printed: some of the numbers as they were printed, with their values in ``numbers``.
+    """
+    shares = _shares(printed, numbers)
+    if not shares:
+        return 0.0
+    share = sorted(shares)[len(shares) // 2]
+    typical = sorted(abs(number) for number in numbers)[len(numbers) // 2]
+    varies = len(numbers) > 2 and pstdev(numbers) >= share * typical
+    return share * min(1.0, 2 / math.sqrt(3 * max(used, 1))) if varies else share
+
+
+def total_share(printed: Sequence[str], numbers: Sequence[float]) -> float:
+    """How much rounding may hide of the last of some printed totals or running means, as a share of it."""
+    shares = _shares(printed[-1:], numbers[-1:])
+    return shares[0] if shares else 0.0
+
+
+def _shares(printed: Sequence[str], numbers: Sequence[float]) -> list[float]:
+    halves = [(half_digit(text), abs(number)) for text, number in zip(printed, numbers, strict=True)]
+    return [half / number for half, number in halves if half is not None and number > 0]
+
+
+def bounds(value: float, share: float) -> tuple[float, float]:
+    """What a rate may be whose times (or which itself) were rounded by at most ``share``: (low, high)."""
+    return value / (1 + share), value / (1 - share) if share < 1 else float("inf")

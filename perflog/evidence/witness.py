@@ -1,0 +1,92 @@
+"""A witness: what else in the log speaks of the number, and how far it agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+#: *agrees*: within the tolerance. *slower*: the witness leaves room for work beside the measured steps, as evaluation
+#: or saving make it. *doubts*: it differs by more than any such cause explains well. *contradicts*: by a factor, or
+#: the other way round than any such cause could. *silent*: it is there and tells nothing.
+Agreement = Literal["agrees", "slower", "doubts", "contradicts", "silent"]
+About = Literal["time per step", "work per step", "throughput"]
+
+#: Misreadings of unit, scope or coverage lie near one of these, within :data:`NEAR`.
+FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 10.0, 100.0, 1000.0, 60.0, 3600.0)
+NEAR = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """One statement of the log beside the measurements.
+
+    Attributes:
+        name: who speaks, in words.
+        about: which quantity both tell.
+        unit: of ``measured``, what the measurements say, and of ``told``, what the witness says.
+        lines: the first and the last line that the comparison stands on.
+        remark: a sentence for the reader, empty where the numbers say all.
+    """
+
+    name: str
+    about: About
+    unit: str
+    measured: float
+    told: float
+    agreement: Agreement
+    lines: tuple[int, int]
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What follows from all witnesses: a reason to refuse the number, doubts about it, and what is said beside it."""
+
+    witnesses: tuple[Witness, ...] = ()
+    reason: str = ""
+    doubts: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def corroborated(self) -> bool:
+        return any(witness.agreement == "agrees" for witness in self.witnesses)
+
+
+def near_factor(ratio: float, factors: Iterable[float]) -> float:
+    """The factor above 1 that a ratio, or its inverse, lies near; 0 for none."""
+    upward = ratio if ratio >= 1 else 1 / ratio if ratio > 0 else float("inf")
+    for factor in factors:
+        if factor > 1.5 and abs(upward / factor - 1) <= NEAR:
+            return factor
+    return 0.0
+
+
+def judged(witnesses: Sequence[Witness]) -> Verdict:
+    """The verdict: a contradiction refuses the number unless another witness of the same quantity agrees with it."""
+    contradictions = [witness for witness in witnesses if witness.agreement == "contradicts"]
+    unsettled = [witness for witness in contradictions if not _settled(witness, witnesses)]
+    settled = [witness for witness in contradictions if witness not in unsettled]
+    doubting = [witness for witness in witnesses if witness.agreement == "doubts"] + settled
+    return Verdict(
+        witnesses=tuple(witnesses),
+        reason="; ".join(sentence(witness) for witness in unsettled[:2]),
+        doubts=tuple(dict.fromkeys(sentence(witness) for witness in doubting)),
+        remarks=tuple(dict.fromkeys(witness.remark for witness in witnesses if witness.remark)),
+    )
+
+
+def _settled(contradiction: Witness, witnesses: Iterable[Witness]) -> bool:
+    """Whether a witness of the very quantity, or of the throughput as a whole, agrees with the measurements."""
+    abouts = {contradiction.about, "throughput"}
+    return any(witness.agreement == "agrees" and witness.about in abouts for witness in witnesses)
+
+
+def sentence(witness: Witness) -> str:
+    """What a witness holds against the measurements, with both numbers."""
+    first, last = witness.lines
+    place = f"line {first}" if first == last else f"lines {first} to {last}"
+    return (
+        f"the log contradicts itself: {witness.about} is {witness.measured:.4g} {witness.unit} by the measurements and "
+        f"{witness.told:.4g} {witness.unit} by {witness.name} ({place})"
+    )

@@ -1,0 +1,116 @@
+"""The moment that stands at the head of a line, as seconds on a clock of the log's own.
+
+Only differences of moments are used, so a stamp without a year or without a date is as good as a whole one, as long as
+both are of one form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+_MONTHS = {name: number for number, name in enumerate(
+    ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}  # fmt: skip
+_DAY = 86_400.0
+_EPOCH = date(1970, 1, 1).toordinal()
+#: A year that stamps without one are counted in; it has a 29 February, which begins after so many seconds.
+_LEAP_YEAR = 2000
+_LEAP_DAY = (date(2000, 2, 29).toordinal() - _EPOCH) * _DAY
+_WITHOUT_YEAR = ("glog", "syslog", "month-day")
+
+_TIME = rb"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?"
+_NOT_DIGIT = rb"(?<![\d.:])"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A stamp's ``seconds``, its ``form``, and its ``resolution`` in seconds.
+
+    ``collected``: whether its form is that of a collector of logs (kubectl, GitHub Actions), which tells when a line
+    arrived and not when it was printed.
+    """
+
+    seconds: float
+    form: str
+    resolution: float
+    collected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    name: str
+    regex: re.Pattern[bytes]
+    day: Callable[[Sequence[bytes]], int]
+    collected: bool = False
+
+
+def _of_date(year: int, month: int, day: int) -> int:
+    return date(year, month, day).toordinal() - _EPOCH
+
+
+_FORMS = (
+    _Form("T…Z", re.compile(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})T" + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
+          lambda g: _of_date(int(g[0]), int(g[1]), int(g[2])), collected=True),
+    _Form("year-month-day", re.compile(_NOT_DIGIT + rb"(\d{4})[-/](\d{2})[-/](\d{2})[T ,_]+" + _TIME),
+          lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
+    _Form("month/day/year", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[-/](\d{4})[T ,]+" + _TIME),
+          lambda g: _of_date(int(g[2]), int(g[0]), int(g[1]))),
+    _Form("glog", re.compile(rb"(?:^|[^A-Za-z0-9])[IWEF](\d{2})(\d{2}) +" + _TIME),
+          lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
+    _Form("syslog", re.compile(rb"(?:^|[^A-Za-z])([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME),
+          lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1]))),
+    _Form("month-day", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[ T]" + _TIME),
+          lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
+    _Form("time", re.compile(rb"(?:^|[\[( ])" + _TIME + rb"(?=[\]) ,|:]|$)"), lambda _: 0),
+)  # fmt: skip
+
+
+def moment_of(head: bytes) -> Moment | None:
+    """The last stamp of the most complete form in the head of a line, None where there is none.
+
+    Where a collector's stamp stands before the program's own, the program's counts.
+    """
+    collected = None
+    for form in _FORMS:
+        stamps = list(form.regex.finditer(head))
+        moment = _moment(form, stamps[-1]) if stamps else None
+        if moment is not None and not form.collected:
+            return moment
+        if form.collected:
+            collected, head = moment, form.regex.sub(b" ", head)
+    return collected
+
+
+def _moment(form: _Form, found: re.Match[bytes]) -> Moment | None:
+    groups = found.groups()
+    hour, minute, second, fraction = groups[-4:]
+    try:
+        day = form.day(groups)
+    except (ValueError, KeyError):
+        return None
+    clock = int(hour) * 3600 + int(minute) * 60 + int(second)
+    if clock >= _DAY + 1:
+        return None
+    part = float(b"0." + fraction) if fraction else 0.0
+    resolution = 10.0 ** -len(fraction) if fraction else 1.0
+    return Moment(day * _DAY + clock + part, form.name, resolution, form.collected)
+
+
+def between(first: Moment, last: Moment) -> float | None:
+    """Seconds from one moment to a later one of the same form; None where that cannot be known.
+
+    A time without a date that goes back has passed midnight once. Stamps without a year that go back have passed a
+    new year's day; how long it is from February to March they do not say.
+    """
+    if first.form != last.form:
+        return None
+    seconds = last.seconds - first.seconds
+    if first.form in _WITHOUT_YEAR:
+        if seconds < -300 * _DAY:
+            return seconds + 366 * _DAY  # they are counted in a leap year
+        return None if seconds < 0 or first.seconds < _LEAP_DAY <= last.seconds - _DAY else seconds
+    if seconds < 0 and first.form == "time":
+        return seconds + _DAY
+    return seconds if seconds >= 0 else None

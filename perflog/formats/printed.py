@@ -1,0 +1,95 @@
+"""Numbers as programs print them for people: clocks, durations in words, and numbers with a suffix."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+")
+_DAYS = re.compile(r"([0-9]+) days?, *")
+_COLONS = re.compile(r"[0-9]+(?::[0-9]{1,2}){1,2}(?:[.,][0-9]+)?")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([a-z]+)[, ]*(?:and +)?")
+_SECONDS = {
+    **dict.fromkeys(("d", "day", "days"), 86_400.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3_600.0),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), 1e-6),
+}
+_POWER = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15, "q": 15, "e": 18}
+
+
+def number_in(text: str, form: str) -> float | None:
+    """The number that a text prints in a form, ``clock`` or ``scaled``; None for what is no such number."""
+    return clock_seconds(text) if form == "clock" else scaled_number(text)
+
+
+def clock_seconds(text: str) -> float | None:
+    """A duration in seconds.
+
+    >>> [clock_seconds(text) for text in ("04:00", "26:03:11", "1 day, 2:03:11", "18m 42s", "1d 2h 3m 4s", "49.5s")]
+    [240.0, 93791.0, 93791.0, 1122.0, 93784.0, 49.5]
+    >>> clock_seconds("14 minutes and 44.12 seconds"), clock_seconds("12.5"), clock_seconds("?")
+    (884.12, 12.5, None)
+    """
+    text = text.strip()
+    days = _DAYS.match(text)
+    rest = text[days.end() :] if days else text
+    before = float(days[1]) * 86_400 if days else 0.0
+    if _COLONS.fullmatch(rest):
+        seconds = 0.0
+        for part in rest.replace(",", ".").split(":"):
+            seconds = seconds * 60 + float(part)
+        return before + seconds
+    if days:
+        return None
+    return float(text) if _NUMBER.fullmatch(text) else _words(text.lower())
+
+
+def _words(text: str) -> float | None:
+    place, seconds = 0, 0.0
+    while place < len(text):
+        part = _PART.match(text, place)
+        if part is None or part[2] not in _SECONDS:
+            return None
+        seconds += float(part[1]) * _SECONDS[part[2]]
+        place = part.end()
+    return seconds if place else None
+
+
+def scaled_number(text: str) -> float | None:
+    """A number with commas or a suffix.
+
+    >>> scaled_number("1,048,576"), scaled_number("2.05M"), scaled_number("1.2Kit"), scaled_number("1.2e-3")
+    (1048576.0, 2050000.0, 1200.0, 0.0012)
+    """
+    parts = _scaled(text)
+    if parts is None:
+        return None
+    number, power = parts
+    return float(number if not power else f"{number}e{power}")
+
+
+def scaled_digit(text: str) -> float | None:
+    """Half of the last printed digit of a number with a suffix: what it is uncertain by.
+
+    >>> scaled_digit("1.20k"), scaled_digit("1,204")
+    (5.0, 0.5)
+    """
+    parts = _scaled(text)
+    if parts is None or "e" in parts[0].lower():
+        return None
+    number, power = parts
+    return float(f"0.5e{power - len(number.partition('.')[2])}")
+
+
+def _scaled(text: str) -> tuple[str, int] | None:
+    """(the digits, the power of ten of the suffix)."""
+    plain = text.strip().replace(",", "")
+    found = _NUMBER.match(plain)
+    if found is None:
+        return None
+    suffix = plain[found.end() :].removesuffix("it").lower()
+    if suffix not in _POWER or (suffix and "e" in found[0].lower()):
+        return None
+    return found[0], _POWER[suffix]

@@ -1,0 +1,188 @@
+"""What launchers and collectors put before every line of a log, and what of it is taken off.
+
+A prefix is taken off where it stands on most lines of a log's beginning (:func:`prefixes_on`), and only if no program
+prints such a text itself. Stamps and names of logging libraries stay: parsers begin at a literal and read past them,
+and some formats tell their times by nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+#: Colours around a name, as docker compose and stern print them.
+_SGR = rb"(?:\x1b\[[0-9;]*m)*"
+_STAMP = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+_SYSLOG_STAMP = rb"[A-Z][a-z]{2} [ 0-3][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+#: A host, and a process with its number. It repeats on a log's lines, where `Epoch batch[100]: ` does not.
+_HOST = rb"([^ :\[\]]+ [A-Za-z0-9_./+-]+\[[0-9]+\]): "
+#: A name with a number, as pods, services and hosts have it: `trainer-0`, `worker_3`, `gpu01`.
+_NAME = rb"[A-Za-z][A-Za-z0-9._-]*[0-9]"
+_ADDRESS = rb"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"
+#: Words after which a number is the program's own: `step-1 loss` is no pod with a container.
+_CONTAINER = rb"(?!(?:step|epoch|iter|iteration|train|loss|eval|val|test|batch)\b)[a-z][a-z0-9-]*"
+#: A prefix stands on most lines when it stands on this share of them; one that a program might print, on more.
+_MOST, _NEARLY_ALL = 0.6, 0.95
+#: A rank or a name that stands on fewer lines than this on the average is a counter and no tag.
+_REPEATS = 2
+#: So many lines are looked at first.
+_FEW = 20
+#: So many prefixes may stand before each other: a collector's stamp, a pod, a launcher's tag, and one more.
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What stands before a line.
+
+    Attributes:
+        regex: matched at the line's beginning; its group 1 is the rank or the name.
+        key: whether group 1 is a rank, the name of a process (which has no number of its own), or nothing.
+        share: on what share of a log's lines it must stand.
+        native: whether the matching engines read the tag by themselves.
+    """
+
+    regex: re.Pattern[bytes]
+    key: Literal["rank", "name", ""] = ""
+    share: float = _MOST
+    native: bool = False
+
+
+def _prefix(
+    regex: bytes, key: Literal["rank", "name", ""] = "", share: float = _MOST, native: bool = False
+) -> Prefix:
+    return Prefix(re.compile(_SGR + b"(?:" + regex + b")"), key, share, native)
+
+
+#: What srun --label puts before a line. Programs number lines so too, and `grep -n` does.
+_NUMBER = _prefix(rb" {0,3}([0-9]{1,5}): ", "rank", native=True)
+
+PREFIXES: tuple[Prefix, ...] = (
+    _prefix(rb"[^\t\n]+\t[^\t\n]*\t(?:\xef\xbb\xbf)?(?=" + _STAMP + b" )"),  # gh run view --log
+    _prefix(_STAMP + b" " + _HOST, "name"),  # journalctl -o short-iso
+    _prefix(_SYSLOG_STAMP + b" " + _HOST, "name"),  # syslog, journalctl
+    _prefix(_STAMP + rb"(?: [0-9]{2}[OE][+ ]| |$)"),  # kubectl, GitHub Actions, GitLab, CloudWatch, Azure
+    _prefix(rb"\[[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?Z\] ?"),  # Jenkins, Determined
+    _prefix(rb"[0-9a-f]{8} \|\| (?:[A-Z]+: )?"),  # Determined's container
+    _prefix(rb"\[(pod/[^\]\n]+)\] ", "name"),  # kubectl logs --prefix
+    _prefix(rb"(pod/[^ \n]+)" + _SGR + b" ", "name"),
+    _prefix(rb"([a-z0-9-]+/[a-z0-9.-]+\[[a-z0-9-]+\])" + _SGR + b": ", "name"),  # kail
+    _prefix(rb"(" + _NAME + rb") *\|" + _SGR + b" ", "name"),  # docker compose
+    _prefix(rb"(" + _NAME + rb"|" + _ADDRESS + rb"): ", "name"),  # pdsh, and the launchers that use it
+    _prefix(rb"(" + _NAME + rb")" + _SGR + b" " + _SGR + _CONTAINER + _SGR + b" ", "name", _NEARLY_ALL),  # stern
+    _prefix(rb"\((?:[^()\n=]+, )?rank=([0-9]{1,5}), pid=[0-9]+(?:, ip=[0-9.]+)?\)" + _SGR + b" ", "rank"),  # SkyPilot
+    _prefix(rb"\[rank=([0-9]{1,5})\] ", "rank"),  # Determined's rank
+    _prefix(rb"\[([0-9]{1,5})\] ", "rank"),  # MPICH, Intel MPI
+    _prefix(rb"\[(?:rank|default)([0-9]{1,5})\]:(?: (?! ))?", "rank", native=True),  # torchrun
+    _prefix(rb"\([^()\n]*?\bpid=([0-9]+)(?:, ip=[0-9.]+)?\)" + _SGR + b" ", "rank", native=True),  # Ray
+    _NUMBER,
+    _prefix(rb"\[std(?:out|err)\] "),  # Azure
+    _prefix(rb"> ", share=_NEARLY_ALL),  # a quotation
+    _prefix(rb"\t| {4}", share=_NEARLY_ALL),  # an indented block
+)  # fmt: skip
+
+
+#: From so many numbered lines on, numbers are ranks only if they come again; of fewer, if they do not rise from 1.
+_NUMBERED = 8
+
+
+def numbers_are_no_ranks(lines: Sequence[bytes]) -> bool:
+    """Whether numbers before lines are the program's own (steps, `grep -n`): they rise, and hardly any comes again."""
+    parts = (part for line in lines for part in line.split(b"\r"))
+    found = [int(match[1]) for part in parts if (match := _NUMBER.regex.match(part))]
+    if len(found) >= _NUMBERED:
+        return len(set(found)) * _REPEATS > len(found)
+    return len(found) > 1 and found[0] > 0 and all(low < high for low, high in pairwise(found))
+
+
+def prefixes_on(lines: Sequence[bytes], bars: bool) -> tuple[Prefix, ...]:
+    """The prefixes that stand on most of these lines, from the outermost on; none where no line needs anything.
+
+    ``bars``: whether carriage returns part the lines. The engines read a tag that they know on the first part alone.
+    """
+    rest = [line for line in lines if line.strip()]
+    chosen: list[Prefix] = []
+    while rest and len(chosen) < _DEEPEST:
+        layer = next((prefix for prefix in PREFIXES if _stands_on(prefix, rest)), None)
+        if layer is None:
+            break
+        chosen.append(layer)
+        rest = [stripped(line, (layer,)) for line in rest]
+    if all(prefix.native for prefix in chosen) and not bars:
+        return ()
+    if any(b"]<std" in line for line in rest):  # mpirun's tags, inside: they tell the ranks, and stay
+        return tuple(replace(prefix, key="") for prefix in chosen)
+    return tuple(chosen)
+
+
+def stripped(line: bytes, prefixes: Sequence[Prefix]) -> bytes:
+    """A line without these prefixes, as far as they stand on it."""
+    for prefix in prefixes:
+        found = prefix.regex.match(line)
+        line = line[found.end() :] if found else line
+    return line
+
+
+def _stands_on(prefix: Prefix, lines: Sequence[bytes]) -> bool:
+    if not stands_on_most(lambda line: prefix.regex.match(line) is not None, lines, prefix.share):
+        return False
+    keys = [match[1] for line in lines if (match := prefix.regex.match(line))] if prefix.key else []
+    return len(set(keys)) * _REPEATS <= max(len(keys), _REPEATS)
+
+
+def stands_on_most(is_so: Callable[[bytes], bool], lines: Sequence[bytes], share: float) -> bool:
+    """Whether something is so of this share of the lines; a few of them tell first, where it is so of hardly any."""
+    few = lines[:: max(1, len(lines) // _FEW)]
+    if sum(map(is_so, few)) < share / 2 * len(few):
+        return False
+    return bool(lines) and sum(map(is_so, lines)) >= share * len(lines)
+
+
+#: The tag of the first rank as the engines read it: that of a line without a tag.
+FIRST_RANK = b"[1,0]<stdout>:"
+
+
+class Stripper:
+    """Takes prefixes off the lines of one log, in order, and writes ranks as the matching engines read them.
+
+    A name without a number of its own gets one by its first appearance, so that the lines of two processes are
+    not taken for one series. The first rank's lines need no tag.
+    """
+
+    def __init__(self, prefixes: Sequence[Prefix], numbers: bool) -> None:
+        """``numbers``: whether numbers before lines are the program's own, and no ranks."""
+        self._prefixes = prefixes
+        self._numbers = numbers
+        self._names: dict[bytes, int] = {}
+
+    def strip(self, line: bytes) -> bytes:
+        """A line without its line feed, and without its prefixes."""
+        rank = name = None
+        start = 0
+        for prefix in self._prefixes:
+            found = prefix.regex.match(line, start)
+            if found is None:
+                continue
+            start = found.end()
+            if prefix.key == "rank":
+                rank = int(found[1])
+            elif prefix.key == "name":
+                name = self._names.setdefault(found[1], len(self._names))
+        text = line[start:]
+        if self._numbers:  # the engines look no further than the tag of the first rank
+            parts = (FIRST_RANK + part if _NUMBER.regex.match(part) else part for part in text.split(b"\r"))
+            text = b"\r".join(parts)
+        return tagged(text, rank if rank is not None else name or 0)
+
+
+def tagged(text: bytes, rank: int) -> bytes:
+    """A line with its rank's tag before each sub-line; the first rank's has none."""
+    if not rank:
+        return text
+    text = text.replace(FIRST_RANK, b"")
+    tag = b"[1,%d]<stdout>:" % rank
+    body, end = (text[:-1], b"\r") if text.endswith(b"\r") else (text, b"")
+    return tag + body.replace(b"\r", b"\r" + tag) + end

@@ -1,0 +1,189 @@
+"""A text in, the text of the program out: without collectors' records and without what stands before its lines.
+
+Whether there is anything to take off is told once, from the beginning of the log. Line feeds are kept, one for one,
+so that line numbers stay those of the file: a line that came in several records is followed by empty ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from perflog.logs.clean import clean_block
+from perflog.logs.encodings import as_half_width, holds_full_width
+from perflog.logs.prefixes import Prefix, Stripper, numbers_are_no_ranks, prefixes_on, stripped
+from perflog.logs.records import Piece, Unpack, unpacker_for
+from perflog.logs.streams import Stream, UnreadableError
+from perflog.logs.tables import Render, renderer_for
+
+#: So many of a text's first bytes tell what stands around its lines, and so many of their lines are looked at.
+BEGINNING, _LINES = 64 << 10, 400
+#: Places at whose next lines a text is looked at first, cheaply; nearly all logs show there that they need nothing.
+_PLACES = (0, 500, 1_500, 4_000, 10_000, 24_000, 48_000)
+#: How a line may begin that has anything to take off; wider than what is taken off.
+_SUSPECT = re.compile(
+    rb"(?:\x1b\[[0-9;]*m)*(?:\{\"| {0,3}[0-9]{1,5}: |[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]| {4}[^ ]|\t|> "
+    rb"|\([^()\n]{0,60}\brank=|[A-Z][a-z]{2} [ 0-3][0-9] [0-9:.]+ [^ ]{1,60} [^ ]{1,60}\]: |pod/"
+    rb"|[a-z0-9-]{1,60}/[a-z0-9.-]{1,60}\[|[0-9]{1,3}(?:\.[0-9]{1,3}){3}: "
+    rb"|\[(?:[0-9]{1,5}\] |[0-9]{4}-[0-9]{2}-[0-9]{2}T|pod/|std)"
+    rb"|[A-Za-z][A-Za-z0-9._-]{0,60}[0-9](?:: | *\||\x1b| )|[^\t\n]{1,80}\t[^\t\n]{0,80}\t(?:\xef\xbb\xbf)?2)"
+)
+#: How a line may begin that has a tag which the matching engines read.
+_TAGGED = re.compile(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
+#: How the table of a logger begins: a header, or a time, a value and a step.
+_TABLE = re.compile(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|[0-9]{13} [^ ]")
+#: A line with a number before it, which is a rank's or the program's own.
+_NUMBERED = re.compile(rb"\n {0,3}[0-9]{1,5}: ")
+#: What makes a text one for terminals.
+_CODES = (b"\x1b", b"\x08")
+#: A carriage return that parts a line.
+_BAR = re.compile(rb"\r[^\r\n]")
+_CHUNK = 256 << 10
+#: A line longer than this is given on as it is.
+_LONGEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """What stands around the lines of a log.
+
+    ``numbers``: the program numbers its lines itself; ``full_width``: some of its text may be in full-width forms;
+    ``render``: its lines are a table's.
+    """
+
+    unpack: Unpack | None
+    prefixes: tuple[Prefix, ...]
+    numbers: bool
+    full_width: bool
+    render: Render | None = None
+
+
+def wrapping_of(beginning: bytes) -> Wrapping | None:
+    """What stands around the lines of a log that begins so; None, after few looks, where nothing does."""
+    beginning = _without_codes(beginning)
+    full_width = holds_full_width(beginning)
+    bars = b"\r" in beginning and _BAR.search(beginning) is not None
+    is_table = _TABLE.match(beginning) is not None
+    if not full_width and not is_table and not _is_suspect(beginning, bars):
+        return None
+    lines = beginning.split(b"\n", _LINES)[:_LINES]
+    if len(beginning) >= BEGINNING and len(lines) > 1:
+        lines.pop()  # it may be cut
+    render = renderer_for(lines) if is_table else None
+    if render is not None:
+        return Wrapping(None, (), numbers=False, full_width=False, render=render)
+    unpack = unpacker_for(lines)
+    texts = [_without_codes(line) for line in _joined_texts(lines, unpack)] if unpack is not None else lines
+    full_width = full_width or (unpack is not None and any(map(holds_full_width, texts)))
+    texts = [as_half_width(line) for line in texts] if full_width else texts
+    prefixes = prefixes_on(texts, bars)
+    numbers = numbers_are_no_ranks([stripped(line, prefixes) for line in texts])
+    wrapping = Wrapping(unpack, prefixes, numbers, full_width)
+    return wrapping if unpack is not None or prefixes or numbers or full_width else None
+
+
+def _without_codes(text: bytes) -> bytes:
+    """A text without what terminals alone understand, which may stand before a prefix."""
+    return clean_block(text) if any(code in text for code in _CODES) else text
+
+
+def _joined_texts(lines: Sequence[bytes], unpack: Unpack) -> Iterator[bytes]:
+    """The whole lines in these records."""
+    text = b""
+    for piece in map(unpack, lines):
+        if piece is not None:
+            text += piece.text
+            if piece.whole:
+                yield text
+                text = b""
+
+
+def _is_suspect(beginning: bytes, bars: bool) -> bool:
+    """Whether one of a few lines begins as if something stood before it."""
+    starts = [0, *(beginning.find(b"\n", place) + 1 for place in _PLACES[1:] if place < len(beginning))]
+    return (
+        any(_SUSPECT.match(beginning, start) or (bars and _TAGGED.match(beginning, start)) for start in starts)
+        or _NUMBERED.search(beginning) is not None
+    )
+
+
+def unwrapped(text: Stream, wrapping: Wrapping) -> Stream:
+    """The program's text in a log that is wrapped so.
+
+    Raises:
+        UnreadableError: from its ``read``, as that of ``text`` does, after all that could be read.
+    """
+    return Stream(_Unwrapped(text, wrapping).read)
+
+
+class _Unwrapped:
+    def __init__(self, text: Stream, wrapping: Wrapping) -> None:
+        self._text = text
+        self._lines = _Lines(wrapping)
+        self._rest = b""
+        self._ready = bytearray()
+        self._ended = False
+        self._damage: UnreadableError | None = None
+
+    def read(self, size: int) -> bytes:
+        while not self._ready and not self._ended:
+            self._more()
+        if not self._ready and self._damage is not None:
+            raise self._damage
+        data = bytes(self._ready[:size])
+        del self._ready[:size]
+        return data
+
+    def _more(self) -> None:
+        try:
+            data = self._text.read(_CHUNK)
+        except UnreadableError as error:
+            self._damage, data = error, b""
+        self._ended = not data
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._ready += self._lines.after(line)
+        if len(self._rest) > _LONGEST:
+            self._ready += self._rest
+            self._rest = b""
+        if self._ended:
+            self._ready += self._lines.last(self._rest)
+
+
+class _Lines:
+    """Lines one after the other, pieces of one line put together."""
+
+    def __init__(self, wrapping: Wrapping) -> None:
+        self._unpack = wrapping.unpack
+        self._stripper = Stripper(wrapping.prefixes, wrapping.numbers)
+        self._full_width = wrapping.full_width
+        self._render = wrapping.render
+        self._pieces: list[bytes] = []
+
+    def after(self, line: bytes) -> bytes:
+        """What can be given out once this line, which had a line feed behind it, is known."""
+        piece = self._piece(line)
+        self._pieces.append(line if piece is None else piece.text)
+        return self._joined(b"\n" * len(self._pieces)) if piece is None or piece.whole else b""
+
+    def last(self, line: bytes) -> bytes:
+        """The rest, where ``line`` has no line feed behind it (empty: there is none)."""
+        feeds = len(self._pieces)
+        piece = self._piece(line) if line else None
+        if line:
+            self._pieces.append(line if piece is None else piece.text)
+        if not self._pieces:
+            return b""
+        # line feeds stand before a line that may be unfinished: behind it they would make it whole
+        return b"\n" * feeds + self._joined(b"\n" if piece is not None and piece.whole else b"")
+
+    def _piece(self, line: bytes) -> Piece | None:
+        return None if self._unpack is None else self._unpack(line)
+
+    def _joined(self, end: bytes) -> bytes:
+        text = _without_codes(b"".join(self._pieces))
+        self._pieces = []
+        if self._render is not None:
+            return self._render(text) + end
+        return self._stripper.strip(as_half_width(text) if self._full_width else text) + end

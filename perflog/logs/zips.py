@@ -1,0 +1,182 @@
+"""The members of a zip archive, each as a stream.
+
+The archive's directory, which stands at its end, names them; of an archive that is cut off, the members' own headers
+tell what is there.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from perflog.logs.streams import BZIP2, DEFLATE, XZ, ZSTD, Compression, Stream, UnreadableError, decompressed
+
+#: Zip's numbers of the ways to compress that are read; 0 is none.
+_METHODS: dict[int, Compression] = {8: DEFLATE, 12: BZIP2, 93: ZSTD, 95: XZ}
+_ENCRYPTED, _SIZES_BEHIND, _UTF8 = 0x1, 0x8, 0x800
+_LOCAL_HEADER = struct.Struct("<4s2xHHxxxxIIIHH")
+_LOCAL, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
+#: The system that wrote an entry: this one parts folders by backslashes.
+_DOS = 0
+#: Where sizes do not fit in a header, they stand in its extra field.
+_IN_EXTRA = 0xFFFFFFFF
+#: The sizes and the checksum behind packed data: a mark, the checksum, and two sizes of 4 or 8 bytes.
+_LONGEST_SIZES = 24
+_PIECE, _CHUNK = 64 << 10, 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive. ``name`` is different for each: a second one of a name has ``(2)`` behind it.
+
+    ``open`` gives its bytes as they are in the archive; a tar's member can be opened until the next one is asked for.
+    It raises UnreadableError for what cannot be read.
+    """
+
+    name: str
+    size: int
+    open: Callable[[], Stream]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where a member's packed bytes lie, how they are packed, and what they unpack to, as far as that is known."""
+
+    start: int
+    end: int
+    flags: int
+    method: int
+    size: int | None
+    checksum: int | None
+
+
+def zip_members(descriptor: int) -> Iterator[Member]:
+    """The regular files of a zip archive.
+
+    Raises:
+        UnreadableError: when the directory is missing or damaged, after the members that could be found without it.
+    """
+    try:
+        with os.fdopen(os.dup(descriptor), "rb") as file, zipfile.ZipFile(file) as archive:
+            directory = archive.infolist()
+    except (OSError, ValueError, EOFError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
+        yield from _members_in_order(descriptor)
+        raise UnreadableError(f"the zip archive cannot be read: {error}") from None
+    for info in directory:
+        if not info.is_dir():
+            name = info.filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "replace")
+            yield Member(_name(name, info.create_system), info.file_size, partial(_open_listed, descriptor, info))
+
+
+def readable_name(name: bytes) -> str:
+    """A member's name. One that is no UTF-8 is read as GB 2312, as Chinese systems write it, else kept byte by byte."""
+    for encoding in ("utf-8", "gb2312"):
+        try:
+            return name.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return name.decode("utf-8", "surrogateescape")
+
+
+def _name(name: bytes, system: int) -> str:
+    text = readable_name(name)
+    if not text.isascii() and any(0xDC80 <= ord(char) <= 0xDCFF for char in text):
+        text = name.decode("cp437")  # what zip's names are in where nothing else is said
+    return text.replace("\\", "/") if system == _DOS else text
+
+
+def _open_listed(descriptor: int, info: zipfile.ZipInfo) -> Stream:
+    header = os.pread(descriptor, _LOCAL_HEADER.size, info.header_offset)
+    if len(header) < _LOCAL_HEADER.size or header[:4] != _LOCAL:
+        raise UnreadableError("the zip data are damaged or cut short: the member is not where the directory says")
+    name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
+    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
+    end = start + info.compress_size
+    return _opened(descriptor, _Entry(start, end, info.flag_bits, info.compress_type, info.file_size, info.CRC))
+
+
+def _members_in_order(descriptor: int) -> Iterator[Member]:
+    """The members by their own headers, up to the first place where none stands."""
+    place, total = 0, os.fstat(descriptor).st_size
+    while len(header := os.pread(descriptor, _LOCAL_HEADER.size, place)) == _LOCAL_HEADER.size and header[:4] == _LOCAL:
+        _, flags, method, checksum, packed, size, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+        name = os.pread(descriptor, name_length, place + _LOCAL_HEADER.size)
+        start = place + _LOCAL_HEADER.size + name_length + extra_length
+        known = not flags & _SIZES_BEHIND and packed != _IN_EXTRA
+        end = start + packed if known else _end_of_packed(descriptor, start, method)
+        if end is None:
+            return
+        entry = _Entry(start, min(end, total), flags, method, size if known else None, checksum if known else None)
+        if not name.endswith((b"/", b"\\")):
+            yield Member(_name(name, _DOS), size if known else end - start, partial(_opened, descriptor, entry))
+        place = end if known else _after_sizes(descriptor, end)
+
+
+def _end_of_packed(descriptor: int, start: int, method: int) -> int | None:
+    """Where packed data whose length is not told in their header end; None for what does not tell its own end."""
+    if method not in _METHODS:
+        return None
+    decoder, place = _METHODS[method].decoder(), start
+    try:
+        while not decoder.eof:
+            data = os.pread(descriptor, _PIECE, place) if decoder.needs_input else b""
+            if not data and decoder.needs_input:
+                return place
+            place += len(data)
+            decoder.decompress(data, _CHUNK)
+    except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, UnreadableError):
+        return place
+    return place - len(decoder.unused_data)
+
+
+def _after_sizes(descriptor: int, end: int) -> int:
+    """Where the next header stands behind packed data and the sizes and checksum that follow them."""
+    behind = os.pread(descriptor, _LONGEST_SIZES + 4, end)
+    lengths = (16, 24) if behind[:4] == _DESCRIPTOR else (12, 20)
+    return end + next((length for length in lengths if behind[length : length + 2] == b"PK"), lengths[0])
+
+
+def _opened(descriptor: int, entry: _Entry) -> Stream:
+    if entry.flags & _ENCRYPTED:
+        raise UnreadableError("the member is encrypted")
+    if entry.method and entry.method not in _METHODS:
+        raise UnreadableError(f"the member is compressed by zip's method {entry.method}, which is not supported")
+    packed = _range(descriptor, entry.start, entry.end)
+    plain = decompressed(packed, _METHODS[entry.method]) if entry.method else packed
+    return _checked(plain, entry)
+
+
+def _range(descriptor: int, start: int, end: int) -> Stream:
+    def read(size: int) -> bytes:
+        nonlocal start
+        try:
+            data = os.pread(descriptor, min(size, end - start), start)
+        except OSError as error:
+            raise UnreadableError(error.strerror or str(error)) from None
+        start += len(data)
+        return data
+
+    return Stream(read)
+
+
+def _checked(plain: Stream, entry: _Entry) -> Stream:
+    """The same bytes; at their end, length and checksum are compared with those that the archive tells."""
+    length, checksum = 0, 0
+
+    def read(size: int) -> bytes:
+        nonlocal length, checksum
+        data = plain.read(size)
+        length, checksum = length + len(data), zlib.crc32(data, checksum)
+        if not data and entry.size not in (None, length):
+            raise UnreadableError(f"the zip data are damaged or cut short: {length} bytes of {entry.size}")
+        if not data and entry.checksum not in (None, checksum):
+            raise UnreadableError("the zip data are damaged or cut short: the checksum is another")
+        return data
+
+    return Stream(read)

@@ -1,0 +1,85 @@
+"""The columns of a pattern's matches as numbers: texts read, parts of one number put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perflog.formats.parser import Pattern, Value
+from perflog.formats.printed import number_in
+from perflog.formats.units import rate_unit, seconds_in
+
+Floats = NDArray[np.float64]
+
+
+def with_numbers(pattern: Pattern, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns in which what is printed for people is a number, sums are made, and one number is in one column.
+
+    Args:
+        columns: captures by group, (n,): numbers, or lists of texts with None.
+    """
+    made = {
+        name: _numbers(column, pattern.forms[name]) if isinstance(column, list) and name in pattern.forms else column
+        for name, column in columns.items()
+    }
+    for value in pattern.values:
+        if value.plus and value.group in made:
+            parts = [made.get(group) for group in value.plus]
+            lacking = np.full(len(made[value.group]), np.nan)
+            made[value.group] = made[value.group] + sum(lacking if part is None else part for part in parts)
+    for value in pattern.values:
+        if value.inverse and value.group in made:
+            with np.errstate(divide="ignore"):
+                made[value.group] = 1 / (made[value.group] * value.inverse)
+    for first, others in _same(pattern).items():
+        for other in others:
+            made |= _joined(first, other, made)
+    return made
+
+
+def _numbers(printed: Sequence[str | None], form: str) -> Floats:
+    """Printed texts as numbers, (n,); NaN where there is none."""
+    known: dict[str | None, float] = {None: float("nan")}
+    numbers = np.empty(len(printed))
+    for place, text in enumerate(printed):
+        number = known.get(text)
+        if number is None:
+            found = number_in(text, form) if text is not None else None
+            number = known[text] = float("nan") if found is None else found
+        numbers[place] = number
+    return numbers
+
+
+def _same(pattern: Pattern) -> dict[Value, list[Value]]:
+    """The values that are one number in several units: the first of each name, and the others."""
+    firsts: dict[str, Value] = {}
+    others: dict[Value, list[Value]] = {}
+    for value in pattern.values:
+        if value.same and value.same in firsts:
+            others.setdefault(firsts[value.same], []).append(value)
+        elif value.same:
+            firsts[value.same] = value
+    return others
+
+
+def _joined(first: Value, other: Value, columns: Mapping[str, Any]) -> dict[str, Floats]:
+    """The columns of two values in which the first one holds the other's numbers too, and the other none."""
+    if first.group not in columns or other.group not in columns:
+        return {}
+    mine, theirs = columns[first.group], columns[other.group]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = (
+            1 / (theirs * _steps_per_second(other)) if other.quantity == "rate" else theirs * seconds_in(other.unit)
+        )
+        number = (
+            1 / (seconds * _steps_per_second(first)) if first.quantity == "rate" else seconds / seconds_in(first.unit)
+        )
+    return {first.group: np.where(np.isnan(mine), number, mine), other.group: np.full(len(mine), np.nan)}
+
+
+def _steps_per_second(value: Value) -> float:
+    parsed = rate_unit(value.unit)
+    return parsed[1] if parsed is not None else float("nan")

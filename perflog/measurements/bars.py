@@ -1,0 +1,107 @@
+"""Progress bars: the same step drawn again, and a bar that begins again.
+
+A bar is drawn many times at one step, by its own refresh, by every text written above it and when it is closed; only
+the first time tells when the step ended. A bar begins again when its clock falls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.measurements.rows import Mask, Rows, shifted
+
+#: A clock that falls below this share of what it was has begun again; one that falls less belongs to another bar.
+FALLEN = 0.5
+#: Over so many epochs a bar whose step rises with its epoch is known to count epochs.
+LEAST_EPOCHS = 3
+
+
+class Drawn(NamedTuple):
+    """What is known of a bar's rows so far.
+
+    Attributes:
+        step, clock: of the last row, NaN before the first.
+        restarts: how often the bar began again.
+        epoch: the epoch that the last row prints, NaN where none is printed.
+        lead: how far the step is ahead of the printed epoch, where it is so on all rows; NaN where it is not.
+        epochs: how many printed epochs came.
+    """
+
+    step: float = float("nan")
+    clock: float = float("nan")
+    restarts: int = 0
+    epoch: float = float("nan")
+    lead: float = float("nan")
+    epochs: int = 0
+
+    @property
+    def counts_epochs(self) -> bool:
+        """Whether the bar counts epochs and not steps: both rise together, over several epochs."""
+        return self.epochs >= LEAST_EPOCHS and self.lead == self.lead
+
+
+NOTHING_DRAWN = Drawn()
+
+
+def is_bar(pattern: Pattern) -> bool:
+    """Whether rows of a pattern are a bar's."""
+    return pattern.redrawn or bool(pattern.restarts)
+
+
+def drawn_once(pattern: Pattern, rows: Rows, last: Drawn) -> tuple[Rows, Mask, Drawn]:
+    """(rows of which each is a new step, whether a new run begins at each (n,), the last of them).
+
+    With ``restarts = "epoch"`` the rows have an epoch, which is how often the bar began again before.
+    """
+    clock, step = _clock_of(pattern, rows), rows.columns["step"]
+    begins = _begins(clock, last.clock)
+    if pattern.redrawn:
+        fresh = (step != shifted(step, last.step)) | begins
+        rows, clock, step, begins = rows.take(fresh), clock[fresh], step[fresh], begins[fresh]
+    if not len(rows):
+        return rows, begins, last
+    restarts = last.restarts + np.cumsum(begins)
+    back = begins & (step <= shifted(step, last.step))
+    known = np.flatnonzero(np.isfinite(clock))
+    clock_after = float(clock[known[-1]]) if len(known) else last.clock
+    after = Drawn(float(step[-1]), clock_after, int(restarts[-1]), *_epochs(rows, last))
+    if pattern.restarts == "epoch":
+        rows = rows.with_columns({"epoch": restarts.astype(np.float64)})
+        back = np.zeros(len(rows), dtype=bool)
+    return rows, back, after
+
+
+def _clock_of(pattern: Pattern, rows: Rows) -> np.ndarray:
+    group = next((value.group for value in pattern.values if value.quantity == "elapsed"), "")
+    return rows.columns[group] if group in rows.columns else np.full(len(rows), np.nan)
+
+
+def _begins(clock: np.ndarray, before: float) -> Mask:
+    """Whether the clock has begun again at each row, (n,); a row without a clock is passed over."""
+    known = np.isfinite(clock)
+    begins = np.zeros(len(clock), dtype=bool)
+    if known.any():
+        with np.errstate(invalid="ignore"):
+            begins[known] = clock[known] < FALLEN * shifted(clock[known], before)
+    return begins
+
+
+def _epochs(rows: Rows, last: Drawn) -> tuple[float, float, int]:
+    """(the last printed epoch, how far the step is ahead of the epoch on all rows, how many epochs came)."""
+    if "epoch" not in rows.columns or np.isnan(rows.columns["epoch"]).any():
+        return last.epoch, float("nan"), last.epochs
+    epoch = rows.columns["epoch"]
+    lead = rows.columns["step"] - epoch
+    first = lead[0] if not last.epochs else last.lead
+    changes = int((epoch != shifted(epoch, last.epoch)).sum())
+    return float(epoch[-1]), float(first) if bool((lead == first).all()) else float("nan"), last.epochs + changes
+
+
+def last_of_each_epoch(rows: Rows) -> tuple[Rows, Rows]:
+    """(the last of consecutive rows of each epoch but the last epoch; the last row of all, which may be redrawn)."""
+    epoch = rows.columns["epoch"]
+    final = np.append(epoch[1:] != epoch[:-1], False)
+    return rows.take(final), rows.take(slice(len(rows) - 1, None))

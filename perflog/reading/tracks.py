@@ -1,0 +1,101 @@
+"""Progress bars told apart by a number of theirs, and which of them is the training's.
+
+Bars of a training and of its evaluation alternate in one log and look alike. Each distinct number (of steps, mostly) is
+a track; at the log's end lines that only a training prints say which tracks count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.matching.matches import Ints
+from perflog.measurements.rows import Rows
+from perflog.measurements.series import RankSeries
+
+#: So many lines that speak for a training stand between the first and the last row of its bar.
+LEAST_LINES = 2
+
+Track = tuple[int, float]
+
+
+@dataclass(slots=True)
+class Tracks:
+    """The series of each rank and track of one pattern."""
+
+    pattern: Pattern
+    as_printed: bool = False
+    series: dict[Track, RankSeries] = field(default_factory=dict)
+
+    def add(self, rows: Rows, rank: int, starts: Ints, pauses: Ints) -> None:
+        """Fold a rank's rows in, each into its track; rows without the number of a track are of none."""
+        numbers = rows.columns[self.pattern.track]
+        for number in dict.fromkeys(numbers[np.isfinite(numbers)].tolist()):
+            track = rank, number
+            if track not in self.series:
+                self.series[track] = RankSeries(self.pattern, self.as_printed)
+            self.series[track].add(rows.take(numbers == number), starts, pauses)
+
+
+def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float]) -> tuple[dict[int, RankSeries], str]:
+    """(the series that count, by rank; why there are none).
+
+    Args:
+        lines: of those that speak for a training, in order.
+        told: the numbers that a header gives for the training's bar.
+    """
+    pattern = tracks.pattern
+    chosen = {track for track in tracks.series if track[1] in set(told)}
+    if not chosen and pattern.only_with:
+        chosen = _enclosing(tracks.series, lines)
+        if not chosen:
+            numbers = ", ".join(f"{number:g}" for number in sorted({number for _, number in tracks.series}))
+            return {}, (
+                f"the log draws progress bars without a name ({numbers} steps), and no line says which one is the "
+                "training's"
+            )
+    chosen = chosen or set(tracks.series)
+    ranks: dict[int, RankSeries] = {}
+    for rank in sorted({rank for rank, _ in chosen}):
+        parts = [tracks.series[track] for track in sorted(chosen) if track[0] == rank]
+        if _overlap(parts):
+            numbers = ", ".join(f"{number:g}" for of_rank, number in sorted(chosen) if of_rank == rank)
+            return {}, f"progress bars of {numbers} steps alternate, and no line says which one is the training's"
+        ranks[rank] = _one_after_the_other(pattern, tracks.as_printed, parts)
+    return ranks, ""
+
+
+def _enclosing(series: Mapping[Track, RankSeries], lines: Ints) -> set[Track]:
+    """The tracks whose rows enclose lines that speak for a training; of those that overlap the one with most."""
+    counts = {track: _enclosed(parts, lines) for track, parts in series.items()}
+    able = sorted((track for track, count in counts.items() if count >= LEAST_LINES), key=lambda t: -counts[t])
+    chosen: list[Track] = []
+    for track in able:
+        rivals = [other for other in able if other != track and other[0] == track[0]]
+        rivals = [other for other in rivals if _overlap([series[track], series[other]])]
+        if all(counts[other] < counts[track] for other in rivals):
+            chosen.append(track)
+    return set(chosen)
+
+
+def _enclosed(series: RankSeries, lines: Ints) -> int:
+    """How many lines stand within one stretch of a series in which its steps rise."""
+    return max(
+        int(np.searchsorted(lines, part.last_line, "right") - np.searchsorted(lines, part.first_line, "left"))
+        for part in series.segments
+    )
+
+
+def _overlap(parts: Iterable[RankSeries]) -> bool:
+    spans = sorted((series.segments[0].first_line, series.segments[-1].last_line) for series in parts)
+    return any(later[0] <= earlier[1] for earlier, later in pairwise(spans))
+
+
+def _one_after_the_other(pattern: Pattern, as_printed: bool, parts: Iterable[RankSeries]) -> RankSeries:
+    series = RankSeries(pattern, as_printed)
+    series.segments = sorted((segment for part in parts for segment in part.segments), key=lambda s: s.first_line)
+    return series

@@ -1,0 +1,267 @@
+"""A run's number held against every other statement of its log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perflog.evidence.clock import clock_witness
+from perflog.evidence.line import Base, Job, line_witnesses
+from perflog.evidence.rounding import mean_share, total_share
+from perflog.evidence.share import ruling_record
+from perflog.evidence.summary import Account, Whole, summary_witnesses
+from perflog.evidence.survey import Marks, Survey, survey
+from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
+from perflog.formats.moments import Moment, moment_of
+from perflog.formats.parser import Pattern
+from perflog.formats.samples import read_line
+from perflog.matching.samples import Samples
+from perflog.measurements.basis import MEASURING, Basis
+from perflog.measurements.rows import Floats
+from perflog.measurements.segment import Segment, Taken
+from perflog.reading.reading import Reading
+from perflog.runs.factor import factor_of, global_batch, tokens_per_step
+from perflog.runs.metadata import Metadata
+from perflog.runs.run import Metric
+
+#: A number that may be rounded by more than this share is read from its line again, to see its digits.
+COARSE = 0.002
+#: So many lines are read again.
+READ_AGAIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run's throughput was made from.
+
+    ``scale``: seconds in a unit of the store's time, None where unknown; ``factor``: throughput per work over time.
+    """
+
+    pattern: Pattern
+    segment: Segment
+    basis: Basis
+    taken: Taken
+    scale: float | None
+    factor: float
+    unit: str
+    estimator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it."""
+
+    verdict: Verdict
+    ruling: str
+    rounding: float
+
+
+def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accounts: Sequence[Account]) -> Evidence:
+    """Hold a run's throughput against the lines' clock, their other numbers and the program's own account.
+
+    Args:
+        accounts: what the program says of its whole run.
+    """
+    samples = _SampledLines.of(reading, measured.pattern)
+    found = survey(measured.segment, measured.taken, samples.lines)
+    marks, picked = _exact(found.marks, samples)
+    job = _job(measured, metadata)
+    rounding = _roundings(measured, samples, found)
+    witnesses: list[Witness] = []
+    clock = _clock(reading, measured, marks, picked, job)
+    if clock is not None:
+        witnesses.append(clock)
+    if len(marks):
+        others = [v for v in measured.pattern.values if v.quantity in MEASURING and v.quantity != "timestamp"]
+        columns = {name: column[picked] for name, column in samples.columns.items()}
+        base = Base(measured.basis.value, measured.scale)
+        weights = (measured.basis.weight, measured.basis.work)
+        others = [value for value in others if value not in weights]
+        witnesses += line_witnesses(base, others, marks, columns, rounding, job)
+    witnesses += summary_witnesses(accounts, _whole(measured, found), job.factors)
+    estimate = measured.taken.estimate
+    throughput = estimate.value * measured.factor
+    total = measured.estimator == "total"
+    ruling = ruling_record(found.heaviest, estimate.used, estimate.time, estimate.work, throughput) if total else ""
+    return Evidence(judged(witnesses), ruling, rounding.get(measured.basis.value.group, 0.0))
+
+
+def why_uncarried(measured: Measured, verdict: Verdict) -> str:
+    """Why single steps, printed one in several, give no number: nothing else in the log agrees with them."""
+    interval = measured.segment.count.interval
+    if measured.basis.value.span != "last" or interval <= 1 or verdict.corroborated:
+        return ""
+    return (
+        f"each line tells of its last step only, so that 1 of {interval:g} steps is measured, and nothing else in the "
+        "log says how long the others took"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SampledLines:
+    """The sampled lines of a pattern in the whole log, (k,) each: number, text before and after the match, columns."""
+
+    lines: np.ndarray
+    before: tuple[bytes, ...]
+    after: tuple[bytes, ...]
+    columns: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, reading: Reading, pattern: Pattern) -> _SampledLines:
+        parts: list[Samples] = reading.samples.get(pattern.key, [])
+        names = set.intersection(*(set(part.columns) for part in parts)) if parts else set()
+        return cls(
+            np.concatenate([part.line for part in parts]) if parts else np.empty(0, dtype=np.int64),
+            tuple(text for part in parts for text in part.before),
+            tuple(text for part in parts for text in part.after),
+            {name: np.concatenate([part.columns[name] for part in parts]) for name in sorted(names)},
+        )
+
+    def some(self, count: int) -> list[int]:
+        """The places of so many samples, evenly spread, the last among them."""
+        return sorted({round(part * (len(self.lines) - 1) / max(count - 1, 1)) for part in range(count)})
+
+    def text(self, place: int) -> str:
+        """A line, up to where a terminal would draw it anew."""
+        return (self.before[place] + self.after[place]).decode("utf-8", "replace").split("\r")[0]
+
+    def head(self, place: int, literal: bytes) -> bytes:
+        """What stands on a line before a pattern's literal."""
+        return self.before[place] + self.after[place].partition(literal)[0]
+
+
+def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
+    """(the marks at sampled lines themselves, which samples they are)."""
+    places = np.searchsorted(samples.lines, marks.lines)
+    inside = places < len(samples.lines)
+    inside[inside] = samples.lines[places[inside]] == marks.lines[inside]
+    chosen = Marks(marks.lines[inside], marks.end[inside], marks.covers[inside], marks.time[inside],
+                   marks.work[inside], marks.own[:, inside])  # fmt: skip
+    return chosen, places[inside]
+
+
+def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarray, job: Job) -> Witness | None:
+    """The clock of the measured lines, or of the lines that tell their steps."""
+    about: About = "throughput" if measured.basis.is_rate and not measured.basis.real_time else "time per step"
+    sampled = measured.basis.value.span == "last" and measured.segment.count.interval > 1
+    samples = _SampledLines.of(reading, measured.pattern)
+    literal = measured.pattern.literal.encode()
+    moments: list[Moment | None] = [moment_of(samples.head(place, literal)) for place in picked.tolist()]
+    if sum(moment is not None for moment in moments) < 2 and measured.pattern.position:
+        position = reading.patterns.get(f"{measured.pattern.parser}.{measured.pattern.position}")
+        if position is None:
+            return None
+        heads = _SampledLines.of(reading, position)
+        found = survey(measured.segment, measured.taken, heads.lines)
+        marks = found.marks
+        moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
+    return clock_witness(marks, moments, measured.scale, about, job.factors, sampled)
+
+
+def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | None:
+    place = int(np.searchsorted(heads.lines, line, "right")) - 1
+    return moment_of(heads.head(place, literal)) if place >= 0 else None
+
+
+def _job(measured: Measured, metadata: Metadata) -> Job:
+    devices, nodes = metadata.integer("devices"), metadata.integer("nodes")
+    counts = {"rank": devices, "device": devices, "node": nodes}
+    multipliers = {scope: float(count) for scope, count in counts.items() if count}
+    accumulation = str(metadata.values.get("gradient_accumulation_steps", ""))
+    factors = [*FACTORS, measured.segment.count.interval, *multipliers.values()]
+    if accumulation.isdigit():
+        factors.append(float(accumulation))
+    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors)
+
+
+def _whole(measured: Measured, found: Survey) -> Whole:
+    estimate = measured.taken.estimate
+    factor, scale = measured.factor, measured.scale
+    throughput = (estimate.value * factor, found.work / found.time * factor) if found.time > 0 else None
+    per_step = None
+    if scale is not None and estimate.covers > 0 and found.covers > 0:
+        per_step = (estimate.time / estimate.covers * scale, found.time / found.covers * scale)
+    seconds = None
+    if scale is not None and found.covers > 0:
+        steps = measured.segment.count.end - measured.segment.count.origin
+        seconds = found.time / found.covers * scale * steps
+    return Whole(throughput, measured.unit, per_step, seconds)
+
+
+def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, float]:
+    """How much of each measuring group's mean rounding may hide, as a share; where that is little it is left out."""
+    values = [value for value in measured.pattern.values if value.quantity in MEASURING]
+    coarse = [v for v in values if v.group in samples.columns and _looks_coarse(samples.columns[v.group])]
+    if not coarse:
+        return {}
+    lines = [(place, read_line(measured.pattern, samples.text(place))) for place in samples.some(READ_AGAIN)]
+    used, whole = measured.taken.estimate.used, found.time / measured.taken.estimate.time
+    shares = {}
+    for value in coarse:
+        known = [(text, place) for place, read in lines if read is not None and (text := read.get(value.group))]
+        printed = [text for text, _ in known]
+        numbers = [float(samples.columns[value.group][place]) for _, place in known]
+        if value.span == "cumulative" or value.quantity == "elapsed":
+            shares[value.group] = total_share(printed, numbers) * max(whole, 1.0)
+        else:
+            shares[value.group] = mean_share(printed, numbers, used)
+    return shares
+
+
+def _looks_coarse(numbers: Floats) -> bool:
+    """Whether numbers have so few decimals that rounding may hide more than ``COARSE`` of them."""
+    known = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
+    if not len(known):
+        return False
+    typical = float(np.median(known))
+    return any(
+        bool(np.all(known == np.round(known, decimals))) and 0.5 * 10.0**-decimals / typical > COARSE
+        for decimals in range(5)
+    )
+
+
+def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account]:
+    """What the program's own metrics say of the whole run: its rate, its time per step, its time."""
+    quantities = {
+        value.metric or f"reported_{value.quantity}": value.quantity
+        for pattern in reading.patterns.values()
+        if pattern.role == "summary"
+        for value in pattern.values
+    }
+    found = []
+    for name, metric in metrics.items():
+        kind_of_account = _ACCOUNTS.get("rate" if name == "reported" else quantities.get(name, name))
+        if kind_of_account is not None and metric.value is not None:
+            title = "the program's own summary" if name == "reported" else f"the program's own {name}"
+            found.append(Account(title, kind_of_account, metric.value, metric.unit, metric.last_line))
+    return found
+
+
+_ACCOUNTS = {
+    "rate": "throughput", "step_time": "time per step", "elapsed": "run time", "time_to_train": "run time"
+}  # fmt: skip
+
+
+def accounts_of_epochs(reading: Reading, measured: Measured, metadata: Metadata) -> list[Account]:
+    """What the lines of whole epochs say, where they are not what is measured: their rate, or their time per step."""
+    found = []
+    for key, ranks in reading.series.items():
+        pattern = reading.patterns[key]
+        if not pattern.total or pattern.parser != measured.pattern.parser or pattern is measured.pattern:
+            continue
+        for segment in ranks[min(ranks)].segments[:1] if ranks else ():
+            if segment.basis is None or not segment.store.count:
+                continue
+            rows = np.concatenate(list(segment.store.blocks()), axis=1)
+            rows = rows[:, 1:] if rows.shape[1] > 1 else rows  # the first epoch holds the start-up
+            covers, time, work = rows[2:5].sum(axis=1).tolist()
+            factor = factor_of(reading, pattern, segment.basis, metadata)
+            line = int(rows[5, -1])
+            if segment.basis.is_rate and not factor.reason:
+                rate = work / time * factor.value
+                found.append(Account("the lines of whole epochs", "throughput", rate, factor.unit, line))
+            elif segment.basis.real_time:
+                found.append(Account("the lines of whole epochs", "time per step", time / covers, "s", line))
+    return found

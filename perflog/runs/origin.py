@@ -1,0 +1,63 @@
+"""Where the factors of a run's number come from: what is said of those that a path tells, and what refuses the number.
+
+A factor is a fact without which the number would be another one: devices where the rate is one device's, the batch size
+where the log prints times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perflog.formats.parser import Pattern
+from perflog.formats.vocabulary import Scalar
+from perflog.measurements.basis import Basis
+from perflog.reading.reading import Reading
+from perflog.runs.factor import factor_of
+from perflog.runs.metadata import Metadata
+
+#: The facts that may be factors, in words.
+FACTORS = {
+    "devices": "the number of devices", "nodes": "the number of nodes", "batch_size": "the batch size",
+    "global_batch_size": "the global batch size", "gradient_accumulation_steps": "the number of accumulated steps",
+    "devices_per_node": "the number of devices in a node", "micro_batch_size": "the micro-batch size",
+    "sequence_length": "the sequence length", "tokens_per_step": "the number of tokens in a step",
+}  # fmt: skip
+#: What is said of a factor that nothing but names tells: once under a table, not of each case.
+PATH_ALONE = {
+    key: f"{words} is known from names of files and folders alone, and the throughput rests on it"
+    for key, words in FACTORS.items()
+}  # fmt: skip
+
+
+def notes_of_path(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> list[str]:
+    """What is to be said of the factors of a run's number that nothing but its path tells."""
+    from_path = [key for key in FACTORS if metadata.sources.get(key) == "path"]
+    used = [key for key in from_path if _is_factor(key, reading, pattern, basis, metadata)]
+    return [
+        f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
+        "which stands above the path that was given"
+        if key in metadata.above
+        else PATH_ALONE[key]
+        for key in used
+    ]
+
+
+def contradiction(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> str:
+    """Why a run has no number: the log gives two values for a factor of it; empty where it does not."""
+    for key, reason in metadata.contradictions.items():
+        if _is_factor(key, reading, pattern, basis, metadata):
+            return reason
+    return ""
+
+
+def _is_factor(key: str, reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> bool:
+    """Whether the number would be another one with another value of a fact."""
+    value = metadata.values.get(key)
+    if basis is None or value is None:
+        return False
+    other = replace(metadata, values={**metadata.values, key: _another(value)})
+    return factor_of(reading, pattern, basis, metadata).value != factor_of(reading, pattern, basis, other).value
+
+
+def _another(value: Scalar) -> Scalar:
+    return 2 * value if isinstance(value, int) else f"{value}0"

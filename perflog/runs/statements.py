@@ -1,0 +1,128 @@
+"""Which of a log's statements about a run are in force, and which contradict them.
+
+In force is the last statement before the run's first step. A program that failed and was started again says its
+configuration again; what the failed start said is no part of the run. Two statements of one start that differ are a
+contradiction: nothing tells which of them the measured steps had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from perflog.formats.vocabulary import Fact, normal
+from perflog.runs.extent import Extent
+
+#: Of settings that a log gives several values for, so many contradictions are said.
+MOST_CONTRADICTIONS = 3
+#: What a program says of itself once in a start; a data loader's settings may stand there several times.
+ONCE_A_START = frozenset({
+    "devices", "nodes", "devices_per_node", "model", "framework_version", "accelerator", "precision",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One fact on a line of the log.
+
+    Attributes:
+        rank: the place of its pattern among those of the run's parser, which come before all others.
+        pattern: the pattern's key.
+        parser: the pattern's parser; ``own``: whether that is the run's.
+    """
+
+    fact: Fact
+    line: int
+    rank: int
+    pattern: str
+    parser: str
+    own: bool
+
+
+def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[int]) -> list[Fact]:
+    """The facts in force, one a key, and behind them those that contradict them.
+
+    Args:
+        statements: those up to the run's end, in any order.
+        starts: the lines from the run's begin to its first step that say that a run begins.
+    """
+    last_start = _last_start(statements, extent, starts)
+    by_key: dict[str, list[Statement]] = {}
+    for statement in sorted(statements, key=lambda s: (s.rank, s.line)):
+        by_key.setdefault(statement.fact.key, []).append(statement)
+    chosen = {key: _chosen(of_key, extent, last_start) for key, of_key in by_key.items()}
+    contradictions = [
+        statement.fact
+        for key, of_key in by_key.items()
+        for statement in of_key
+        if statement.line > last_start and statement.line >= extent.begin and _contradicts(statement, chosen[key])
+    ]
+    inside = [s.fact for s in chosen.values() if s.line >= extent.begin]
+    before = [s.fact for s in chosen.values() if s.line < extent.begin]
+    return [*inside, *before, *contradictions[:MOST_CONTRADICTIONS]]
+
+
+def _chosen(statements: Sequence[Statement], extent: Extent, last_start: int) -> Statement:
+    """Of statements of one key, those of the first pattern first, the one in force.
+
+    The last before the first step, in the last start or else in those before it; else the first behind the first step;
+    else the last of the runs before.
+    """
+    inside = [s for s in statements if s.line >= extent.begin]
+    before_step = [s for s in inside if s.line <= extent.first_step]
+    of_start = [s for s in before_step if s.line > last_start]
+    candidates = of_start or before_step
+    if not candidates and inside:
+        return inside[0]
+    candidates = candidates or list(statements)
+    return max((s for s in candidates if s.rank == candidates[0].rank), key=lambda s: s.line)
+
+
+def _contradicts(statement: Statement, chosen: Statement) -> bool:
+    """Whether a statement says another value than the one in force, in a way that is as sure."""
+    as_sure = statement.own or statement.parser == chosen.parser
+    key = chosen.fact.key
+    return as_sure and normal(key, statement.fact.value) != normal(key, chosen.fact.value)
+
+
+def _last_start(statements: Iterable[Statement], extent: Extent, starts: Sequence[int]) -> int:
+    """The line behind which the start that came to measure says its settings; 0 where there was one start."""
+    lines: dict[str, list[int]] = {}
+    once: set[str] = set()
+    for statement in sorted(statements, key=lambda s: s.line):
+        if extent.begin <= statement.line <= extent.first_step:
+            of_pattern = lines.setdefault(statement.pattern, [])
+            if not of_pattern or of_pattern[-1] != statement.line:
+                of_pattern.append(statement.line)
+            if statement.fact.key in ONCE_A_START:
+                once.add(statement.pattern)
+    starts = _apart(starts, {line for of_pattern in lines.values() for line in of_pattern})
+    if len(starts) > 1:
+        said_since = any(of_pattern[-1] > starts[-1] for of_pattern in lines.values())
+        return starts[-1] if said_since else starts[-2]
+    return _block_said_again(lines, once)
+
+
+def _apart(starts: Sequence[int], said: Collection[int]) -> list[int]:
+    """The lines that begin a start, each but the first behind a line that says a setting since the one before it."""
+    pairs = pairwise(starts)
+    return [*starts[:1], *(start for before, start in pairs if any(before < line < start for line in said))]
+
+
+def _block_said_again(lines: Mapping[str, Sequence[int]], once: Iterable[str]) -> int:
+    """The last line of a block of settings that a later block repeats; 0 where none does.
+
+    Args:
+        lines: of each pattern, by its key.
+        once: the patterns that say what is said once in a start.
+    """
+    last = 0
+    for one in once:
+        for other in lines:
+            if other == one or len(lines[one]) < 2 or len(lines[other]) < 2:
+                continue
+            (one_old, one_new), (other_old, other_new) = lines[one][-2:], lines[other][-2:]
+            if one_old < other_old < one_new < other_new or other_old < one_old < other_new < one_new:
+                last = max(last, one_old, other_old)
+    return last

@@ -1,0 +1,108 @@
+"""What starts fast must say the same: one command's module alone, help without what it does not use, no threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+from perflog.cli import COMMANDS, app
+from tests.support import ROOT
+
+#: The help and errors as typer alone makes them, with all commands and nothing stood in for.
+PLAIN = "import sys; from perflog.cli import app; app(prog_name='perflog')"
+FAST = "from perflog.__main__ import main; main()"
+
+
+def python(program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
+
+
+def test_every_command_has_its_module() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    listed = {name: command.callback for name, command in group.commands.items()}
+    assert sorted(name for names in COMMANDS.values() for name in names) == sorted(listed)
+    for module, names in COMMANDS.items():
+        for name in names:
+            callback = listed[name]
+            if callback is not None:  # a group without a command of its own has none
+                assert callback.__module__ == f"perflog.cli.{module}", name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        [],
+        ["extract", "--help"],
+        ["history", "-h"],
+        ["parsers"],
+        ["parsers", "show", "--help"],
+        ["run", "--help"],
+        ["extract"],
+        ["extract", "--warmpu", "3"],
+        ["extrct"],
+        ["plan", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_help_and_errors_are_those_of_typer(words: list[str]) -> None:
+    for columns, color in (("80", ""), ("120", "1")):
+        fast = python(FAST, *words, COLUMNS=columns, FORCE_COLOR=color)
+        plain = python(PLAIN, *words, COLUMNS=columns, FORCE_COLOR=color)
+        assert (fast.returncode, fast.stdout, fast.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+        assert len(fast.stdout + fast.stderr) > 100
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = f"import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {FAST}"
+    loaded = set(eval(python(program, "--help").stderr))
+    assert "perflog.cli.reports" in loaded and "rich.console" in loaded
+    heavy = {"msgspec", "numpy", "polars", "jinja2", "scipy", "tomllib", "markdown_it", "pygments", "perflog.extraction"}
+    assert not loaded & heavy
+
+
+def test_a_command_imports_its_module_alone() -> None:
+    program = f"import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {FAST}"
+    done = python(program, "conventions")
+    loaded = {name for name in eval(done.stderr) if name.startswith("perflog.cli.")}
+    assert "dlperf-mindspore" in done.stdout
+    assert "perflog.cli.logs" in loaded
+    assert not loaded & {f"perflog.cli.{module}" for module in COMMANDS if module != "logs"}
+
+
+def test_what_stands_in_becomes_the_real_module_when_it_is_used() -> None:
+    program = (
+        "from perflog.cli.stand_ins import put_stand_ins; put_stand_ins(); put_stand_ins(); import sys, typer.rich_utils; "
+        "print('markdown_it' in sys.modules, typer.rich_utils.Markdown('*a*').markup, 'markdown_it' in sys.modules); "
+        "print(typer.rich_utils.Traceback.extract(ValueError, ValueError('b'), None).stacks[0].exc_value); "
+        "import rich.markdown; print(type(rich.markdown.Markdown('c')).__mro__[0].__module__)"
+    )
+    done = python(program)
+    assert (done.stdout, done.stderr) == ("False *a* True\nb\nrich.markdown\n", "")
+
+
+@pytest.mark.parametrize("given", [None, "3"])
+def test_the_environment_of_what_a_command_starts_is_the_users(given: str | None) -> None:
+    """numpy is imported with one thread of linear algebra, and the trainings that are started know nothing of it."""
+    program = (
+        "import os, sys; from perflog.cli.progress import extractions; extractions(True); "
+        "print('numpy' in sys.modules, os.environ.get('OPENBLAS_NUM_THREADS'))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment |= {} if given is None else {"OPENBLAS_NUM_THREADS": given}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT, env=environment
+    )
+    assert (done.stdout, done.stderr) == (f"True {given}\n", "")

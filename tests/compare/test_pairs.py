@@ -1,0 +1,61 @@
+"""Which cases of two sides are paired, and what is said of those that are taken for equal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from perflog.cases.build import build_cases
+from perflog.cases.case import Case
+from perflog.compare.pairs import paired
+from perflog.settings.options import Options
+from tests.cases.test_cases import made
+
+
+def case(*repeats: int, **facts: Any) -> Case:
+    (built,) = build_cases([made(repeat=repeat or None, **facts) for repeat in repeats or (0,)], Options())
+    return built
+
+
+def pairs(old: Case, new: Case, *across: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(across, alike) of each pair; empty where the two cases have no partner."""
+    found, alone = paired([(old, old.label)], [(new, new.label)], across)
+    assert (len(found), len(alone)) in ((1, 0), (0, 2))
+    return [(pair.across, pair.alike) for pair in found]
+
+
+@pytest.mark.parametrize(("old", "new"), [("ResNet-50", "resnet50"), ("resnet_50", "ResNet50"), ("GPT 2", "gpt-2")])
+def test_spellings_of_a_model_are_one(old: str, new: str) -> None:
+    alike = () if old.lower() == new.lower() else (f"model is {old} and {new}, taken for equal",)
+    assert pairs(case(model=old), case(model=new)) == [((), alike)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("resnet50", "resnet101"), ("llama-2-7b", "llama-27b"), ("bert", "bert-large"), ("rn50", "resnet50")]
+)
+def test_other_models_are_others(old: str, new: str) -> None:
+    assert pairs(case(model=old), case(model=new)) == []
+
+
+def test_one_node_that_a_side_does_not_name() -> None:
+    known, unknown = case(devices=8, nodes=1), case(devices=8, nodes=None)
+    assert pairs(unknown, known) == [((), ("nodes is unknown and 1, taken for equal",))]
+    assert pairs(known, unknown, "nodes") == [((), ())]
+    assert pairs(case(devices=16, nodes=1), case(devices=16, nodes=None)) == []
+    assert pairs(case(devices=8, nodes=2), unknown) == []
+
+
+def test_a_lone_log_is_one_of_the_other_sides_repeats() -> None:
+    series, lone = case(1, 2, 3, label="x"), case(label="x_2")
+    said = "label is {} and {}, taken for repeats of one case"
+    assert pairs(series, lone) == [((), (said.format("x", "x_2"),))]
+    assert pairs(lone, series) == [((), (said.format("x_2", "x"),))]
+    assert pairs(case(1, 2, label=""), case(label="2")) == [((), (said.format("unknown", "2"),))]
+    assert pairs(series, case(label="x_7")) == []
+    assert pairs(case(label="x_1"), case(label="x_2")) == []
+
+
+def test_what_is_asked_for_may_differ() -> None:
+    assert pairs(case(batch_size=32), case(batch_size=64)) == []
+    assert pairs(case(batch_size=32), case(batch_size=64), "batch_size") == [(("batch_size is 32 and 64",), ())]

@@ -1,0 +1,66 @@
+"""How far the printed digits bound a number, a mean of numbers, and a total."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from perflog.evidence.rounding import bounds, half_digit, mean_share, total_share
+
+
+@pytest.mark.parametrize(
+    ("printed", "half"),
+    [
+        ("1", 0.5), ("1.", 0.5), ("0.52", 0.005), ("-0.520", 0.0005), ("1,234", 0.5), ("1.2e-03", 5e-5), ("3e2", 50),
+        ("04:00", 1), ("00:04.5", 0.1), ("1.20k", 5), (" 7 ", 0.5), ("5M", 5e5),
+    ],
+)  # fmt: skip
+def test_half_of_the_last_digit(printed: str, half: float) -> None:
+    """A clock is cut and not rounded, so that a whole digit may be missing."""
+    assert half_digit(printed) == pytest.approx(half, rel=1e-12)
+
+
+@pytest.mark.parametrize("printed", ["nan", "", "fast", "1.2.3"])
+def test_what_is_no_number_has_no_digits(printed: str) -> None:
+    assert half_digit(printed) is None
+
+
+def test_equal_numbers_may_all_be_rounded_one_way() -> None:
+    assert mean_share(["2"] * 5, [2.0] * 5, used=1000) == 0.25
+    assert mean_share(["2", "3"], [2.0, 3.0], used=1000) == 0.25  # of two nobody knows whether they vary
+
+
+def test_numbers_that_vary_lose_their_rounding_in_a_mean() -> None:
+    printed = ["8", "10", "12"]
+    share = mean_share(printed, [8.0, 10.0, 12.0], used=300)
+    assert share == pytest.approx(0.05 * 2 / math.sqrt(900))
+    assert mean_share(printed, [8.0, 10.0, 12.0], used=1) == 0.05  # never more than one number's own
+
+
+def test_the_bound_of_a_mean_holds_its_rounding() -> None:
+    """19 of 20 means of 50 numbers, rounded to one digit, lie within the bound that their digits allow."""
+    rng = random.Random(7)
+    within = 0
+    for _ in range(400):
+        exact = [rng.uniform(5, 15) for _ in range(50)]
+        rounded = [float(round(number)) for number in exact]
+        share = mean_share([f"{number:.0f}" for number in rounded[:5]], rounded[:5], used=50)
+        within += abs(sum(rounded) / sum(exact) - 1) <= share
+    assert within / 400 >= 0.93
+
+
+def test_numbers_without_digits_bound_nothing() -> None:
+    assert mean_share(["nan", "fast"], [float("nan"), 1.0], used=5) == 0.0
+    assert mean_share([], [], used=5) == 0.0
+    assert total_share([], []) == 0.0
+
+
+def test_of_a_total_the_last_counts() -> None:
+    assert total_share(["1", "200"], [1.0, 200.0]) == 0.0025
+
+
+def test_bounds_of_a_rate_whose_times_were_rounded() -> None:
+    assert bounds(10.0, 0.25) == (8.0, 10 / 0.75)
+    assert bounds(10.0, 1.0) == (5.0, math.inf)  # 0.5 to 1 of a digit: nothing bounds it from above

@@ -1,0 +1,57 @@
+"""The pass over the measurements: sums up to lines, the heaviest record, and all together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perflog.evidence.survey import Heaviest, survey
+from perflog.measurements.estimate import Estimate
+from perflog.measurements.segment import Segment, Taken
+from perflog.settings.amount import Amount, Window
+from tests.measurements.support import pattern, rows, segment_of
+
+#: Five steps on lines 1 to 5, at 4, 2, 1, 8 and 4 samples a second: 0.25, 0.5, 1, 0.125 and 0.25 seconds a sample.
+RATES = ((1, 4), (2, 2), (3, 1), (4, 8), (5, 4))
+
+
+def taken(first: int, last: int) -> Taken:
+    return Taken((Window(Amount(0)), "total", False), Estimate(), first_line=first, last_line=last)
+
+
+def five() -> Segment:
+    return segment_of(pattern("step ips"), rows("step ips", *RATES[:2]), rows("step ips", *RATES[2:], line=3))
+
+
+def test_sums_up_to_the_marks_of_a_window() -> None:
+    found = survey(five(), taken(2, 5), np.array([1, 2, 4, 5]))
+    marks = found.marks
+    assert marks.lines.tolist() == [2, 4, 5]  # line 1 lies before the window
+    assert marks.end.tolist() == [2, 4, 5]
+    assert marks.covers.tolist() == [1, 3, 4]
+    assert marks.time.tolist() == [0.5, 1.625, 1.875]
+    assert marks.work.tolist() == [1, 3, 4]
+    assert marks.own.tolist() == [[1, 1, 1], [0.5, 0.125, 0.25], [1, 1, 1]]
+
+
+def test_the_heaviest_is_of_the_window_and_the_sums_of_all() -> None:
+    found = survey(five(), taken(4, 5), np.array([4]))
+    assert found.heaviest == Heaviest(line=5, covers=1, time=0.25, work=1)
+    assert (found.count, found.covers, found.time, found.work) == (5, 5, 2.125, 5)
+    assert survey(five(), taken(1, 5), np.array([4])).heaviest == Heaviest(3, 1, 1.0, 1)
+
+
+def test_a_record_of_many_steps_is_as_heavy_as_one_step_of_it() -> None:
+    """Ten steps in two seconds are lighter than one step in one."""
+    made = segment_of(pattern("step ips"), rows("step ips", (10, 5), (20, 5), (21, 1)))
+    heaviest = survey(made, taken(1, 3), np.array([1])).heaviest
+    assert heaviest is not None
+    assert heaviest.line == 3
+
+
+def test_a_mark_without_a_measurement_is_the_next_ones() -> None:
+    made = segment_of(pattern("step ips"), rows("step ips", (1, 4)), rows("step ips", (2, 4), (3, 4), line=7))
+    assert survey(made, taken(1, 8), np.array([2, 3, 7])).marks.lines.tolist() == [7]
+
+
+def test_a_window_without_lines_has_no_marks() -> None:
+    assert len(survey(five(), taken(6, 9), np.array([2, 6])).marks) == 0

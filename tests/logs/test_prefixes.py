@@ -1,0 +1,248 @@
+"""What stands before a log's lines changes no number: every shape before every line of every parser's logs."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from perflog.logs.clean import clean_block
+from perflog.logs.ranks import rank_of
+from perflog.logs.streams import Stream, UnreadableError
+from perflog.logs.unwrap import unwrapped, wrapping_of
+from perflog.runs.run import Run, Skipped
+from tests.logs.prefixes import SHAPES, cri, docker_json_in_halves
+from tests.support import FIXTURES, arguments, catalog, extracted, parser_fixtures
+
+LOGS = FIXTURES / "parsers"
+#: Shapes that add lines, or part them: line numbers are others.
+OTHER_LINES = {"GitLab sections", "script", "nohup", "CRI", "docker json-file in halves"}
+#: Shapes that stay before the lines: a program may have printed them itself, and the engines read these ranks.
+STAY = {
+    "torchrun", "torchrun with a blank", "torch elastic", "two tags", "srun -l", "srun -l padded",
+    "Open MPI", "Open MPI stderr", "Open MPI stamped", "Open MPI 5", "Open MPI 5 with a blank", "MPICH 3", "horovodrun",
+    "SageMaker", "SageMaker algo-2", "Ray", "Ray with ip", "Ray coloured", "SkyPilot", "SkyPilot worker",
+    "TeamCity", "TeamCity with a blank", "ts", "ts with %F", "logging", "logging stamped", "loguru", "Hydra", "abseil",
+    "cat -n", "line number", "grep -n", "grep -Hn",
+}  # fmt: skip
+#: What is no text of a program, line by line: nothing stands before its lines.
+STRUCTURED = {"tensorboard", "tensorboard_loss", "metrics_csv", "mlflow"}
+
+Results = Mapping[str, list[tuple[Any, ...]]]
+
+
+@lru_cache(maxsize=1)
+def by_parser() -> Mapping[str, list[tuple[str, tuple[str, ...]]]]:
+    """Each parser's logs, with the options that they are read with."""
+    logs: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for name, log, side in parser_fixtures():
+        if name not in STRUCTURED:
+            logs.setdefault(name, []).append((f"{name}/{log.name}", tuple(side.get("options", ()))))
+    return logs
+
+
+def chosen(turn: int | None) -> Mapping[tuple[str, ...], list[str]]:
+    """One log of each parser, another at each turn, or all (None), by their options."""
+    by_options: dict[tuple[str, ...], list[str]] = {}
+    for logs in by_parser().values():
+        for name, options in logs if turn is None else [logs[turn % len(logs)]]:
+            by_options.setdefault(options, []).append(name)
+    return by_options
+
+
+@lru_cache(maxsize=1)
+def anchored() -> frozenset[str]:
+    """The parsers with a regex that asks for the beginning of the line: behind what stays there, it does not match."""
+    return frozenset(p.parser for parser in catalog().parsers for p in parser.patterns if re.search(r"(?<![\\\[])\^", p.regex))
+
+
+def results(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, line_numbers: bool = True) -> Results:
+    """What is told of the chosen logs in a folder, by their paths there."""
+    monkeypatch.chdir(folder)
+    told: dict[str, list[tuple[Any, ...]]] = {}
+    for options, names in chosen(turn).items():
+        extraction = extracted(*names, **arguments(list(options)))
+        for outcome in [*extraction.runs, *extraction.skipped]:
+            told.setdefault(outcome.log.path, []).append(_told(outcome, line_numbers))
+    return told
+
+
+def _told(outcome: Run | Skipped, line_numbers: bool) -> tuple[Any, ...]:
+    def worded(text: str) -> str:
+        return text if line_numbers else re.sub(r"\blines? [0-9]+(?: (?:to|and) [0-9]+)?", "line N", text)
+
+    if isinstance(outcome, Skipped):
+        return ("skipped", worded(outcome.reason))
+    value = outcome.throughput
+    lines = (value.first_line, value.last_line) if line_numbers else ()
+    metrics = sorted((metric.name, metric.value) for metric in outcome.metrics.values())
+    facts = sorted((name, str(fact)) for name, fact in outcome.values.items())
+    notes = [worded(note) for note in outcome.notes]
+    return outcome.parser, value.value, value.unit, worded(value.reason), value.used, lines, metrics, facts, notes
+
+
+@lru_cache(maxsize=2)
+def bare(line_numbers: bool) -> Results:
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        rewritten(Path(folder), bytes, None)
+        return results(Path(folder), patch, None, line_numbers)
+
+
+def rewritten(folder: Path, wrap: Callable[[bytes], bytes], turn: int | None) -> None:
+    """The chosen logs as a launcher would have stored them; each begins with its name: no two are the same text."""
+    for names in chosen(turn).values():
+        for name in names:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(wrap(f"log {name}\n".encode() + (LOGS / name).read_bytes()))
+
+
+def values(told: list[tuple[Any, ...]]) -> dict[str, set[float]]:
+    """The throughputs that are told, by their units."""
+    by_unit: dict[str, set[float]] = {}
+    for run in told:
+        if run[0] != "skipped" and run[1] is not None:
+            by_unit.setdefault(run[2], set()).add(run[1])
+    return by_unit
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_prefix_changes_nothing(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = list(SHAPES).index(shape)
+    rewritten(tmp_path, SHAPES[shape][0], turn)
+    line_numbers = shape not in OTHER_LINES
+    told = results(tmp_path, monkeypatch, turn, line_numbers)
+    expected = bare(line_numbers)
+    for log, found in told.items():
+        if shape in STAY and log.split("/")[0] in anchored():
+            true = values(expected[log])
+            assert all(numbers <= true.get(unit, numbers) for unit, numbers in values(found).items()), log
+        else:
+            assert found == expected[log], log
+
+
+# ---------------------------------------------------------------- ranks
+
+#: How each launcher marks the lines of two ranks.
+TWO_RANKS = {
+    "Open MPI 5": "[prterun-h-1@1,{}]<stdout>:", "SageMaker": "[1,mpirank:{},algo-1]<stdout>:", "MPICH": "[{}] ",
+    "SkyPilot": "(worker, rank={}, pid=31{}, ip=10.0.0.2) ", "Determined": "[2026-05-04T10:11:12.3Z] 1a2b3c4d || INFO: [rank={}] ",
+    "torchrun": "[rank{}]: ", "torchrun under kubectl": "2026-05-04T10:11:12.3Z [rank{}]: ", "srun -l": "{}: ",
+    "pods": "[pod/trainer-{}/pytorch] ", "compose": "trainer-{}  | ", "pdsh": "worker-{}: ", "addresses": "10.0.0.{}: ",
+    "stern": "trainer-{} pytorch ", "kail": "ns/trainer-{}[pytorch]: ", "syslog": "May 04 10:11:12 gpu{} python[77]: ",
+}  # fmt: skip
+STEPS = [(step, rank) for step in range(1, 61) for rank in (0, 1)]
+
+
+@pytest.mark.parametrize("launcher", TWO_RANKS)
+def test_ranks_are_told_apart(launcher: str) -> None:
+    lines = [f"{TWO_RANKS[launcher].format(rank, rank)}step {step} of {rank}\r..{step}%\n" for step, rank in STEPS]
+    text = "".join(lines).encode()
+    wrapping = wrapping_of(text)
+    given = text if wrapping is None else whole_text(unwrapped(Stream(io.BytesIO(text).read), wrapping))
+    clean = clean_block(given).split(b"\n")[:-1]
+    assert [rank_of(line.split(b"\r")[0]) or 0 for line in clean] == [rank for _, rank in STEPS]
+    if launcher not in ("torchrun", "srun -l"):
+        expected = [b"step %d of %d\r..%d%%" % (step, rank, step) for step, rank in STEPS]
+        assert [re.sub(rb"\[1,[01]\]<stdout>:", b"", line) for line in clean] == expected
+        assert all((rank_of(line.split(b"\r")[1]) or 0) == rank for line, (_, rank) in zip(clean, STEPS, strict=True))
+
+
+def whole_text(stream: Stream) -> bytes:
+    return b"".join(iter(lambda: stream.read(1 << 20), b""))
+
+
+def taken_off(text: str) -> str:
+    wrapping = wrapping_of(text.encode())
+    if wrapping is None:
+        return text
+    return whole_text(unwrapped(Stream(io.BytesIO(text.encode()).read), wrapping)).decode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{n}: {900 / n:.1f}, 812.1 avg\n" for n in range(1, 50)),  # darknet: no ranks
+        "layer filters\n" * 90 + "1: 812.1, 812.1 avg\nLoaded\n2: 811.0, 812.0 avg\n",  # few of them
+    ],
+)
+def test_numbers_that_are_no_ranks_are_the_first_ranks(text: str) -> None:
+    lines = taken_off(text).splitlines()
+    assert {rank_of(line.encode()) or 0 for line in lines} == {0}
+    assert [line.removeprefix("[1,0]<stdout>:") for line in lines] == text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"0: step {n}\n" for n in range(30)),
+        "".join(f"[{n}] loss {n}.5\n" for n in range(30)),  # a counter
+        "".join(f"epoch{n}: loss {n}.5\n" for n in range(30)),
+        "".join(f"step-{n} | loss {n}.5\n" for n in range(30)),
+        "".join(f"epoch1 train step {n}\n" for n in range(30)),
+        "".join(f"May 04 10:11:{n:02} Epoch batch[{n}]: 5\n" for n in range(30)),
+        '{"step": 1, "loss": 0.5, "message": "step 1"}\n' * 30,  # a program's own records
+        '{"log": "loss 1"}\n' * 30,
+        "2023-08-02 20:45:46,123 - INFO - step 1\n" * 30,
+        "step 1\n" * 30 + "    indented\n" * 5,
+        "2026-05-04T10:11:12Z step 1\n" + "step 1\n" * 30,
+        "", "\n\n", "x",
+    ],
+)  # fmt: skip
+def test_what_a_program_prints_stays(text: str) -> None:
+    assert taken_off(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # parts of a line: its text stands at the line of its first record, and line numbers go on
+        ("2026-05-04T10:11:12.3Z stdout P step 1\n2026-05-04T10:11:12.3Z stdout F 2 x\n2026-05-04T10:11:12.3Z stdout F y\n", "step 12 x\n\ny\n"),
+        ("2026-05-04T10:11:12.3Z stdout F a\n2026-05-04T10:11:12.3Z stdout P b\n", "a\n\nb"),
+        ('{"log":"a\\u001b[0m \\"b\\"\\t\\u2588\\n","stream":"stdout","time":"t"}\n', 'a "b"\t█\n'),
+        ('{"log":"a","stream":"stdout","time":"t"}\n{"log":"b\\n","stream":"stdout","time":"t"}\n{"log":"x\\n","stream":"stdout"}\nno record\n{"log":"c', 'ab\n\nx\nno record\n{"log":"c'),
+        ('{"log":"a\\n","stream":"stdout","time":"t"}\n{"log":"c","stream":"stderr","time":"t"}', "a\nc"),
+        ('{"MESSAGE":[97,13,98],"_PID":"1"}\n' * 2, "a\rb\n" * 2),
+        ('{"message":"a\\nb","timestamp":17}\n' * 2, "a\rb\n" * 2),
+        ("2026-05-04T10:11:12.3456789Z a\n2026-05-04T10:11:13.3456789Z\n2026-05-04T10:11:13.3456789Z  b\n", "a\n\n b\n"),
+        ("job\tstep one\t2026-05-04T10:11:12.3456789Z a\njob\tstep one\t2026-05-04T10:11:12.3456789Z b\n", "a\nb\n"),
+    ],
+)  # fmt: skip
+def test_records_and_stamps_are_taken_off(text: str, expected: str) -> None:
+    assert taken_off(text) == expected
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 1000])
+def test_it_does_not_matter_how_a_wrapped_log_is_read(pieces: int) -> None:
+    text = docker_json_in_halves(b"".join(b"step %d loss %d.5\n" % (n, n % 7) for n in range(2_000)))
+    wrapping = wrapping_of(text)
+    assert wrapping is not None
+    source = io.BytesIO(text)
+    stream = unwrapped(Stream(lambda size: source.read(min(size, pieces))), wrapping)
+    given = b"".join(iter(lambda: stream.read(pieces), b""))
+    assert given == b"".join(b"step %d loss %d.5\n\n" % (n, n % 7) for n in range(2_000))
+
+
+def test_damage_comes_after_what_could_be_read() -> None:
+    text = cri(b"a b c d e f g h i j k l m n\n" * 10)
+
+    parts = [text]
+
+    def read(_size: int) -> bytes:
+        if not parts:
+            raise UnreadableError("cut")
+        return parts.pop()
+
+    wrapping = wrapping_of(text)
+    assert wrapping is not None
+    stream = unwrapped(Stream(read), wrapping)
+    given = b""
+    with pytest.raises(UnreadableError, match="cut"):
+        while True:
+            given += stream.read(50)
+    assert given == b"a b c d e f g h i j k l m n\n\n" * 10

@@ -1,0 +1,425 @@
+"""What the format language can say of a log, end to end: small formats and logs whose truth is written beside them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perflog.errors import ParserError
+from perflog.extraction import Extraction, extract_paths
+from perflog.formats.catalog import load_catalog
+from perflog.formats.load import parser_from
+from perflog.runs.run import Run
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
+
+HEAD = 'title = "T"\nsource = "S"\n'
+
+
+@pytest.fixture
+def all_of(tmp_path: Path) -> Callable[..., Extraction]:
+    """Writes a format and a log, and extracts from the log."""
+
+    def of(toml: str, log: str, warmup: int = 0) -> Extraction:
+        (tmp_path / "made.toml").write_text(HEAD + toml)
+        (tmp_path / "made.log").write_text(log)
+        chosen = Options(window=Window(Amount(warmup)))
+        return extract_paths([str(tmp_path / "made.log")], chosen, load_catalog([tmp_path]))
+
+    return of
+
+
+@pytest.fixture
+def extracted(all_of: Callable[..., Extraction]) -> Callable[..., Run]:
+    """Writes a format and a log, and gives the log's one run."""
+
+    def of(toml: str, log: str, warmup: int = 0) -> Run:
+        extraction = all_of(toml, log, warmup)
+        assert not extraction.skipped, extraction.skipped
+        (run,) = extraction.runs
+        return run
+
+    return of
+
+
+BAR = """
+[[pattern]]
+name = "bar"
+role = "step"
+literal = "it: "
+regex = 'it: (?P<step>{I})/(?P<run_steps>{I}) \\[(?P<elapsed>{CLOCK})<'
+redrawn = true
+irregular = true
+first_is_start = true
+restarts = "run"
+KEYS
+[[pattern.value]]
+group = "elapsed"
+quantity = "elapsed"
+unit = "clock"
+span = "cumulative"
+[[pattern.sample]]
+line = "it: 12/300 [01:02<?"
+expect = { step = 12, elapsed = "01:02" }
+[[pattern]]
+name = "loss"
+role = "metadata"
+literal = "loss="
+regex = 'loss={NN}'
+[[pattern.sample]]
+line = "loss=1.5"
+[[pattern]]
+name = "saving"
+role = "ignore"
+literal = "saving"
+regex = 'saving'
+PAUSES
+[[pattern.sample]]
+line = "saving"
+"""
+
+
+def bar(keys: str = "", pauses: str = "") -> str:
+    return BAR.replace("KEYS", keys).replace("PAUSES", pauses)
+
+
+def drawn(*rows: tuple[int, int], total: int = 300) -> str:
+    return "".join(f"it: {step}/{total} [{s // 60:02}:{s % 60:02}<?\n" for step, s in rows)
+
+
+def test_a_bars_clock_is_differenced_and_its_first_row_only_sets_it(extracted: Callable[..., Run]) -> None:
+    """After a resume at step 1,000 the first row shows 1,000 steps in 5 s; from there on a step takes 2 s."""
+    run = extracted(bar(), drawn((1000, 5), (1010, 25), (1040, 85), (1100, 205)))
+    assert (run.throughput.value, run.throughput.unit) == (0.5, "steps/s")
+    assert run.metrics["step_time"].value == 2
+
+
+def test_the_first_of_several_drawings_of_a_step_counts(extracted: Callable[..., Run]) -> None:
+    """Closing the bar, and an evaluation before that, draw step 60 again, 100 s later."""
+    run = extracted(bar(), drawn((10, 20), (10, 21), (20, 40), (60, 120), (60, 220), (60, 221)))
+    assert run.metrics["step_time"].value == 2
+
+
+def test_a_bar_that_begins_again_is_another_run(all_of: Callable[..., Extraction]) -> None:
+    log = drawn((10, 20), (20, 40), (30, 60)) + drawn((5, 20), (20, 80), (30, 120))
+    assert [run.metrics["step_time"].value for run in all_of(bar(), log).runs] == [2, 4]
+
+
+def test_a_resumed_bar_whose_steps_go_on_is_one_run(extracted: Callable[..., Run]) -> None:
+    """The clock falls from 200 s to 4 s between steps 100 and 101: that interval is not measured."""
+    run = extracted(bar(), drawn((10, 20), (50, 100), (100, 200)) + drawn((101, 4), (121, 44), (141, 84)))
+    assert run.metrics["step_time"].value == 2
+    assert (run.throughput.first_step, run.throughput.last_step) == (10, 141)
+
+
+TRACKED = 'track = "run_steps"\nonly_with = ["loss"]\n'
+
+
+def test_the_bar_that_encloses_the_losses_is_the_trainings(extracted: Callable[..., Run]) -> None:
+    log = (
+        drawn((10, 20), (20, 40)) + "loss=1\n" + drawn((1, 1), (5, 5), total=5) + drawn((30, 65), (40, 85))
+        + "loss=1\nloss=1\n" + drawn((1, 1), (5, 5), total=5) + drawn((50, 110), (60, 130))
+    )  # fmt: skip
+    run = extracted(bar(TRACKED), log)
+    assert run.metrics["step_time"].value == pytest.approx(110 / 50)
+    assert run.throughput.last_step == 60
+
+
+def test_without_a_line_that_says_so_no_bar_is_the_trainings(all_of: Callable[..., Extraction]) -> None:
+    extraction = all_of(bar(TRACKED), drawn((10, 20), (20, 40), (30, 60)))
+    assert [skipped.reason for skipped in extraction.skipped] == [
+        "the log draws progress bars without a name (300 steps), and no line says which one is the training's"
+    ]
+
+
+def test_a_record_with_a_pause_inside_is_left_out(extracted: Callable[..., Run]) -> None:
+    """A step takes 2 s; saving between steps 20 and 30 takes 100 s."""
+    log = drawn((10, 20), (20, 40)) + "saving\n" + drawn((30, 160), (40, 180), (50, 200))
+    run = extracted(bar(pauses="pauses = true"), log)
+    assert run.metrics["step_time"].value == 2
+    assert "1 record left out that hold an evaluation or the like (120 s)" in run.notes
+
+
+BLOCK = """
+[[pattern]]
+name = "head"
+role = "position"
+literal = "[step="
+regex = '\\[step=(?P<step>{I})'
+[[pattern.sample]]
+line = "[step=12"
+expect = { step = 12 }
+[[pattern]]
+name = "clock"
+role = "step"
+literal = "clock="
+regex = 'clock=(?P<clock>{N})'
+block = "head"
+[[pattern.value]]
+group = "clock"
+quantity = "elapsed"
+span = "cumulative"
+[[pattern.sample]]
+line = "clock=4"
+expect = { clock = 4 }
+[[pattern]]
+name = "tokens"
+role = "step"
+literal = "total_tokens="
+regex = 'total_tokens=(?P<tokens>{NS})'
+block = "head"
+scaled = ["tokens"]
+[[pattern.value]]
+group = "tokens"
+quantity = "samples"
+unit = "tokens"
+span = "cumulative"
+[[pattern.sample]]
+line = "total_tokens=1,024"
+expect = { tokens = "1,024" }
+"""
+
+
+def test_the_lines_of_a_block_are_one_record(extracted: Callable[..., Run]) -> None:
+    """40,960 tokens and 4 s a step: 10,240 tokens/s."""
+    log = "".join(f"[step={n}\n   clock={4 * n}\n   total_tokens={40960 * n:,}\n" for n in range(10, 110, 10))
+    run = extracted(BLOCK, log, warmup=20)
+    assert (run.throughput.value, run.throughput.unit) == (10240, "tokens/s")
+    assert run.metrics["step_time"].value == 4
+
+
+SUM = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step:"
+regex = 'step:(?P<step>{NS}) updt:(?P<update>{N})(?: data:(?P<data>{N}))?'
+scaled = ["step"]
+[[pattern.value]]
+group = "update"
+quantity = "step_time"
+plus = ["data"]
+[[pattern.sample]]
+line = "step:1,200 updt:0.25 data:0.125"
+expect = { step = "1,200", update = 0.25 }
+"""
+
+
+def test_a_time_in_two_parts_is_their_sum_or_none(extracted: Callable[..., Run]) -> None:
+    run = extracted(SUM, "".join(f"step:{n} updt:0.25 data:0.125\n" for n in range(10, 100, 10)))
+    assert run.metrics["step_time"].value == 0.375
+    run = extracted(SUM, "".join(f"step:{n} updt:0.25\n" for n in range(10, 100, 10)))
+    assert run.throughput.value is None
+
+
+SAME = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "n="
+regex = 'n=(?P<step>{I}) (?:(?P<ms>{N})ms/step|(?P<rate>{N})it/s)'
+[[pattern.value]]
+group = "ms"
+quantity = "step_time"
+unit = "ms"
+same = "speed"
+[[pattern.value]]
+group = "rate"
+quantity = "rate"
+unit = "it/s"
+same = "speed"
+[[pattern.sample]]
+line = "n=1 250ms/step"
+expect = { step = 1, ms = 250 }
+"""
+
+
+def test_one_number_in_two_units_is_one_number(extracted: Callable[..., Run]) -> None:
+    run = extracted(SAME, "".join(f"n={n} {'250ms/step' if n % 2 else '2it/s'}\n" for n in range(1, 101)))
+    assert run.metrics["step_time"].value == 0.375
+    assert run.throughput.used == 100
+
+
+SHOWN = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "i="
+regex = 'i=(?P<step>{I}) t=(?P<t>{N})'
+step_base = "first"
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+span = "cumulative"
+[[pattern.sample]]
+line = "i=1 t=2"
+expect = { step = 1, t = 2 }
+"""
+
+
+@pytest.mark.parametrize("base", [0, 1])
+def test_the_first_line_shows_whether_steps_count_from_0_or_1(base: int, extracted: Callable[..., Run]) -> None:
+    """The first step takes 21 s, all others 1 s; the mean is printed at steps 1, 11, 21 … of the run."""
+    lines = [f"i={n - 1 + base} t={(20 + n) / n:.12g}\n" for n in range(1, 102, 10)]
+    run = extracted(SHOWN, "".join(lines), warmup=1)
+    assert run.metrics["step_time"].value == pytest.approx(1, abs=1e-9)
+
+
+EPOCHS = """
+[[pattern]]
+name = "epoch"
+role = "position"
+literal = "Epoch "
+regex = 'Epoch (?P<epoch>{I})/{I}'
+step_per = "epoch"
+[[pattern.sample]]
+line = "Epoch 1/3"
+expect = { epoch = 1 }
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step "
+regex = 'step (?P<step>{I}) - (?P<t>{N})s'
+position = "epoch"
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+[[pattern.sample]]
+line = "step 1 - 2s"
+expect = { step = 1, t = 2 }
+[[pattern]]
+name = "evaluation"
+role = "ignore"
+literal = "Eval begin"
+regex = 'Eval begin'
+evaluates = true
+[[pattern.sample]]
+line = "Eval begin"
+"""
+
+
+def test_lines_after_an_evaluations_beginning_are_no_training(extracted: Callable[..., Run]) -> None:
+    epochs = [
+        f"Epoch {e}/3\n" + "".join(f"step {n} - 2s\n" for n in range(1, 21)) + "Eval begin\n"
+        + "".join(f"step {n} - 1s\n" for n in range(1, 6))
+        for e in (1, 2, 3)
+    ]  # fmt: skip
+    run = extracted(EPOCHS, "".join(epochs))
+    assert (run.metrics["step_time"].value, run.throughput.used) == (2, 60)
+
+
+TOTAL = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step "
+regex = 'step (?P<epoch>{I}) (?P<step>{I})/(?P<epoch_steps>{I}) - (?P<t>{N})s'
+step_per = "epoch"
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+span = "last"
+[[pattern.sample]]
+line = "step 1 10/100 - 2s"
+expect = { step = 10, t = 2 }
+[[pattern]]
+name = "epoch"
+role = "step"
+literal = "END "
+regex = 'END (?P<epoch>{I}) (?P<total>{N})s'
+total = "epoch"
+[[pattern.value]]
+group = "total"
+quantity = "interval_time"
+[[pattern.sample]]
+line = "END 1 200s"
+expect = { epoch = 1, total = 200 }
+"""
+
+
+def test_the_totals_of_epochs_count_where_one_step_in_several_is_printed(extracted: Callable[..., Run]) -> None:
+    """Every tenth step is printed, and takes 2 s as the others take 3 s; an epoch of 100 steps takes 290 s."""
+    epochs = ["".join(f"step {e} {n}/100 - 2s\n" for n in range(10, 101, 10)) + f"END {e} 290s\n" for e in (1, 2, 3)]
+    run = extracted(TOTAL, "".join(epochs), warmup=20)
+    assert (run.metrics["step_time"].value, run.throughput.used) == (2.9, 2)
+
+
+def test_the_totals_of_epochs_are_a_witness_otherwise(extracted: Callable[..., Run]) -> None:
+    """Every step is printed and takes 2 s; an epoch of 20 steps takes 40 s, or 160 s."""
+    for total, agreement in ((40, "agrees"), (160, "contradicts")):
+        epochs = ["".join(f"step {e} {n}/20 - 2s\n" for n in range(1, 21)) + f"END {e} {total}s\n" for e in (1, 2, 3)]
+        run = extracted(TOTAL, "".join(epochs))
+        assert run.evidence is not None
+        assert [w.agreement for w in run.evidence.witnesses if w.name == "the lines of whole epochs"] == [agreement]
+        assert (run.throughput.value is None) == (agreement == "contradicts")
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (('track = "run_steps"', 'track = "nothing"'), "track = 'nothing'"),
+        (('only_with = ["loss"]', 'only_with = ["bar"]'), "only_with: 'bar'"),
+        (("first_is_start = true", 'scaled = ["other"]'), "scaled: 'other'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(change: tuple[str, str], fault: str) -> None:
+    text = HEAD + bar(TRACKED).replace(*change)
+    with pytest.raises(ParserError, match=fault):
+        parser_from(tomllib.loads(text), Path("made.toml"))
+
+
+PER_WORK = """
+[[pattern]]
+name = "tick"
+role = "step"
+literal = "tick "
+regex = 'tick (?P<step>{I}) sec/kimg (?P<per>{N})'
+[[pattern.value]]
+group = "per"
+quantity = "time_per_work"
+unit = "s/kimg"
+[[pattern.sample]]
+line = "tick 1 sec/kimg 22.00"
+expect = { step = 1, per = 22 }
+"""
+
+
+def test_a_time_per_work_is_the_inverse_of_a_rate(extracted: Callable[..., Run]) -> None:
+    """Equal work in each tick, at 20 and at 30 s per 1,000 images: 40 images/s."""
+    run = extracted(PER_WORK, "".join(f"tick {n} sec/kimg {20 if n % 2 else 30}.000\n" for n in range(1, 11)))
+    assert (run.throughput.value, run.throughput.unit) == (pytest.approx(40), "images/s")
+
+
+ASSUMED = """
+[[pattern]]
+name = "epoch"
+role = "step"
+literal = "Epoch time: "
+regex = 'Epoch time: (?P<t>{N}) s'
+assumed_covers = 250
+assumption = "250 steps an epoch are the program's default"
+[[pattern.value]]
+group = "t"
+quantity = "interval_time"
+[[pattern.sample]]
+line = "Epoch time: 100.0 s"
+expect = { t = 100 }
+"""
+
+
+def test_an_assumed_number_of_steps_is_said(extracted: Callable[..., Run]) -> None:
+    run = extracted(ASSUMED, "Epoch time: 100.00 s\nEpoch time: 150.00 s\n")
+    assert run.metrics["step_time"].value == 0.5
+    assert "250 steps an epoch are the program's default" in run.notes
+
+
+def test_the_first_record_of_an_epoch_is_left_out_where_it_is_wrong(extracted: Callable[..., Run]) -> None:
+    """The first record of each epoch covers fewer steps than the ten it claims: 1 s, all others 20 s."""
+    toml = TOTAL.partition("[[pattern]]\nname = \"epoch\"")[0].replace('span = "last"', 'span = "interval"')
+    toml = toml.replace('step_per = "epoch"', 'step_per = "epoch"\ndrops_first = "epoch"')
+    epochs = ["".join(f"step {e} {n}/100 - {0.1 if n == 10 else 2}s\n" for n in range(10, 101, 10)) for e in (1, 2)]
+    run = extracted(toml, "".join(epochs))
+    assert (run.metrics["step_time"].value, run.throughput.used) == (2, 18)

@@ -1,0 +1,53 @@
+# /// environment
+# name = "tf"
+# requires = ["tensorflow-cpu==2.21.0", "keras==3.15.1"]
+# variables = { KERAS_BACKEND = "tensorflow" }
+# ///
+# mypy: ignore-errors
+"""Keras 3 on TensorFlow: Model.fit with its default bar, validation and a checkpoint after each epoch."""
+
+import tempfile
+from pathlib import Path
+
+import keras
+import numpy as np
+from clock import Clock
+
+clock = Clock(samples_per_step=32)
+
+
+class Batches(keras.utils.PyDataset):
+    def __init__(self, size):
+        super().__init__()
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, index):
+        clock.work()
+        chosen = np.random.default_rng(index)
+        return chosen.random((32, 16)), chosen.integers(0, 4, 32)
+
+
+class Steps(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        clock.start()
+
+    def on_train_batch_end(self, batch, logs=None):
+        clock.step()
+
+    def on_test_begin(self, logs=None):
+        self.pause = clock.pause("evaluation")
+        self.pause.__enter__()
+
+    def on_test_end(self, logs=None):
+        self.pause.__exit__(None, None, None)
+
+
+model = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(4, activation="softmax")])
+model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
+with tempfile.TemporaryDirectory() as folder:
+    saving = keras.callbacks.ModelCheckpoint(Path(folder) / "{epoch}.keras")
+    model.fit(Batches(80), validation_data=Batches(12), epochs=2, callbacks=[Steps(), saving])
+clock.write()

@@ -1,0 +1,53 @@
+# /// environment
+# name = "torch"
+# requires = ["torch==2.13.0", "lightning==2.6.6"]
+# ///
+# mypy: ignore-errors
+"""Lightning's Trainer with its default bar, validation and checkpoints."""
+
+import tempfile
+
+import lightning
+import torch
+from clock import Clock, paused
+from torch.utils.data import DataLoader, TensorDataset
+
+clock = Clock(samples_per_step=16)
+
+
+class Module(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(16, 4)
+
+    def training_step(self, batch, _):
+        clock.work()
+        loss = torch.nn.functional.cross_entropy(self.layer(batch[0]), batch[1])
+        self.log("train_loss", loss, prog_bar=True)
+        return loss
+
+    def validation_step(self, batch, _):
+        clock.work(0.03, 0.05)
+        self.log("val_loss", torch.nn.functional.cross_entropy(self.layer(batch[0]), batch[1]), prog_bar=True)
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.01)
+
+
+class Steps(lightning.Callback):
+    def on_train_start(self, *_):
+        clock.start()
+
+    def on_train_batch_end(self, *_):
+        clock.step()
+
+
+def loader(size):
+    return DataLoader(TensorDataset(torch.randn(size, 16), torch.randint(0, 4, (size,))), batch_size=16)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    trainer = lightning.Trainer(max_epochs=2, accelerator="cpu", default_root_dir=folder, callbacks=[Steps()])
+    paused(clock, "evaluation", trainer.fit_loop.epoch_loop.val_loop, "run")
+    trainer.fit(Module(), loader(16 * 80), loader(16 * 12))
+clock.write()

@@ -1,0 +1,10 @@
+"""Declare torchvision's compiled operators, so that its wheel for CUDA is imported beside a CPU build of torch.
+
+Nothing here computes: a program that called one of them would fail. Import this before torchvision.
+"""
+# mypy: ignore-errors
+
+import torch
+
+_LIBRARY = torch.library.Library("torchvision", "DEF")
+_LIBRARY.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

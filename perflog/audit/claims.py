@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perflog.audit.configurations import is_configuration
 from perflog.audit.document import Document, Table, TableRow, plain
 from perflog.audit.words import (
     Column,
@@ -83,6 +84,8 @@ class _Context:
 def _of_table(document: Document, table: Table, root: Path) -> Iterator[Claim]:
     headings = [column(cell) for cell in table.header.cells]
     columns = [_by_cells(heading, index, table.rows) for index, heading in enumerate(headings)]
+    if is_configuration(table, columns):
+        return
     context = _context(document, table, root)
     for row in table.rows:
         own = nearest(key_facts(c.key, cell) for c, cell in zip(columns, row.cells, strict=False) if c.key)
@@ -116,11 +119,18 @@ def _claim(
 
 
 def _by_cells(heading: Column, index: int, rows: Sequence[TableRow]) -> Column:
-    """A column whose heading says nothing, and whose cells are words, names the rows."""
-    if heading.key or heading.quantity or heading.unit:
+    """A column whose heading says nothing, and whose cells are words, names the rows.
+
+    So does one whose heading may name a result, but no cell of which holds a number (精度: accuracy, or precision).
+    """
+    if heading.key:
         return heading
     cells = [row.cells[index] for row in rows if index < len(row.cells) and not missing(row.cells[index])]
     words = sum(printed(cell) is None for cell in cells)
+    if heading.unit or heading.quantity not in ("", "accuracy"):
+        return heading
+    if heading.quantity:
+        return Column(key="text", title=heading.title) if cells and words == len(cells) else heading
     return Column(key="text", title=heading.title) if words * 2 > len(cells) else heading
 
 

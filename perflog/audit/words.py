@@ -32,6 +32,7 @@ class _Words:
     columns: Mapping[str, re.Pattern[str]]
     quantities: Mapping[str, re.Pattern[str]]
     facts: tuple[tuple[str, re.Pattern[str], Scalar | None], ...]
+    configuration: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class Printed:
 def _words() -> _Words:
     data = tomllib.loads((resources.folder("templates") / "audit" / "words.toml").read_text(encoding="utf-8"))
     facts = tuple((fact["key"], re.compile(fact["match"], re.IGNORECASE), fact.get("value")) for fact in data["facts"])
-    return _Words(_compiled(data["columns"]), _compiled(data["quantities"]), facts)
+    configuration = re.compile(data["configuration"], re.IGNORECASE)
+    return _Words(_compiled(data["columns"]), _compiled(data["quantities"]), facts, configuration)
 
 
 def _compiled(patterns: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
@@ -128,6 +130,15 @@ def column(heading: str) -> Column:
 def quantity_of(text: str) -> str:
     """The first quantity that a text names; empty for none."""
     return next((name for name, pattern in _words().quantities.items() if pattern.search(text)), "")
+
+
+def names_configuration(text: str) -> bool:
+    """Whether a text announces how trainings were set up.
+
+    >>> names_configuration("各框架的 batch size 如下"), names_configuration("FP32, batch size = 128")
+    (True, False)
+    """
+    return bool(_words().configuration.search(text))
 
 
 def unit_of(text: str) -> str:

@@ -68,10 +68,10 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
 
 
 def _with_parts(pattern: Pattern, patterns: Sequence[Pattern]) -> Pattern:
-    """The first part of a record on several lines with the values of all parts; any other pattern as it is."""
-    parts = [other for other in patterns if pattern.block and other.block == pattern.block]
-    if not parts or parts[0] is not pattern:
+    """A part of a record on several lines with the values of all parts and of its head; any other pattern as it is."""
+    if not pattern.block:
         return pattern
+    parts = [other for other in patterns if other.block == pattern.block or other.name == pattern.block]
     values = tuple(value for part in parts for value in part.values)
     return replace(pattern, values=values, joins=tuple(part.name for part in parts))
 
@@ -111,6 +111,7 @@ def _pattern(
         first_is_start=table.first_is_start,
         track=table.track,
         only_with=table.only_with,
+        never_with=table.never_with,
         speaks_for_training=table.name in named,
         pauses=table.pauses,
         interrupted=paused and any(value.quantity in CLOCKS for value in table.value),

@@ -164,9 +164,10 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
     names = {other.name: other.role for other in parser.patterns}
     if pattern.track and pattern.track not in pattern.groups:
         yield f"track = {pattern.track!r}: not a named group of the regex{near(pattern.track, pattern.groups)}"
-    for name in pattern.only_with:
+    for name in (*pattern.only_with, *pattern.never_with):
         if names.get(name) not in ("metadata", "ignore"):
-            yield f"only_with: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
+            key = "only_with" if name in pattern.only_with else "never_with"
+            yield f"{key}: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
     clocks = [value for value in pattern.values if value.quantity == "elapsed"]
     if (pattern.restarts or pattern.first_is_start) and not clocks:
         yield "restarts, first_is_start: no value is a clock (quantity 'elapsed')"

@@ -88,6 +88,7 @@ class Pattern:
     first_is_start: bool = False
     track: str = ""
     only_with: tuple[str, ...] = ()
+    never_with: tuple[str, ...] = ()
     speaks_for_training: bool = False
     pauses: bool = False
     interrupted: bool = False
@@ -117,8 +118,8 @@ class Pattern:
     @property
     def plain(self) -> bool:
         """Whether rows of the pattern stand for themselves, whatever else a log prints."""
-        bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track, self.interrupted)
-        record = (self.assumed_covers, self.drops_first, self.block, self.total)
+        bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
+        record = (self.never_with, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
         steps = self.step_base_shown or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
         return not (any(bar) or any(record) or steps or counters)

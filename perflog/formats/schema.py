@@ -65,6 +65,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     first_is_start: bool = False
     track: str = ""
     only_with: tuple[str, ...] = ()
+    never_with: tuple[str, ...] = ()
     pauses: bool = False
     block: str = ""
     total: Literal["", "epoch"] = ""

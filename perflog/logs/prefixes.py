@@ -20,12 +20,14 @@ _SYSLOG_STAMP = rb"[A-Z][a-z]{2} [ 0-3][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9
 #: A host, and a process with its number. It repeats on a log's lines, where `Epoch batch[100]: ` does not.
 _HOST = rb"([^ :\[\]]+ [A-Za-z0-9_./+-]+\[[0-9]+\]): "
 #: A name with a number, as pods, services and hosts have it: `trainer-0`, `worker_3`, `gpu01`.
-_NAME = rb"[A-Za-z][A-Za-z0-9._-]*[0-9]"
+_NAME = rb"(?!(?i:epoch|step|iter|iteration|batch|fold|stage|phase|loss|lr|layer|train|val|eval|test)[ _.-]?[0-9])" + (
+    rb"[A-Za-z][A-Za-z0-9._-]*[0-9]"
+)
 _ADDRESS = rb"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"
 #: Words after which a number is the program's own: `step-1 loss` is no pod with a container.
 _CONTAINER = rb"(?!(?:step|epoch|iter|iteration|train|loss|eval|val|test|batch)\b)[a-z][a-z0-9-]*"
 #: A prefix stands on most lines when it stands on this share of them; one that a program might print, on more.
-_MOST, _NEARLY_ALL = 0.6, 0.95
+_MOST, _MANY_MORE, _NEARLY_ALL = 0.6, 0.8, 0.95
 #: A rank or a name that stands on fewer lines than this on the average is a counter and no tag.
 _REPEATS = 2
 #: So many lines are looked at first.
@@ -70,12 +72,12 @@ PREFIXES: tuple[Prefix, ...] = (
     _prefix(rb"\[(pod/[^\]\n]+)\] ", "name"),  # kubectl logs --prefix
     _prefix(rb"(pod/[^ \n]+)" + _SGR + b" ", "name"),
     _prefix(rb"([a-z0-9-]+/[a-z0-9.-]+\[[a-z0-9-]+\])" + _SGR + b": ", "name"),  # kail
-    _prefix(rb"(" + _NAME + rb") *\|" + _SGR + b" ", "name"),  # docker compose
-    _prefix(rb"(" + _NAME + rb"|" + _ADDRESS + rb"): ", "name"),  # pdsh, and the launchers that use it
+    _prefix(rb"(" + _NAME + rb") *\|" + _SGR + b" ", "name", _MANY_MORE),  # docker compose
+    _prefix(rb"(" + _NAME + rb"|" + _ADDRESS + rb"): ", "name", _MANY_MORE),  # pdsh, and the launchers that use it
     _prefix(rb"(" + _NAME + rb")" + _SGR + b" " + _SGR + _CONTAINER + _SGR + b" ", "name", _NEARLY_ALL),  # stern
     _prefix(rb"\((?:[^()\n=]+, )?rank=([0-9]{1,5}), pid=[0-9]+(?:, ip=[0-9.]+)?\)" + _SGR + b" ", "rank"),  # SkyPilot
     _prefix(rb"\[rank=([0-9]{1,5})\] ", "rank"),  # Determined's rank
-    _prefix(rb"\[([0-9]{1,5})\] ", "rank"),  # MPICH, Intel MPI
+    _prefix(rb"\[([0-9]{1,5})\] ", "rank", _MANY_MORE),  # MPICH, Intel MPI
     _prefix(rb"\[(?:rank|default)([0-9]{1,5})\]:(?: (?! ))?", "rank", native=True),  # torchrun
     _prefix(rb"\([^()\n]*?\bpid=([0-9]+)(?:, ip=[0-9.]+)?\)" + _SGR + b" ", "rank", native=True),  # Ray
     _NUMBER,

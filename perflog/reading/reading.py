@@ -19,7 +19,7 @@ from perflog.reading.account import Account, LogFact, Tried, facts_of, facts_tha
 from perflog.reading.positions import Positions
 from perflog.reading.records import Records, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
-from perflog.reading.totals import Totals, steps_of_an_epoch
+from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
 from perflog.reading.tracks import Tracks, ranks_of
 
 #: Parsers up to this priority count only in logs where no more specific one found a measurement.
@@ -236,6 +236,7 @@ class Reading:
                 series.close(starts)
         self._decide_tracks()
         self._add_totals()
+        self._drop_contradicted()
         generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
         measured = {p.parser for key, p in self.patterns.items() if p.role == "step" and self.accounts[key].matches}
         if not measured - generic or not generic & {p.parser for p in self.patterns.values()}:
@@ -246,12 +247,26 @@ class Reading:
                 table.pop(key, None)
         self.gather_facts()
 
+    def _drop_contradicted(self) -> None:
+        """Forget measurements of patterns whose numbers mean something else in this log, by a line that says so."""
+        for key in list(self.series):
+            pattern = self._patterns[key]
+            for name in pattern.never_with:
+                account = self._accounts.get(f"{pattern.parser}.{name}")
+                if account is not None and account.matches:
+                    self.series[key] = {}
+                    self.undecided = (
+                        f"{pattern.parser} cannot read this log: by its line {account.first_line} ({name}) the numbers "
+                        "of its measured lines mean something else"
+                    )
+
     def _add_totals(self) -> None:
         """Measure the lines of whole epochs, whose steps the step lines of the same parser may say."""
         starts = np.array(sorted(self._starts), dtype=np.int64)
         for key, totals in self._totals.items():
             others = [p for p in self._patterns.values() if p.parser == totals.pattern.parser and not p.total]
-            self.series[key] = totals.series(self.as_printed, starts, steps_of_an_epoch(others, self.samples))
+            steps, work = steps_of_an_epoch(others, self.samples), work_of_a_step(others, self.samples)
+            self.series[key] = totals.series(self.as_printed, starts, steps, work)
         self._totals = {}
 
     def _places(self, matches: Matches) -> Ints:

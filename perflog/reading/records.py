@@ -44,7 +44,7 @@ class Records:
     def add(self, matches: Matches, first_line: int) -> None:
         """Take the lines of the head or of a part, in a block of the log that begins at ``first_line``."""
         pattern = matches.pattern
-        if pattern.block and pattern.joins:
+        if pattern.block and self.carrier is None:  # whichever part comes first: all know the values of all
             self.carrier = pattern
         ranks = np.maximum(matches.rank, FIRST_RANK)
         for rank in dict.fromkeys(ranks.tolist()):

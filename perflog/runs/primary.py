@@ -6,10 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
+from perflog.formats.units import kind
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
 from perflog.runs.run import Outcome, Run, Skipped
+
+#: Of two kinds of lines in pairs a cut log has one more of one kind.
+NEARLY_ALL = 0.8
 
 
 def primary_pattern(reading: Reading, catalog: Catalog) -> Pattern | None:
@@ -42,19 +46,34 @@ def _measures(reading: Reading, pattern: Pattern) -> bool:
 
 
 def _best_of(reading: Reading, catalog: Catalog, keys: Iterable[str]) -> Pattern | None:
-    best: tuple[tuple[bool, int, int], Pattern] | None = None
+    best: tuple[tuple[bool, int, bool, int], Pattern] | None = None
+    most: dict[str, int] = {}
+    for key in keys:
+        parser = reading.patterns[key].parser
+        most[parser] = max(most.get(parser, 0), _printed(reading.series[key]))
     for key in keys:
         pattern, ranks = reading.patterns[key], reading.series[key]
         if pattern.role != "step":
             continue
-        printed = sum(s.tally.printed for series in ranks.values() for s in series.segments)
+        printed = _printed(ranks)
         measured = any(s.basis is not None or s.refused for series in ranks.values() for s in series.segments)
         if not printed:
             continue
-        rank = (measured, catalog.by_name[pattern.parser].priority, printed)
+        counts = printed >= NEARLY_ALL * most[pattern.parser] and _counts_work(ranks)
+        rank = (measured, catalog.by_name[pattern.parser].priority, counts, printed)
         if best is None or rank > best[0]:
             best = (rank, pattern)
     return best[1] if best else None
+
+
+def _printed(ranks: Mapping[int, RankSeries]) -> int:
+    return sum(segment.tally.printed for series in ranks.values() for segment in series.segments)
+
+
+def _counts_work(ranks: Mapping[int, RankSeries]) -> bool:
+    """Whether the lines say how much work was done, samples or tokens, and not steps alone."""
+    bases = [segment.basis for series in ranks.values() for segment in series.segments if segment.basis is not None]
+    return any(basis.counts_work or (basis.is_rate and kind(basis.unit or "") != "steps") for basis in bases)
 
 
 def main_rank(ranks: Mapping[int, RankSeries]) -> int:

@@ -25,6 +25,9 @@ from perflog.logs.clean import clean_block
         (b"[1,0]<stdout>:ips: 12[1,1]<stdout>:345.6\n", b"[1,0]<stdout>:ips: 12\r[1,1]<stdout>:345.6\n"),
         (b" 68%|## Thu Jun  9 09:17:45 2022[1,0]<stdout>:DLL x\n", b" 68%|## \r[1,0]<stdout>:DLL x\n"),
         (b"[0]<stdout>:horovodrun\n", b"[1,0]<stdout>:horovodrun\n"),
+        (b"[1,mpirank:6,algo-1]<stdout>:a\n", b"[1,6]<stdout>:a\n"),
+        (b"[prterun-node-1-42@1,5]<stderr>:a\n", b"[1,5]<stdout>:a\n"),
+        (b"[1,2]<stderr>: 1%\r 2%\n", b"[1,2]<stdout>: 1%\r[1,2]<stdout>: 2%\n"),
     ],
 )
 def test_clean(raw: bytes, clean: bytes) -> None:

@@ -411,6 +411,14 @@ CUT_LOG = (
 )
 
 
+def test_without_the_package_an_lz4_file_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)  # as where the extra is not installed
+    log = only(tmp_path, "a.log.lz4", lz4.frame.compress(TEXT))
+    why = "an LZ4 file, for which a package is missing: pip install 'perflog[lz4]'"
+    assert whole(log) == (b"", why)
+    assert streamed(log) == ([], why)
+
+
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_a_container_changes_no_number(name: str, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(CUT_LOG)

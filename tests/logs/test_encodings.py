@@ -59,7 +59,7 @@ ENCODINGS: dict[str, Wrap] = {
     "colours": around(b"\x1b[1;32m", b"\x1b[0m\x1b[K"),
     "titles": around(b"\x1b]0;training \x07", b"\x1b]8;;http://a\x1b\\"),
     "cursor up": around(b"\x1b[A\x1b[2K", b""),
-    "backspaces": around(b"\x08\x08", b""),
+    "backspaces": around(b"", b"\x08\x08"),
 }
 #: Lines are added.
 OTHER_LINES = {"GBK", "GB 18030", "Shift-JIS", "Latin-1", "mixed", "NUL runs"}

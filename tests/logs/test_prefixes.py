@@ -183,6 +183,7 @@ def test_numbers_that_are_no_ranks_are_the_first_ranks(text: str) -> None:
         "".join(f"0: step {n}\n" for n in range(30)),
         "".join(f"[{n}] loss {n}.5\n" for n in range(30)),  # a counter
         "".join(f"epoch{n}: loss {n}.5\n" for n in range(30)),
+        "".join(f"Epoch_{n // 10}: step {n}\n" for n in range(30)),
         "".join(f"step-{n} | loss {n}.5\n" for n in range(30)),
         "".join(f"epoch1 train step {n}\n" for n in range(30)),
         "".join(f"May 04 10:11:{n:02} Epoch batch[{n}]: 5\n" for n in range(30)),

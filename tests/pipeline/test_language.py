@@ -347,6 +347,27 @@ def test_the_totals_of_epochs_count_where_one_step_in_several_is_printed(extract
     assert (run.metrics["step_time"].value, run.throughput.used) == (2.9, 2)
 
 
+def test_rate_times_time_of_an_epoch_tell_its_steps(extracted: Callable[..., Run]) -> None:
+    """64 samples a step, 100 steps an epoch, 3 s a step; the step lines say neither how many steps an epoch has."""
+    toml = (
+        TOTAL.replace("/(?P<epoch_steps>{I})", "")
+        .replace("(?P<t>{N})s", "(?P<t>{N})s (?P<ips>{N})")
+        .replace('line = "step 1 10/100 - 2s"', 'line = "step 1 10 - 2s 32"')
+        .replace("(?P<total>{N})s", "(?P<total>{N})s (?P<mean>{N})")
+        .replace('line = "END 1 200s"', 'line = "END 1 200s 21.3"')
+        .replace('span = "last"\n', 'span = "last"\n' + IPS.format("ips", "last"), 1)
+    )
+    toml = toml.replace('quantity = "interval_time"\n', 'quantity = "interval_time"\n' + IPS.format("mean", "interval"))
+    epochs = [
+        "".join(f"step {e} {n} - 2s 32\n" for n in range(10, 101, 10)) + f"END {e} 300s 21.33333\n" for e in (1, 2, 3)
+    ]
+    run = extracted(toml, "".join(epochs), warmup=20)
+    assert (run.throughput.value, run.throughput.used) == (pytest.approx(64 / 3, rel=1e-6), 2)
+
+
+IPS = '[[pattern.value]]\ngroup = "{}"\nquantity = "rate"\nunit = "samples/s"\nspan = "{}"\n'
+
+
 def test_the_totals_of_epochs_are_a_witness_otherwise(extracted: Callable[..., Run]) -> None:
     """Every step is printed and takes 2 s; an epoch of 20 steps takes 40 s, or 160 s."""
     for total, agreement in ((40, "agrees"), (160, "contradicts")):
@@ -418,7 +439,7 @@ def test_an_assumed_number_of_steps_is_said(extracted: Callable[..., Run]) -> No
 
 def test_the_first_record_of_an_epoch_is_left_out_where_it_is_wrong(extracted: Callable[..., Run]) -> None:
     """The first record of each epoch covers fewer steps than the ten it claims: 1 s, all others 20 s."""
-    toml = TOTAL.partition("[[pattern]]\nname = \"epoch\"")[0].replace('span = "last"', 'span = "interval"')
+    toml = TOTAL.partition('[[pattern]]\nname = "epoch"')[0].replace('span = "last"', 'span = "interval"')
     toml = toml.replace('step_per = "epoch"', 'step_per = "epoch"\ndrops_first = "epoch"')
     epochs = ["".join(f"step {e} {n}/100 - {0.1 if n == 10 else 2}s\n" for n in range(10, 101, 10)) for e in (1, 2)]
     run = extracted(toml, "".join(epochs))

@@ -7,4 +7,5 @@ Nothing here computes: a program that called one of them would fail. Import this
 import torch
 
 _LIBRARY = torch.library.Library("torchvision", "DEF")
-_LIBRARY.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+for _name in ("nms", "qnms"):
+    _LIBRARY.define(f"{_name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 
 
+def samples_of_a_step(log: Path) -> int:
+    """Images that all devices train on in one step, as a log's path tells: 1n8g/rn50_b128_fp32_3.log → 1,024."""
+    devices = re.search(r"(?:\d+n|gpu)(\d+)", str(log.relative_to(log.parents[1])))
+    batch = re.search(r"_bs?(\d+)", log.name)
+    assert devices and batch, log
+    return int(devices[1]) * int(batch[1])
+
+
 def write_run(log: Path, rates: Sequence[float], decimals: int = 2) -> None:
-    """A log that prints these rates (images/s of the whole job), one a step."""
+    """A log that prints these rates (images/s of the whole job), one a step, each at the moment its step is done."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    line = "DLL 2026-11-21 10:00:{:02d}.{:06d} - Epoch: 0 Iteration: {}  train.loss : 7.1  train.total_ips : {:.{}f} images/s"
-    log.write_text(
-        "\n".join(line.format(n % 60, n, n, rate, decimals) for n, rate in enumerate(rates)) + "\n", encoding="utf-8"
-    )
+    line = "DLL {:%Y-%m-%d %H:%M:%S.%f} - Epoch: 0 Iteration: {}  train.loss : 7.1  train.total_ips : {:.{}f} images/s"
+    done = datetime(2026, 11, 21, 10)
+    samples, lines = samples_of_a_step(log), []
+    for step, rate in enumerate(rates):
+        done += timedelta(seconds=samples / rate)
+        lines.append(line.format(done, step, rate, decimals))
+    log.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_campaign(

@@ -104,7 +104,7 @@ def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -
         for by_rule in read_logs(logs, catalog, partial(_runs_by_rule, builders=builders), printed):
             for name, of_log in by_rule.items():
                 runs[name] += of_log
-    left_out = _copies_and_other_ranks(runs[OWN], catalog)
+    left_out = _copies_and_other_ranks(runs[OWN], catalog, options)
     cases: dict[_Members, Evidence] = {}
     for name, rule in rules.items():
         members = [run for run in runs[name] if run.log not in left_out]
@@ -115,10 +115,14 @@ def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -
     return list(cases.values())
 
 
-def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog) -> set[LogFile]:
-    """The logs whose runs an extraction leaves out: copies of another, and those of other ranks of one training."""
-    runs, copies = without_copies(runs)
-    _, other_ranks = of_first_ranks(runs, catalog.path_patterns)
+def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog, options: Options) -> set[LogFile]:
+    """The logs that count for no case: copies of another of the same case, and other ranks' of one training.
+
+    A copy under a name of another configuration is kept: a report that names it claims it for that configuration.
+    """
+    kept, other_ranks = of_first_ranks(runs, catalog.path_patterns)
+    cases = build_cases(settled(kept, catalog.path_patterns), options)
+    copies = [entry for case in cases for entry in without_copies(case.runs)[1]]
     return {entry.log for entry in (*copies, *other_ranks)}
 
 

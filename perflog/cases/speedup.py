@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perflog.cases.case import Case
 from perflog.cases.identity import spelling
-from perflog.formats.units import kind
+from perflog.formats.units import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.settings.options import Options
 
@@ -13,19 +13,23 @@ _BASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_siz
 
 
 def set_speedups(cases: list[Case], options: Options) -> None:
+    """Set the speedup, efficiency and baseline of each case that has one, and note why another has none."""
     index: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
         index.setdefault(_base_identity(case), []).append(case)
     for case in cases:
         if case.throughput.value is None:
             continue
-        if options.baseline:
+        if not is_of_job(case.throughput.unit):
+            _say_why_none(case, options)
+        elif options.baseline:
             candidates = [
                 c for c in cases if _is_baseline(c, options) and kind(c.throughput.unit) == kind(case.throughput.unit)
             ]
+            _set_speedup(case, candidates, options)
         else:
             candidates = [c for c in index[_base_identity(case)] if c.key.get("devices") == 1]
-        _set_speedup(case, candidates, options)
+            _set_speedup(case, candidates, options)
 
 
 def _base_identity(case: Case) -> tuple[object, ...]:
@@ -38,11 +42,22 @@ def _is_baseline(case: Case, options: Options) -> bool:
     return all(str(case.key.get(k, "")).lower() == str(normal(k, v)).lower() for k, v in options.baseline.items())
 
 
+def _is_asked(case: Case, options: Options) -> bool:
+    """Whether a reader may look for a case's speedup, so that it is said why there is none."""
+    return "devices" in case.key or bool(options.baseline)
+
+
+def _say_why_none(case: Case, options: Options) -> None:
+    """Note that a rate in steps, or of one device, does not grow with the work that more devices do."""
+    if _is_asked(case, options):
+        case.notes.append(f"no speedup: {case.throughput.unit} does not count the work of the whole job")
+
+
 def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
     wanted = " ".join(f"{k}={v}" for k, v in options.baseline.items()) or "one device"
     usable = [c for c in candidates if c.throughput.value]
     if len(usable) != 1:
-        if "devices" in case.key or options.baseline:
+        if _is_asked(case, options):
             why = (
                 "has no value"
                 if candidates and not usable

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import About, Agreement, Witness, near_factor
 from perflog.formats.moments import Moment, between
-from perflog.stats.centre import median
 
 NAME = "the clock of the lines"
 #: The clock agrees within this much, and its own resolution.
 TOLERANCE = 0.05
 #: Beyond this the measurements claim more time than passed: no cause but a misreading.
 IMPOSSIBLE = 0.10
-#: A stretch is timed well enough when it is so many times as long as the stamps' resolution.
-LEAST_LENGTH = 20
+#: Where even the stretches with the fewest pauses take so many times as long, more than a third of the time of each
+#: lies outside what the lines measure: no evaluation now and then does that.
+MOST_OUTSIDE = 1.5
+#: Neighbouring stretches are put together until they are so many times as long as the stamps' resolution.
+LEAST_LENGTH = 5
+#: With fewer stretches than this all of them are one.
+LEAST_COUNT = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class Stretch:
     """Between two marks: steps, seconds by the measurements and by the clock, and the clock's resolution."""
 
     steps: float
@@ -35,7 +40,16 @@ class _Stretch:
 
     @property
     def tolerance(self) -> float:
-        return TOLERANCE + 2 * self.resolution / self.clock
+        """The share by which two cut stamps may be off."""
+        return 2 * self.resolution / self.clock if self.clock > 0 else float("inf")
+
+    def __add__(self, other: Stretch) -> Stretch:
+        return Stretch(
+            self.steps + other.steps,
+            self.measured + other.measured,
+            self.clock + other.clock,
+            max(self.resolution, other.resolution),
+        )
 
 
 def clock_witness(
@@ -44,6 +58,9 @@ def clock_witness(
 ) -> Witness | None:  # fmt: skip
     """Hold the measured time per step against the lines' own stamps; None where there are too few of them.
 
+    A misreading makes all stretches longer or shorter by one factor, a pause makes some longer. So the stretches with
+    the fewest pauses are looked at: the lower quartile.
+
     Args:
         moments: the stamp at each mark, (k,).
         scale: what turns the marks' time into seconds; None where that is unknown, and nothing can be said.
@@ -51,31 +68,40 @@ def clock_witness(
         factors: ratios that a misreading of this log would give, beside the usual ones.
         sampled: whether the measurements are single steps that stand for others between them.
     """
-    if scale is None:
-        return None
-    stretches = _stretches(marks, moments, scale)
+    stretches = [] if scale is None else _stretches(marks, moments, scale)
     if not stretches:
         return None
-    steps, measured, clock = (
-        sum(getattr(stretch, name) for stretch in stretches) for name in ("steps", "measured", "clock")
-    )
-    whole = _Stretch(steps, measured, clock, max(stretch.resolution for stretch in stretches))
-    if clock < 4 * whole.resolution or measured <= 0:
+    whole = _sum(stretches)
+    if whole.clock <= 0 or whole.measured <= 0 or max(whole.clock, whole.measured) < 4 * whole.resolution:
         return None
+    typical = _with_fewest_pauses(stretches)
+    agreement = _agreement(whole, typical, factors, sampled)
     collected = next(moment.collected for moment in moments if moment is not None)
-    typical = whole.ratio if abs(whole.ratio - 1) <= whole.tolerance else _typical(stretches, whole)
-    agreement = _agreement(typical, whole, factors, sampled)
-    if collected and agreement in ("contradicts", "doubts"):  # a buffer was emptied late: the stamps say when
-        agreement = "silent"
-    remark = _pauses(whole, marks) if agreement in ("agrees", "slower") else ""
-    lines = int(marks.lines[0]), int(marks.lines[-1])
-    told = measured / steps * typical
-    return Witness(NAME, about, "s", measured / steps, told, agreement, lines, remark)
+    if collected and agreement == "contradicts":  # a buffer may have been emptied late, which no stamp tells
+        agreement = "doubts" if typical.ratio > 1 else "silent"
+    told = whole if agreement in ("agrees", "slower") and abs(whole.ratio - 1) <= TOLERANCE else typical
+    return Witness(
+        name=NAME,
+        about=about,
+        unit="s",
+        measured=whole.measured / whole.steps,
+        told=whole.measured / whole.steps * told.ratio,
+        agreement=agreement,
+        lines=(int(marks.lines[0]), int(marks.lines[-1])),
+        remark=_pauses(whole, marks) if agreement in ("agrees", "slower") else "",
+    )
 
 
-def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> list[_Stretch]:
-    """The stretches between neighbouring marks whose stamps can be compared."""
-    found = []
+def _sum(stretches: Sequence[Stretch]) -> Stretch:
+    total = stretches[0]
+    for stretch in stretches[1:]:
+        total += stretch
+    return total
+
+
+def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> list[Stretch]:
+    """The stretches between neighbouring marks whose stamps can be compared; none where the stamps count down."""
+    found, backwards = [], 0
     for place in range(1, len(marks)):
         before, after = moments[place - 1], moments[place]
         if before is None or after is None:
@@ -84,35 +110,46 @@ def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> 
         steps, covers = (float(values[place] - values[place - 1]) for values in (marks.end, marks.covers))
         if seconds is None or steps <= 0 or covers <= 0:
             continue
+        backwards += after.seconds < before.seconds
         per_step = float(marks.time[place] - marks.time[place - 1]) * scale / covers
-        found.append(_Stretch(steps, per_step * steps, seconds, max(before.resolution, after.resolution)))
-    return found
+        found.append(Stretch(steps, per_step * steps, seconds, max(before.resolution, after.resolution)))
+    return found if backwards <= max(1, len(found) // 2) else []  # else it is the time that is left
 
 
-def _typical(stretches: Sequence[_Stretch], whole: _Stretch) -> float:
-    """The median of the ratios of stretches that are long enough to be timed; pauses between steps are in few."""
-    ratios, steps, measured, clock = [], 0.0, 0.0, 0.0
+def _with_fewest_pauses(stretches: Sequence[Stretch]) -> Stretch:
+    """The stretches about the lower quartile of those that are long enough to be timed, as one; all where few are."""
+    timed: list[Stretch] = []
+    rest: Stretch | None = None
     for stretch in stretches:
-        steps, measured, clock = steps + stretch.steps, measured + stretch.measured, clock + stretch.clock
-        if min(clock, measured) >= LEAST_LENGTH * whole.resolution:
-            ratios.append(clock / measured)
-            steps = measured = clock = 0.0
-    return median(ratios) if len(ratios) >= 3 else whole.ratio
+        rest = stretch if rest is None else rest + stretch
+        if rest.clock >= LEAST_LENGTH * rest.resolution and rest.measured > 0:
+            timed.append(rest)
+            rest = None
+    if len(timed) < LEAST_COUNT:
+        return _sum(stretches)
+    low = sorted(timed, key=lambda stretch: stretch.ratio)[(len(timed) - 1) // 4]
+    near = [stretch for stretch in timed if abs(stretch.ratio / low.ratio - 1) <= TOLERANCE + low.tolerance]
+    return replace(_sum(near), resolution=low.resolution * math.sqrt(len(near)))  # cut at random, each for itself
 
 
-def _agreement(typical: float, whole: _Stretch, factors: Sequence[float], sampled: bool) -> Agreement:
-    if abs(typical - 1) <= whole.tolerance:
+def _agreement(whole: Stretch, typical: Stretch, factors: Sequence[float], sampled: bool) -> Agreement:
+    if abs(whole.ratio - 1) <= TOLERANCE + whole.tolerance:
         return "agrees"
-    if typical < 1:
-        return "contradicts" if typical < 1 - IMPOSSIBLE - 2 * whole.resolution / whole.clock else "doubts"
-    if sampled or near_factor(typical, factors):
+    least = (1 - IMPOSSIBLE) * whole.measured - 2 * whole.resolution
+    if whole.ratio < 1:
+        return "contradicts" if whole.clock < least else "doubts"
+    if abs(typical.ratio - 1) <= TOLERANCE + typical.tolerance:
+        return "agrees"
+    if typical.ratio < 1 - IMPOSSIBLE - typical.tolerance:
         return "contradicts"
-    return "slower"
+    if sampled or near_factor(typical.ratio, factors):
+        return "contradicts"
+    return "doubts" if typical.ratio > MOST_OUTSIDE else "slower"
 
 
-def _pauses(whole: _Stretch, marks: Marks) -> str:
+def _pauses(whole: Stretch, marks: Marks) -> str:
     outside = 1 - whole.measured / whole.clock
-    if outside <= TOLERANCE + 2 * whole.resolution / whole.clock:
+    if outside <= TOLERANCE + whole.tolerance:
         return ""
     return (
         f"{outside:.0%} of the time between lines {marks.lines[0]} and {marks.lines[-1]} lies outside the measurements "

@@ -9,8 +9,10 @@ from perflog.evidence.witness import About, Agreement, Witness, near_factor
 
 #: A mean over the same run agrees within this much.
 TOLERANCE = 0.05
-#: A program's mean over a run that starts slowly may be so many times lower than the measurements' without a word.
-SLOW_START = 2.0
+#: A program's mean holds evaluations and what comes before the first line; it may be so many times lower without a word.
+OUTSIDE = 1.5
+#: The time of a whole run holds its start too, which may be long beside few steps.
+WITH_START = 1.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,9 @@ def _agreement(faster: float, factors: Sequence[float]) -> Agreement:
     """``faster``: how many times as fast the program says that it was."""
     if 1 / (1 + TOLERANCE) <= faster <= 1 + TOLERANCE:
         return "agrees"
-    if near_factor(faster, factors) and (faster > 1 or faster < 1 / (SLOW_START * 1.1)):
+    if near_factor(faster, factors):
         return "contradicts"
-    if faster > 1 + 2 * TOLERANCE or faster < 1 / (SLOW_START * 0.95):
+    if faster > 1 + 2 * TOLERANCE or faster < 1 / OUTSIDE:
         return "doubts"
     return "slower" if faster < 1 else "silent"
 
@@ -91,7 +93,7 @@ def _run_time(account: Account, seconds: float) -> Witness | None:
         agreement = "contradicts"  # the measured steps alone took longer than the whole run
     elif ratio <= 1 + TOLERANCE:
         agreement = "agrees"
-    elif ratio > SLOW_START:
+    elif ratio > WITH_START:
         agreement = "doubts"
     return Witness(account.name, "time per step", "s for the run", seconds, account.value, agreement,
                    (account.line, account.line))  # fmt: skip

@@ -15,7 +15,7 @@ from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import Parser, Pattern, Sample, Value
 from perflog.formats.regexes import expand, jump_in, tail_after
 from perflog.formats.schema import ParserFile, PatternTable, ValueTable
-from perflog.formats.sources import PATHS
+from perflog.formats.sources import NO_PARSERS
 from perflog.formats.toml import convert, read_toml, texts
 from perflog.formats.units import is_time, rate_unit, seconds_in
 
@@ -36,7 +36,7 @@ def load_parser(file: Path) -> Parser:
 
 def load_folder(folder: Path) -> list[Parser]:
     """The parsers in a folder, by name; raises what :func:`load_parser` does."""
-    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name != PATHS]
+    return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name not in NO_PARSERS]
 
 
 def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
@@ -152,6 +152,7 @@ def _value(table: ValueTable) -> Value:
         offset=table.offset,
         scope=table.scope,
         metric=table.metric,
+        definition=table.definition,
         pick=table.pick,
         plus=table.plus,
         same=table.same,

@@ -77,6 +77,8 @@ def _group_of(pattern: Pattern, value: Value) -> Faults:
 def _metric_of(_pattern: Pattern, value: Value) -> Faults:
     if value.quantity == "metric" and not value.metric:
         yield "quantity 'metric' needs metric = \"<its name>\""
+    if value.definition and not value.metric:
+        yield "definition: only a metric has one; name it with metric = \"<its name>\""
     if value.metric in _OWN_METRICS:
         yield f"metric = {value.metric!r}: perflog makes a metric of this name itself; choose another"
 

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from perflog.formats.units import rate_unit
+
 #: Groups whose last value is a metric of the run.
 LAST_GROUPS = ("loss", "memory")
+
+#: Units of printed metrics whose mean over time says something of a window, beside work per second.
+MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
 
 #: Groups of a measurement that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
@@ -37,6 +42,7 @@ class Value:
     """What one named group of a line means.
 
     ``inverse``: the seconds in the unit of a time per work, which counts as the rate that it is the inverse of; else 0.
+    ``definition``: of a metric that programs define differently, what this program counts, in words.
     """
 
     group: str
@@ -52,6 +58,14 @@ class Value:
     plus: tuple[str, ...] = ()
     same: str = ""
     inverse: float = 0.0
+    definition: str = ""
+
+    @property
+    def is_printed_mean(self) -> bool:
+        """Whether it is a metric whose mean over time can be taken: a share, or work per second since the last line."""
+        if self.quantity != "metric" or self.span in ("cumulative", "run"):
+            return False
+        return self.unit in MEAN_UNITS or rate_unit(self.unit) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +131,17 @@ class Pattern:
 
     @property
     def plain(self) -> bool:
-        """Whether rows of the pattern stand for themselves, whatever else a log prints."""
+        """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
         record = (self.never_with, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
         steps = self.step_base_shown or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
-        return not (any(bar) or any(record) or steps or counters)
+        return not (any(bar) or any(record) or steps or counters or self.printed_means)
+
+    @property
+    def printed_means(self) -> tuple[Value, ...]:
+        """The metrics on step lines whose mean over a run's window is taken."""
+        return tuple(value for value in self.values if value.is_printed_mean) if self.role == "step" else ()
 
     @property
     def key(self) -> str:

@@ -35,6 +35,7 @@ class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
     offset: Annotated[int, Meta(ge=0)] = 0
     scope: Scope = "job"
     metric: str = ""
+    definition: str = ""
     pick: Pick = "last"
     plus: tuple[str, ...] = ()
     same: str = ""

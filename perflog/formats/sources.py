@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from hashlib import blake2b
 
-#: The file in a parsers' folder that is no parser.
+#: The files in a parsers' folder that are no parsers: patterns of paths, and the peaks of accelerators.
 PATHS = "paths.toml"
+ACCELERATORS = "accelerators.toml"
+NO_PARSERS = frozenset({PATHS, ACCELERATORS})
 #: Bytes of a hash.
 SIZE = 16
 

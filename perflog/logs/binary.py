@@ -23,18 +23,19 @@ _TRACE_KEYS = (b'"traceEvents"', b'"deviceProperties"')
 _ODD, _HEAD = 0.05, 8192
 
 
+def is_trace(head: bytes) -> bool:
+    """Whether a file that begins so is a profiler's trace in JSON."""
+    return head[:1] == b"{" and any(key in head for key in _TRACE_KEYS)
+
+
 def is_plainly_text(head: bytes) -> bool:
     """Whether the first bytes of a file say already that it is text: so nearly all logs are told cheaply."""
     return (
         bool(head[:256].strip(_BLANK))
         and not head.translate(None, _PLAIN)
         and not head.startswith(_NO_LOG)
-        and not _is_trace(head)
+        and not is_trace(head)
     )
-
-
-def _is_trace(head: bytes) -> bool:
-    return head[:1] == b"{" and any(key in head for key in _TRACE_KEYS)
 
 
 def why_no_text(data: bytes) -> str:
@@ -45,7 +46,7 @@ def why_no_text(data: bytes) -> str:
         return "empty file" if not data else "nothing but blanks or NUL bytes"
     if data.startswith(_NO_LOG):
         return next(what for magic, what in _MAGIC.items() if data.startswith(magic))
-    if _is_trace(data[:_HEAD]):
+    if is_trace(data[:_HEAD]):
         return "a profiler's trace, not a training log"
     head = data[: 8 * _HEAD].replace(b"\x00", b"")[:_HEAD]
     odd = len(head.translate(None, _TEXT))

@@ -15,6 +15,7 @@ from contextlib import closing
 from functools import partial
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
+from perflog.logs.binary import is_trace
 from perflog.logs.blocks import blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import LogFile
@@ -172,6 +173,7 @@ def is_plain(head: bytes) -> bool:
         and compression_of(head) is None
         and not archive_of(head)
         and not is_event_file(head)
+        and not is_trace(head)
         and wrapping_of(head) is None
     )
 

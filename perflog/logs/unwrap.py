@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from perflog.logs.binary import why_no_text
 from perflog.logs.clean import clean_block
 from perflog.logs.encodings import as_half_width, holds_full_width
 from perflog.logs.prefixes import Prefix, Stripper, numbers_are_no_ranks, prefixes_on, stripped
@@ -61,6 +62,8 @@ class Wrapping:
 
 def wrapping_of(beginning: bytes) -> Wrapping | None:
     """What stands around the lines of a log that begins so; None, after few looks, where nothing does."""
+    if why_no_text(beginning):
+        return None
     beginning = _without_codes(beginning)
     full_width = holds_full_width(beginning)
     bars = b"\r" in beginning and _BAR.search(beginning) is not None

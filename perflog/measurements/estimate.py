@@ -6,6 +6,7 @@ summarised by total work over total time). The other estimators exist to reprodu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str) -> Estimate:
         return Estimate(float("nan"), 0, 0.0, 0.0, 0.0, reason="no measurement lies wholly inside the window")
     if estimator == "total" or rates is None:
         value = last if estimator == "last" else (work / time if time > 0 else float("nan"))
-        reason = "" if value > 0 else "the measured time is zero or negative"
+        reason = "" if 0 < value < math.inf else "the measured time is zero or negative"
         return Estimate(value, used, covers, time, work, reason=reason)
     printed = rates.array()
     positive = printed[np.isfinite(printed) & (printed > 0)]  # differences of rounded running means may vanish

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from perflog.measurements.basis import Basis
 from perflog.measurements.estimate import Estimate
+from perflog.measurements.metrics import Mean
 from perflog.measurements.store import Store
 from perflog.settings.amount import Window
 
@@ -95,6 +96,9 @@ class Tally:
     gap_place: str = ""
     paused: int = 0
     paused_time: float = 0.0
+    closings: int = 0
+    bar_covers: float = 0.0
+    bar_time: float = 0.0
     first_of_epochs: int = 0
     last_epoch: float = -1.0
 
@@ -110,6 +114,7 @@ class Taken(NamedTuple):
         reason: why nothing can be taken, empty when something is.
         note: what is said of a warm-up that was looked for (``auto``).
         doubt: what is said of a fixed warm-up that seems too short.
+        metrics: the means of the pattern's ``printed_means``, in their order; empty where nothing is taken.
     """
 
     asked: tuple[Window, str, bool]
@@ -122,6 +127,7 @@ class Taken(NamedTuple):
     reason: str = ""
     note: str = ""
     doubt: str = ""
+    metrics: tuple[Mean, ...] = ()
 
 
 @dataclass(slots=True)

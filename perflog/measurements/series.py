@@ -15,12 +15,18 @@ from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch
 from perflog.measurements.basis import choose_basis
 from perflog.measurements.measure import measure
+from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Previous, Segment
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
 
 NO_LINES: Ints = np.empty(0, dtype=np.int64)
+
+#: The end of a bar is left out when its steps took so many times as long as those before.
+CLOSING = 2.0
+#: A bar's clock is cut to whole seconds.
+CLOCK_DIGIT = 1.0
 
 
 class RankSeries:
@@ -157,8 +163,28 @@ class RankSeries:
         segment.tally.unusable += int(measured.unusable.sum())
         if measured.unusable.any() and not segment.tally.unusable_line:
             segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
-        kept = self._without_pauses(segment, measured.rows, paused[measured.good])
+        table = with_metrics(self.pattern, measured.rows, rows.columns, measured.good)
+        kept = self._without_pauses(segment, table, paused[measured.good])
+        kept = self._without_closing(segment, kept, rows)
         segment.store.append(self._without_first_of_epochs(segment, kept))
+
+    def _without_closing(self, segment: Segment, measured: Floats, rows: Rows) -> Floats:
+        """The measurements, (fields, used), but for the end of a bar that took much longer than what came before.
+
+        A bar is drawn a last time when it is closed, after what the program did last: an evaluation, saving, or leaving
+        Python.
+        """
+        columns, tally = rows.columns, segment.tally
+        if not self.pattern.redrawn or not {"step", "run_steps"} <= set(columns) or not measured.shape[1]:
+            return measured
+        covers, time = measured[2:4, :-1].sum(axis=1) + np.array((tally.bar_covers, tally.bar_time))
+        tally.bar_covers += float(measured[2].sum())
+        tally.bar_time += float(measured[3].sum())
+        closes = columns["step"][-1] == columns["run_steps"][-1] and measured[5, -1] == rows.lines[-1]
+        if not closes or not covers or measured[3, -1] <= CLOSING * measured[2, -1] * time / covers + CLOCK_DIGIT:
+            return measured
+        tally.closings += 1
+        return measured[:, :-1]
 
     def _paused_rows(self, rows: Rows, before: Previous, epoch: Ints, first_epoch: int) -> Mask:
         """Which rows hold a pause since the row before them, (n,), or since the beginning of a bar that began anew.

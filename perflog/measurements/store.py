@@ -24,9 +24,10 @@ Rows = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Spilled:
-    """A block on disk: where, how many rows, and the columns that two numbers (first, step) say whole."""
+    """A block on disk: where, how many columns and rows, and the columns that two numbers (first, step) say whole."""
 
     at: int
+    fields: int
     n: int
     ramps: dict[int, tuple[float, float]]
 
@@ -38,7 +39,10 @@ def _ramp(column: Rows) -> tuple[float, float] | None:
 
 
 class Store:
-    """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n); of one block at once, or none."""
+    """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n); of one block at once, or none.
+
+    Below the fields a block may hold further columns (:mod:`perflog.measurements.metrics`), as many as the others do.
+    """
 
     __slots__ = ("_blocks", "_bytes", "_file", "_spilled", "count")
 
@@ -51,7 +55,7 @@ class Store:
             self.append(rows)
 
     def append(self, rows: Rows) -> None:
-        """Add a block (len(FIELDS), n)."""
+        """Add a block (len(FIELDS), n), or with further columns below."""
         if not rows.shape[1]:
             return
         self._blocks.append(rows)
@@ -67,7 +71,7 @@ class Store:
         for rows in self._blocks:
             n = rows.shape[1]
             ramps = {at: ramp for at, column in enumerate(rows) if (ramp := _ramp(column)) is not None}
-            self._spilled.append(_Spilled(self._file.tell(), n, ramps))
+            self._spilled.append(_Spilled(self._file.tell(), len(rows), n, ramps))
             for at, column in enumerate(rows):
                 if at not in ramps:
                     self._file.write(np.ascontiguousarray(column).data)
@@ -79,8 +83,8 @@ class Store:
         for part in self._spilled:
             assert self._file is not None
             self._file.seek(part.at)
-            rows = np.empty((len(FIELDS), part.n))
-            for at in range(len(FIELDS)):
+            rows = np.empty((part.fields, part.n))
+            for at in range(part.fields):
                 if at in part.ramps:
                     first, step = part.ramps[at]
                     rows[at] = first + step * np.arange(part.n)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.measurements.estimate import Estimate, estimate
+from perflog.measurements.metrics import MeansOverTime
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.warmup import doubt, settled
 from perflog.settings.amount import Amount, Window
@@ -39,13 +40,14 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     if reason:
         return Taken(asked, Estimate(reason=reason), reason=reason)
     selection = _Selection(segment, window, seconds_scale)
-    result = estimate(selection.blocks(), estimator)
+    means = MeansOverTime()
+    result = estimate(means.through(selection.blocks()), estimator)
     late = ""
     if doubts and asked[0].warmup.unit != "auto" and not result.reason:
         late = doubt(segment, window)
     return Taken(
         asked, result, selection.excluded, selection.first_line, selection.last_line,
-        selection.first_step, selection.last_step, result.reason, note, late,
+        selection.first_step, selection.last_step, result.reason, note, late, means.result(),
     )  # fmt: skip
 
 

@@ -143,7 +143,9 @@ def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
 
 
 def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarray, job: Job) -> Witness | None:
-    """The clock of the measured lines, or of the lines that tell their steps."""
+    """The clock of the measured lines, or of the lines that tell their steps; None where no line tells its step."""
+    if measured.segment.count.keyless:
+        return None
     about: About = "throughput" if measured.basis.is_rate and not measured.basis.real_time else "time per step"
     sampled = measured.basis.value.span == "last" and measured.segment.count.interval > 1
     samples = _SampledLines.of(reading, measured.pattern)

@@ -158,6 +158,7 @@ def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
         "trimmed": taken.estimate.dropped,
         "no usable number": segment.tally.unusable,
         "printed twice": segment.tally.doubled,
+        "end of the bar, drawn when it was closed": segment.tally.closings,
         "first of an epoch, which covers fewer steps": segment.tally.first_of_epochs,
     }
     return {**taken.excluded, **{why: count for why, count in counts.items() if count}}

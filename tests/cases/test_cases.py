@@ -272,6 +272,19 @@ def test_a_baseline_that_is_asked_for() -> None:
     ]
 
 
+@pytest.mark.parametrize("unit", ["steps/s", "tokens/s/device", "images/s/rank"])
+def test_what_does_not_count_the_whole_jobs_work_has_no_speedup(unit: str) -> None:
+    """Eight devices may do eight times the work in a step, and one device's rate says nothing of the other seven."""
+    one, eight = cases(made(10, unit=unit), made(9, devices=8, unit=unit))
+    note = f"no speedup: {unit} does not count the work of the whole job"
+    assert (one.speedup, eight.speedup, eight.efficiency, eight.baseline) == (None, None, None, "")
+    assert (one.notes, eight.notes) == ([note], [note])
+    (alone,) = cases(made(9, devices=None, unit=unit))
+    assert alone.notes == []  # nobody looks for a speedup where the devices are unknown
+    asked = cases(made(10, unit=unit), made(9, precision="fp16", unit=unit), baseline={"precision": "fp16"})
+    assert [(case.speedup, case.notes) for case in asked] == [(None, [note])] * 2
+
+
 def test_efficiency_against_several_devices() -> None:
     assert speedups(made(200, devices=2), made(600, devices=8), baseline={"devices": "2"}) == {2: (1, 1), 8: (3, 0.75)}
 

@@ -52,7 +52,7 @@ def test_containers_change_no_number(tmp_path: Path) -> None:
     (tmp_path / "f.tar.xz").write_bytes(lzma.compress(packed))
     (tmp_path / "f.tar.bz2").write_bytes(bz2.compress(packed))
     (tmp_path / "f.tar.zst").write_bytes(zstandard.compress(packed))
-    runs = extracted(tmp_path).runs
+    runs = [run for path in sorted(tmp_path.iterdir()) for run in extracted(path).runs]  # together one counts once
     assert [run.throughput.value for run in runs] == [log.throughput.value] * 10
     assert {run.values["devices"] for run in runs} == {8}
 

@@ -37,6 +37,7 @@ class Subject:
     measured: Measured
     metadata: Metadata
     facts: Sequence[LogFact]
+    remarks: frozenset[str]
 
     @property
     def interval(self) -> float:

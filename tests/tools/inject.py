@@ -15,7 +15,7 @@ import threading
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,13 @@ class Result:
     facts: Sequence[Any]
 
     @property
-    def said(self) -> bool:
-        evidence = self.run.evidence
-        return bool(evidence and evidence.doubts) or any(word in note for note in self.run.notes for word in SAYS)
+    def doubted(self) -> bool:
+        return bool(self.run.evidence and self.run.evidence.doubts)
+
+    @property
+    def remarks(self) -> set[str]:
+        """What is said of records, stamps and ranks that stand out."""
+        return {note for note in self.run.notes if any(word in note for word in SAYS)}
 
 
 class Laboratory:
@@ -122,7 +126,7 @@ def subjects(folder: Path, given: Mapping[str, dict[str, Any]], results: Mapping
             continue
         text = (folder / name).read_bytes().decode("latin-1")
         yield Subject(name, given.get(name, {}), text.split("\n"), value, result.run.throughput.unit, verdict,
-                      result.raw.measured, result.metadata, result.facts)  # fmt: skip
+                      result.raw.measured, result.metadata, result.facts, frozenset(result.remarks))  # fmt: skip
 
 
 # ---------------------------------------------------------------- the faults
@@ -208,8 +212,12 @@ def declared(formats: Catalog, chosen: Sequence[Subject], change: Callable[[Valu
 # ---------------------------------------------------------------- what became of them
 
 
-def outcome(subject: Subject, result: Result | None) -> tuple[str, bool]:
-    """(what became of a faulty log, whether a witness could tell)."""
+def outcome(subject: Subject, result: Result | None, remarks_count: bool) -> tuple[str, bool]:
+    """(what became of a faulty log, whether a witness could tell).
+
+    Args:
+        remarks_count: whether a new remark about a record, stamps or ranks is what the fault asks for.
+    """
     if result is None:
         return "refused", True
     raw, run = result.raw.throughput, result.run
@@ -222,7 +230,8 @@ def outcome(subject: Subject, result: Result | None) -> tuple[str, bool]:
         return "refused", could or not (run.evidence and run.evidence.reason)
     if raw.unit != subject.unit:
         return "another unit", could
-    return ("doubted" if result.said else "missed"), could
+    remarked = remarks_count and bool(result.remarks - subject.remarks)
+    return ("doubted" if result.doubted or remarked else "missed"), could
 
 
 def could_tell(subject: Subject, run: Run) -> bool:
@@ -242,25 +251,27 @@ def _at_odds(clean: Witness, faulty: Witness | None) -> bool:
 
 @dataclass
 class Row:
-    """One line of the table; ``missed``: the names of the logs whose number was given silently."""
+    """One line of the table, with the names of the logs of each column."""
 
-    counts: Counter[str]
-    missed: list[str]
+    remarks_count: bool
+    counts: Counter[str] = field(default_factory=Counter)
+    names: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, subject: Subject, result: Result | None) -> None:
-        became, could = outcome(subject, result)
-        if became in ("refused", "doubted", "missed"):
-            became = became if could or became != "missed" else "nothing could tell"
-            if became == "missed":
-                self.missed.append(subject.name)
+        became, could = outcome(subject, result, self.remarks_count)
+        if became == "missed" and not could:
+            became = "nothing could tell"
         self.counts[became] += 1
+        self.names.setdefault(became, []).append(subject.name)
 
 
 COLUMNS = ("no harm", "another unit", "refused", "doubted", "missed", "nothing could tell", "refused though right")
 
 
-def run_texts(lab: Laboratory, chosen: Sequence[Subject], kinds: Sequence[Fault], folder: Path) -> Row:
-    row = Row(Counter(), [])
+def run_texts(
+    lab: Laboratory, chosen: Sequence[Subject], kinds: Sequence[Fault], folder: Path, remarks_count: bool
+) -> Row:
+    row = Row(remarks_count)
     for number, fault in enumerate(kinds):
         place, faulty = folder / str(number), []
         for subject in chosen:
@@ -280,8 +291,9 @@ def run_texts(lab: Laboratory, chosen: Sequence[Subject], kinds: Sequence[Fault]
 def run_declared(
     lab: Laboratory, chosen: Sequence[Subject], change: Callable[[Value], Value | None], folder: Path
 ) -> Row:
-    row = Row(Counter(), [])
+    row = Row(remarks_count=False)
     affected = [s for s in chosen if change(s.measured.basis.value) is not None]
+    affected = [s for s in affected if change is not _scope or (s.devices or 1) > 1]
     results = lab.results(folder, declared(catalog(), affected, change))
     for subject in affected:
         row.add(subject, results.get(subject.name))
@@ -311,22 +323,23 @@ def clean_line(results: Mapping[str, Result]) -> str:
 
 def main() -> int:
     arguments_of = argparse.ArgumentParser(description=__doc__)
-    arguments_of.add_argument("--missed", action="store_true", help="name the logs whose fault was missed")
+    arguments_of.add_argument("--names", metavar="COLUMN", help="name the logs of a column, such as 'missed'")
     shown = arguments_of.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "clean"
         lab = Laboratory(copied(folder))
         clean = lab.results(folder, catalog())
         chosen = list(subjects(folder, lab._given, clean))
-        rows = {n: run_texts(lab, chosen, kinds, Path(scratch) / "faulty") for n, kinds in (*FACTORS.items(), *TEXTS.items())}
+        faulty = Path(scratch) / "faulty"
+        rows = {name: run_texts(lab, chosen, kinds, faulty, False) for name, kinds in FACTORS.items()}
+        rows |= {name: run_texts(lab, chosen, kinds, faulty, True) for name, kinds in TEXTS.items()}
         rows |= {name: run_declared(lab, chosen, change, folder) for name, change in DECLARED.items()}
     print(f"{len(chosen)} logs with a number and a witness")
     print("\n".join(table(rows)))
     print(clean_line(clean))
-    if shown.missed:
-        for name, row in rows.items():
-            for missed in row.missed:
-                print(f"missed: {name}: {missed}")
+    for name, row in rows.items():
+        for log in row.names.get(shown.names or "", ()):
+            print(f"{shown.names}: {name}: {log}")
     return 0
 
 

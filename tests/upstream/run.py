@@ -68,16 +68,19 @@ def read_environment(name: str) -> Environment:
     return msgspec.convert(tomllib.loads(content), Environment)
 
 
-def install(environment: Environment, folder: Path) -> Path:
-    """Make the virtual environment where it is missing, install what is required; its interpreter."""
-    python = folder / environment.name / "bin" / "python"
+def interpreter(environment: Environment, folder: Path) -> Path:
+    """The environment's interpreter in a folder of environments."""
+    return folder / environment.name / "bin" / "python"
+
+
+def install(environment: Environment, python: Path) -> None:
+    """Make the virtual environment of this interpreter where it is missing, and install what is required."""
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder / environment.name)], check=True)
+        subprocess.run([sys.executable, "-m", "venv", str(python.parent.parent)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
     subprocess.run([*pip, *environment.requires], check=True)
     if environment.without_dependencies:
         subprocess.run([*pip, "--no-deps", *environment.without_dependencies], check=True)
-    return python
 
 
 def execute(name: str, environment: Environment, python: Path, work: Path) -> Outcome:
@@ -136,12 +139,15 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("names", nargs="*", metavar="NAME", help="programs to run; all where none is named")
     options.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "upstream")
+    options.add_argument("--installed", action="store_true", help="take the environments as they are")
     given = options.parse_args()
     failed = []
     for name in given.names or programs():
         environment = read_environment(name)
         try:
-            python = install(environment, given.environments)
+            python = interpreter(environment, given.environments)
+            if not given.installed:
+                install(environment, python)
             with tempfile.TemporaryDirectory(prefix=f"{name}-") as work:
                 outcome = execute(name, environment, python, Path(work))
                 keep(name, outcome, versions(environment, python), Path(work))

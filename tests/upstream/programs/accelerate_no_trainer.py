@@ -47,7 +47,7 @@ for epoch in range(EPOCHS):
     model.train()
     for inputs, labels in train_dataloader:
         with accelerator.accumulate(model):
-            clock.work(0.03, 0.06)
+            clock.work(0.2, 0.4)
             loss = torch.nn.functional.cross_entropy(model(inputs), labels)
             accelerator.backward(loss)
             optimizer.step()
@@ -59,7 +59,7 @@ for epoch in range(EPOCHS):
         model.eval()
         correct = 0
         for inputs, labels in eval_dataloader:
-            clock.work(0.05, 0.1)
+            clock.work(0.4, 0.6)
             with torch.no_grad():
                 predictions, references = accelerator.gather_for_metrics((model(inputs).argmax(-1), labels))
             correct += (predictions == references).sum().item()

@@ -38,7 +38,7 @@ transformers.utils.logging.set_verbosity_info()
 transformers.utils.logging.enable_default_handler()
 transformers.utils.logging.enable_explicit_format()
 model = GPT2LMHeadModel(GPT2Config(vocab_size=100, n_positions=32, n_embd=32, n_layer=1, n_head=2))
-model.register_forward_pre_hook(lambda *_: clock.work())
+model.register_forward_pre_hook(lambda *_: clock.work(0.4, 0.8))
 with tempfile.TemporaryDirectory() as folder:
     trainer = Trainer(
         model=model,

@@ -1,6 +1,6 @@
 # /// environment
 # name = "tf"
-# requires = ["jax==JAX", "keras==3.15.1"]
+# requires = ["jax==0.10.2", "keras==3.15.1"]
 # variables = { KERAS_BACKEND = "jax" }
 # ///
 # mypy: ignore-errors

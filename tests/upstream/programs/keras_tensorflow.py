@@ -49,5 +49,5 @@ model = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(4, activ
 model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
 with tempfile.TemporaryDirectory() as folder:
     saving = keras.callbacks.ModelCheckpoint(Path(folder) / "{epoch}.keras")
-    model.fit(Batches(80), validation_data=Batches(12), epochs=2, callbacks=[Steps(), saving])
+    model.fit(Batches(80), validation_data=Batches(12), epochs=3, callbacks=[Steps(), saving])
 clock.write()

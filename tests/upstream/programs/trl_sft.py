@@ -34,7 +34,7 @@ texts = [" ".join(chosen.choices(words[3:], k=chosen.randint(10, 30))) for _ in 
 model = LlamaForCausalLM(
     LlamaConfig(vocab_size=100, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
 )
-model.register_forward_pre_hook(lambda *_: clock.work(0.03, 0.06))
+model.register_forward_pre_hook(lambda *_: clock.work(0.2, 0.4))
 with tempfile.TemporaryDirectory() as folder:
     trainer = SFTTrainer(
         model=model,

@@ -100,12 +100,13 @@ def _repeat(run: Run) -> int:
 def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
     """One metric of several runs as one number with its interval, or the reason why there is none."""
     units = {m.unit for m in metrics if m.value is not None}
+    definitions = {m.definition for m in metrics if m.value is not None}
     values = [m.value for m in metrics if m.value is not None]
     unit = next(iter(units), metrics[0].unit)
-    if len(units) > 1:
-        return Summary(
-            name, "", aggregate, len(values), None, reason=f"runs count different things: {', '.join(sorted(units))}"
-        )
+    different = units if len(units) > 1 else {text or "what the name says" for text in definitions}
+    if len(different) > 1:
+        reason = f"runs count different things: {', '.join(sorted(different))}"
+        return Summary(name, "", aggregate, len(values), None, reason=reason)
     if not values:
         return Summary(name, unit, aggregate, 0, None, reason=next((m.reason for m in metrics if m.reason), ""))
     try:

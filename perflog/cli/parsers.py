@@ -55,6 +55,26 @@ def parsers_check(
     print(f"{len(chosen.parsers)} parsers, {samples} samples: all as they should be")
 
 
+@parsers_app.command("new")
+def parsers_new(
+    name: Annotated[str, typer.Argument(help="The new parser's name; its file is NAME.toml.", show_default=False)],
+    log: Annotated[str, typer.Option("--from", metavar="LOG", help="A log of the format.", show_default=False)],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the file is written.")] = ".",
+) -> None:
+    """Write a parser for a log's format, inferred from its lines, to be corrected and kept.
+
+    Example: perflog parsers new my_trainer --from train.log -o my_parsers
+    """
+    from perflog.inference.new import write_parser
+
+    file, corroborated = write_parser(name, log, output)
+    print(f"{file}: written")
+    if corroborated:
+        print("The log's own witnesses agree with what its numbers were taken for; `perflog explain` shows them.")
+    else:
+        print("No witness in the log says what its numbers mean: correct the file before you use it.")
+
+
 def _catalog(folders: list[str] | None) -> Catalog:
     from perflog.formats.catalog import load_catalog
 

@@ -54,7 +54,7 @@ class Stretch:
 
 def clock_witness(
     marks: Marks, moments: Sequence[Moment | None], scale: float | None, about: About, factors: Sequence[float],
-    sampled: bool,
+    sampled: bool, certain: bool = True,
 ) -> Witness | None:  # fmt: skip
     """Hold the measured time per step against the lines' own stamps; None where there are too few of them.
 
@@ -67,6 +67,7 @@ def clock_witness(
         about: *throughput* where the scale holds the work of a step, else *time per step*.
         factors: ratios that a misreading of this log would give, beside the usual ones.
         sampled: whether the measurements are single steps that stand for others between them.
+        certain: whether the work of a step is known; a batch size times devices is it only where nothing is accumulated.
     """
     stretches = [] if scale is None else _stretches(marks, moments, scale)
     if not stretches:
@@ -76,6 +77,8 @@ def clock_witness(
         return None
     typical = _with_fewest_pauses(stretches)
     agreement = _agreement(whole, typical, factors, sampled)
+    if not certain and typical.ratio > MOST_OUTSIDE and agreement in ("contradicts", "doubts"):
+        agreement = "doubts" if near_factor(typical.ratio, factors) else "silent"
     collected = next(moment.collected for moment in moments if moment is not None)
     if collected and agreement == "contradicts":  # a buffer may have been emptied late, which no stamp tells
         agreement = "doubts" if typical.ratio > 1 else "silent"

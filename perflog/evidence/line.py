@@ -31,12 +31,14 @@ class Job:
         tokens: tokens in one step of the whole job; None while unknown.
         multipliers: how many of each scope (``rank``, ``device``, ``node``) make up the job, those that are known.
         factors: ratios that a misreading of this log would give: devices, accumulation, print interval.
+        certain: whether the log prints the samples of a step of the whole job, so that nothing is left out of them.
     """
 
     batch: float | None
     tokens: float | None
     multipliers: Mapping[str, float]
     factors: Sequence[float]
+    certain: bool = True
 
     def multiplier(self, scope: str) -> float | None:
         return 1.0 if scope == "job" else self.multipliers.get(scope)
@@ -123,27 +125,28 @@ def _seconds_per_step(value: Value, printed: Floats, covers: Floats, job: Job) -
 def _compared(
     base: Base, value: Value, marks: Marks, seconds: Floats, told: Floats, job: Job, tolerance: float
 ) -> Witness | None:
-    about: About = "work per step" if _needs_work(value) != _needs_work(base.value) else "time per step"
     ratios = [ratio for ratio in (told / seconds).tolist() if np.isfinite(ratio) and ratio > 0]
     if not ratios:
         return None
     ratio = median(ratios)
-    measured = median([second for second in seconds.tolist() if np.isfinite(second)])
-    return Witness(
-        name=f"{value.group} on the lines",
-        about=about,
-        unit="s",
-        measured=measured,
-        told=measured * ratio,
-        agreement=_agreement(ratio, tolerance, job.factors),
-        lines=_lines(marks),
-    )
+    agreement = _agreement(ratio, tolerance, job.factors)
+    work = _work_of(base.value, job), _work_of(value, job)
+    if (work[0] is None) == (work[1] is None):
+        measured = median([second for second in seconds.tolist() if np.isfinite(second)])
+        name = f"{value.group} on the lines"
+        return Witness(name, "time per step", "s", measured, measured * ratio, agreement, _lines(marks))
+    size, unit = work[0] or work[1] or (1.0, "")
+    product = size * ratio if work[0] is not None else size / ratio  # rate times time, whichever is measured
+    rate, time = (base.value, value) if work[0] is not None else (value, base.value)
+    name = f"{time.group} times {rate.group} on the lines"
+    return Witness(name, "work per step", unit, size, product, agreement, _lines(marks))
 
 
-def _needs_work(value: Value) -> bool:
-    """Whether a number tells a time per step only together with the work of a step."""
+def _work_of(value: Value, job: Job) -> tuple[float, str] | None:
+    """The work of a step, without which a number tells no time per step, and its unit; None for other numbers."""
     parsed = rate_unit(value.unit) if value.quantity == "rate" else None
-    return parsed is not None and kind(parsed[0]) != "steps"
+    work = job.work(kind(parsed[0])) if parsed is not None and kind(parsed[0]) != "steps" else None
+    return None if parsed is None or work is None else (work, parsed[0].partition("/")[0])
 
 
 def _agreement(ratio: float, tolerance: float, factors: Sequence[float]) -> Agreement:
@@ -168,10 +171,12 @@ def _product(one: Value, other: Value, marks: Marks, columns: Mapping[str, Float
         return None
     typical = median(known)
     constant = all(abs(product / typical - 1) <= CONSTANT for product in known)
-    whole = abs(typical - round(typical)) <= CONSTANT * typical and round(typical) >= 1
-    agreement: Agreement = "agrees" if constant and whole else "silent"
+    off = abs(typical - round(typical)) / typical
+    agreement: Agreement = "agrees" if constant and off <= CONSTANT else "silent"
     if typical < 1 - 2 * CONSTANT:
         agreement = "contradicts"  # less than one sample in a step of all devices
+    elif constant and off > 2 * CONSTANT:
+        agreement = "doubts"  # a part of a sample in every step
     name = f"{time.group} times {rate.group} on the lines"
     unit = parsed[0].partition("/")[0]
     return Witness(name, "work per step", unit, typical, float(round(typical)) or 1.0, agreement, _lines(marks))

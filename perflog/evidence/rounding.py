@@ -39,13 +39,18 @@ def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> f
     Args:
         printed: some of the numbers as they were printed, with their values in ``numbers``.
     """
-    shares = _shares(printed, numbers)
-    if not shares:
+    share = number_share(printed, numbers)
+    if not share:
         return 0.0
-    share = sorted(shares)[len(shares) // 2]
     typical = sorted(abs(number) for number in numbers)[len(numbers) // 2]
     varies = len(numbers) > 2 and pstdev(numbers) >= share * typical
     return share * min(1.0, 2 / math.sqrt(3 * max(used, 1))) if varies else share
+
+
+def number_share(printed: Sequence[str], numbers: Sequence[float]) -> float:
+    """How much rounding may hide of one of some printed numbers, as a share of it; 0 where none has digits."""
+    shares = sorted(_shares(printed, numbers))
+    return shares[len(shares) // 2] if shares else 0.0
 
 
 def total_share(printed: Sequence[str], numbers: Sequence[float]) -> float:

@@ -147,5 +147,6 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "last_step": _finite(metric.last_step),
         "parser": metric.parser,
         "reason": metric.reason or None,
+        "definition": metric.definition or None,
         "rounding": None if metric.rounding is None else [_finite(bound) for bound in metric.rounding],
     }

@@ -136,6 +136,9 @@ def _pattern(
         also=also,
         also_groups=tuple(_GROUP.findall(also)),
         memory_unit=table.memory_unit,
+        own=table.own,
+        weak=table.weak,
+        section=table.section,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from perflog.errors import ParserError
-from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, Parser, Pattern, Value
+from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, Parser, Pattern, Value
 from perflog.formats.toml import near
 from perflog.formats.units import is_time, is_work, rate_unit
 
@@ -193,11 +193,21 @@ def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
             yield f"map.{key}: not a named group of the regex (groups: {groups}){near(key, pattern.groups)}"
 
 
+def _of_speech(parser: Parser, pattern: Pattern) -> Faults:
+    """When a fact counts: in the parser's own logs alone, where nothing surer is said, inside a section."""
+    if pattern.role != "metadata" and (pattern.own or pattern.weak or pattern.section):
+        yield "own, weak, section: only a pattern with role metadata gives facts"
+    openers = [other for other in parser.patterns if other.role == "metadata" and SECTION in other.groups]
+    if pattern.section and not openers:
+        yield f"section = {pattern.section!r}: no pattern with role metadata has a group named '{SECTION}'"
+
+
 def _of_failures(parser: Parser, pattern: Pattern) -> Faults:
     if parser.name == _FAILURES and pattern.role != "ignore" and _FAILURE not in pattern.groups:
         yield f"a pattern of {_FAILURES} says why a training failed: expected a group named '{_FAILURE}' in the regex"
 
 
 _CHECKS: tuple[Callable[[Parser, Pattern], Faults], ...] = (
-    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_block, _of_marks, _of_facts, _of_failures
+    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_block, _of_marks, _of_facts, _of_speech,
+    _of_failures,
 )  # fmt: skip

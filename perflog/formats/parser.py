@@ -15,6 +15,9 @@ LAST_GROUPS = ("loss", "memory")
 #: Units of printed metrics whose mean over time says something of a window, beside work per second.
 MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
 
+#: The group of a metadata line that opens a section of a configuration, with its name.
+SECTION = "section"
+
 #: Groups of a measurement that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
 
@@ -128,6 +131,9 @@ class Pattern:
     also: str = ""
     also_groups: tuple[str, ...] = ()
     memory_unit: str = "MiB"
+    own: bool = False
+    weak: bool = False
+    section: str = ""
 
     @property
     def plain(self) -> bool:

@@ -76,6 +76,9 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     position: str = ""
     position_once: bool = False
     evaluates: bool = False
+    own: bool = False
+    weak: bool = False
+    section: str = ""
     event: Event = ""
     starts_run: bool = False
     set: dict[str, Scalar] = {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
 from perflog.formats.samples import gave_up, read_line
+from perflog.inference.known import inferred_runs
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
@@ -55,9 +56,13 @@ def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation
     """Explain one log."""
     (reading,) = read_logs([log], catalog, lambda finished: finished, options.as_printed)
     outcome = RunBuilder(catalog, options).build(reading)
+    if isinstance(outcome, Skipped) and not reading.problem:
+        outcome = inferred_runs(reading, catalog, options) or outcome
     lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")
+        if not reading.problem:
+            lines.append(f"`perflog parsers new NAME --from {reading.log.name}` writes a parser for it, to be corrected")
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome)))

@@ -20,6 +20,7 @@ from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
 from perflog.runs.machine import Machines
 from perflog.runs.metadata import Metadata
+from perflog.runs.metrics import Peaks, further_metrics
 from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
@@ -44,6 +45,7 @@ class RunBuilder:
         self._machines = Machines()
         self._identities = Identities(catalog, options, self._machines, indexed)
         self._window = str(options.window)
+        self._peaks = Peaks()
 
     def build(self, reading: Reading) -> Outcome:
         """The runs of one log, or why it has none.
@@ -106,6 +108,8 @@ class RunBuilder:
             metrics["step_time"] = speed.step_time
         if reported is not None:
             metrics["reported"] = reported
+        program = self._catalog.by_name[pattern.parser].title
+        metrics |= further_metrics(throughput, speed.measured, metadata, program, summaries, self._peaks)
         metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
         notes = [*reading.notes, *metadata.doubts, *summary_notes, *rank_notes, *speed.notes]
         notes += notes_of_segment(segment)

@@ -9,7 +9,7 @@ import numpy as np
 
 from perflog.evidence.clock import clock_witness
 from perflog.evidence.line import Base, Job, line_witnesses
-from perflog.evidence.rounding import mean_share, total_share
+from perflog.evidence.rounding import mean_share, number_share, total_share
 from perflog.evidence.share import ruling_record
 from perflog.evidence.summary import Account, Whole, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
@@ -17,6 +17,7 @@ from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
 from perflog.formats.moments import Moment, moment_of
 from perflog.formats.parser import Pattern
 from perflog.formats.samples import read_line
+from perflog.formats.units import kind
 from perflog.matching.samples import Samples
 from perflog.measurements.basis import MEASURING, Basis
 from perflog.measurements.rows import Floats
@@ -79,13 +80,15 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
         base = Base(measured.basis.value, measured.scale)
         weights = (measured.basis.weight, measured.basis.work)
         others = [value for value in others if value not in weights]
-        witnesses += line_witnesses(base, others, marks, columns, rounding, job)
+        single = {group: share for group, (share, _) in rounding.items()}
+        witnesses += line_witnesses(base, others, marks, columns, single, job)
     witnesses += summary_witnesses(accounts, _whole(measured, found), job.factors)
     estimate = measured.taken.estimate
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
     ruling = ruling_record(found.heaviest, estimate.used, estimate.time, estimate.work, throughput) if total else ""
-    return Evidence(judged(witnesses), ruling, rounding.get(measured.basis.value.group, 0.0))
+    _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
+    return Evidence(judged(witnesses), ruling, share)
 
 
 def why_uncarried(measured: Measured, verdict: Verdict) -> str:
@@ -159,7 +162,13 @@ def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarra
         found = survey(measured.segment, measured.taken, heads.lines)
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
-    return clock_witness(marks, moments, measured.scale, about, job.factors, sampled)
+    certain = about != "throughput" or _knows_step(measured, job)
+    return clock_witness(marks, moments, measured.scale, about, job.factors, sampled, certain)
+
+
+def _knows_step(measured: Measured, job: Job) -> bool:
+    """Whether the work of a step is printed, and not made of a batch size and devices, which accumulation multiplies."""
+    return job.certain or kind(measured.unit) == "tokens" or measured.scale == 1.0
 
 
 def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | None:
@@ -175,7 +184,8 @@ def _job(measured: Measured, metadata: Metadata) -> Job:
     factors = [*FACTORS, measured.segment.count.interval, *multipliers.values()]
     if accumulation.isdigit():
         factors.append(float(accumulation))
-    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors)
+    certain = metadata.integer("global_batch_size") is not None
+    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain)
 
 
 def _whole(measured: Measured, found: Survey) -> Whole:
@@ -192,8 +202,11 @@ def _whole(measured: Measured, found: Survey) -> Whole:
     return Whole(throughput, measured.unit, per_step, seconds)
 
 
-def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, float]:
-    """How much of each measuring group's mean rounding may hide, as a share; where that is little it is left out."""
+def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:
+    """By measuring group: (what rounding may hide of one number, of the window's mean), as shares.
+
+    Groups of which it hides little are left out.
+    """
     values = [value for value in measured.pattern.values if value.quantity in MEASURING]
     coarse = [v for v in values if v.group in samples.columns and _looks_coarse(samples.columns[v.group])]
     if not coarse:
@@ -206,9 +219,10 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
         printed = [text for text, _ in known]
         numbers = [float(samples.columns[value.group][place]) for _, place in known]
         if value.span == "cumulative" or value.quantity == "elapsed":
-            shares[value.group] = total_share(printed, numbers) * max(whole, 1.0)
+            mean = total_share(printed, numbers) * max(whole, 1.0)
         else:
-            shares[value.group] = mean_share(printed, numbers, used)
+            mean = mean_share(printed, numbers, used)
+        shares[value.group] = number_share(printed, numbers), mean
     return shares
 
 

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from perflog.formats.catalog import Catalog
+from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
 from perflog.formats.vocabulary import Fact
 from perflog.logs.find import LogFile
@@ -18,9 +19,12 @@ from perflog.runs.extent import Extent
 from perflog.runs.machine import Machines, facts_of
 from perflog.runs.origin import FACTORS
 from perflog.runs.programs import measuring_parsers
+from perflog.runs.sections import in_their_sections
 from perflog.runs.statements import Statement, in_force
 from perflog.settings.options import Options
 
+#: Groups of metadata lines that tell of the log and not of the run.
+NO_FACTS = frozenset({SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size"})
 #: The facts whose values may have other names.
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
@@ -81,8 +85,9 @@ class Facts:
         """What the log's own lines say of the run: what is in force first, then what contradicts it."""
         settings = [
             fact
-            for fact in reading.facts
+            for fact in in_their_sections(reading.facts)
             if fact.pattern.role == "metadata" and extent.program <= fact.line <= extent.end
+            and not (fact.pattern.own and fact.pattern.parser != parser)
         ]
         if not settings:
             return []
@@ -91,7 +96,7 @@ class Facts:
         statements = [
             Statement(
                 fact, logged.line, order.get(logged.pattern.key, len(order)), logged.pattern.key,
-                logged.pattern.parser, logged.pattern.key in order,
+                logged.pattern.parser, logged.pattern.key in order, logged.pattern.weak,
             )
             for logged in settings
             for fact in _facts_of_line(logged)
@@ -153,6 +158,8 @@ def _translated(logged: LogFact) -> dict[str, str]:
     """A line's fields in perflog's words: by the pattern's tables, a list of devices as their number."""
     values: dict[str, str] = {}
     for key, value in logged.fields.items():
+        if key in NO_FACTS:
+            continue
         if key == "device_list":
             names = [part for part in value.strip("[]() ").split(",") if part.strip()]
             if names:

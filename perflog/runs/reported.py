@@ -103,6 +103,7 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         fact.line,
         reason=reason,
         parser=fact.pattern.parser,
+        definition=value.definition,
     )
     return name
 

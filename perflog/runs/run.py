@@ -35,6 +35,8 @@ class Metric:
     time_per_step: float | None = None
     #: How far the digits that were printed bound the value: (low, high); None where they bound it closely.
     rounding: tuple[float, float] | None = None
+    #: What the number counts, where programs define a metric of this name differently.
+    definition: str = ""
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ class Statement:
         rank: the place of its pattern among those of the run's parser, which come before all others.
         pattern: the pattern's key.
         parser: the pattern's parser; ``own``: whether that is the run's.
+        weak: whether it counts only where no surer pattern of its parser says the same key.
     """
 
     fact: Fact
@@ -38,6 +39,7 @@ class Statement:
     pattern: str
     parser: str
     own: bool
+    weak: bool = False
 
 
 def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[int]) -> list[Fact]:
@@ -47,6 +49,7 @@ def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[i
         statements: those up to the run's end, in any order.
         starts: the lines from the run's begin to its first step that say that a run begins.
     """
+    statements = _without_weaker(statements, extent)
     last_start = _last_start(statements, extent, starts)
     by_key: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: (s.rank, s.line)):
@@ -61,6 +64,22 @@ def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[i
     inside = [s.fact for s in chosen.values() if s.line >= extent.begin]
     before = [s.fact for s in chosen.values() if s.line < extent.begin]
     return [*inside, *before, *contradictions[:MOST_CONTRADICTIONS]]
+
+
+def _without_weaker(statements: Sequence[Statement], extent: Extent) -> Sequence[Statement]:
+    """The statements but for weak ones of which the same parser says something surer, of this run or of those before.
+
+    ``use_amp: True`` beside ``level: O2`` is no contradiction: the second says what kind.
+    """
+    if not any(statement.weak for statement in statements):
+        return statements
+    surer = {
+        (s.parser, s.fact.key, inside)
+        for s in statements
+        if not s.weak
+        for inside in (False, s.line >= extent.begin)
+    }
+    return [s for s in statements if not s.weak or (s.parser, s.fact.key, s.line >= extent.begin) not in surer]
 
 
 def _chosen(statements: Sequence[Statement], extent: Extent, last_start: int) -> Statement:

@@ -190,6 +190,14 @@ def test_runs_that_count_different_things_have_no_centre() -> None:
     assert (lacking.value, lacking.unit) == (6, "images/s")
 
 
+def test_runs_that_define_a_metric_differently_have_no_centre() -> None:
+    metrics = [Metric("mfu", value, "%", "printed", definition=text) for value, text in ((40, "6N"), (42, "12LHQT"))]
+    result = summary_of("mfu", metrics, "median")
+    assert (result.value, result.n) == (None, 2)
+    assert result.reason == "runs count different things: 12LHQT, 6N"
+    assert summary_of("mfu", metrics[:1] * 2, "median").value == 40
+
+
 def replace_value(metric: Metric) -> Metric:
     return Metric(metric.name, None, metric.unit, metric.estimator, reason="none")
 

@@ -56,22 +56,23 @@ def test_the_command_line_counts_before_the_file(tmp_path: Path) -> None:
     assert (options.window, options.set, options.config_set) == (Window(Amount(50)), {"nodes": "2"}, {"devices": "8"})
 
 
-def test_a_convention_of_the_file_is_in_force(tmp_path: Path) -> None:
-    file = config(tmp_path, f'convention = "{CONVENTION}"\nwarmup = 100\nestimator = "median"\naggregate = "mean"\n')
+def test_a_convention_of_the_file_is_in_force_and_adjusted_by_what_stands_beside_it(tmp_path: Path) -> None:
+    file = config(tmp_path, f'convention = "{CONVENTION}"\nwarmup = "2records"\nestimator = "median"\naggregate = "mean"\n')
     chosen = settings({}, [tmp_path])
     from_convention = f"convention {CONVENTION}"
-    assert in_force(chosen, "convention", "warmup", "steps", "last", "estimator", "aggregate") == {
+    assert in_force(chosen, "convention", "warmup", "steps", "last", "estimator", "aggregate", "values") == {
         "convention": (CONVENTION, str(file)),
-        "warmup": ("1records", from_convention),
+        "warmup": ("2records", str(file)),
         "steps": ("5records", from_convention),
         "last": (None, from_convention),
-        "estimator": ("mean", from_convention),
+        "estimator": ("median", str(file)),
         "aggregate": ("mean", str(file)),
+        "values": ("printed", from_convention),
     }
     options = chosen.options()
-    assert options.window == Window(Amount(1, "records"), Amount(5, "records"))
+    assert options.window == Window(Amount(2, "records"), Amount(5, "records"))
     assert (options.estimator, options.aggregate, options.as_printed, options.digits, options.convention) == (
-        "mean", "mean", True, "%.2f", CONVENTION
+        "median", "mean", True, "%.2f", f"{CONVENTION} (adjusted: warm-up, estimator)"
     )  # fmt: skip
 
 
@@ -94,13 +95,31 @@ def test_the_aggregate_of_a_convention_gives_way_to_the_command_line() -> None:
     assert chosen.options().aggregate == "mean"
 
 
+RECORDS = "records"
+
+
 @pytest.mark.parametrize(
-    ("key", "value"), [("warmup", "5"), ("steps", "100"), ("last", "25records"), ("estimator", "median")]
+    ("key", "value", "window", "estimator", "adjusted"),
+    [
+        ("warmup", "2records", Window(Amount(2, RECORDS), Amount(5, RECORDS)), "mean", "warm-up"),
+        ("steps", "9records", Window(Amount(1, RECORDS), Amount(9, RECORDS)), "mean", "steps"),
+        ("last", "25records", Window(Amount(20), None, Amount(25, RECORDS)), "mean", "last"),
+        ("estimator", "median", Window(Amount(1, RECORDS), Amount(5, RECORDS)), "median", "estimator"),
+    ],
 )
-def test_what_a_convention_fixes_cannot_be_given_too(key: str, value: str, tmp_path: Path) -> None:
+def test_what_is_given_beside_a_convention_adjusts_it_and_is_said(
+    key: str, value: str, window: Window, estimator: str, adjusted: str, tmp_path: Path
+) -> None:
     config(tmp_path, f'convention = "{CONVENTION}"\n')
-    with pytest.raises(UsageError, match=f"--convention and --{key} exclude each other: the convention fixes it"):
-        settings({key: value}, [tmp_path]).options()
+    options = settings({key: value}, [tmp_path]).options()
+    assert (options.window, options.estimator) == (window, estimator)
+    assert (options.convention, options.as_printed) == (f"{CONVENTION} (adjusted: {adjusted})", True)
+
+
+def test_an_adjusted_window_is_in_steps_or_in_records(tmp_path: Path) -> None:
+    """The convention's five records stay, and a warm-up of so many steps does not go with them."""
+    with pytest.raises(UsageError, match="--warmup and --steps must both be in steps, or both in records"):
+        settings({"convention": CONVENTION, "warmup": "5"}, [tmp_path]).options()
 
 
 def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ def test_what_a_convention_fixes(tmp_path: Path) -> None:
         "last": None,
         "estimator": "mean",
         "aggregate": "olympic",
+        "values": "printed",
     }
     made = rule.apply(Options(set={"devices": "8"}))
     assert made == Options(
@@ -41,7 +42,7 @@ def test_what_a_convention_fixes(tmp_path: Path) -> None:
 
 def test_what_a_convention_leaves_out_is_the_users(tmp_path: Path) -> None:
     rule = load_convention(written(tmp_path, 'last = "25records"\n'))
-    assert rule.fixed == {"warmup": 0, "steps": None, "last": "25records"}, "the window is always fixed"
+    assert rule.fixed == {"warmup": 0, "steps": None, "last": "25records", "values": "differenced"}
     made = rule.apply(Options(Window(Amount(100)), "trimmed", "mean"))
     assert made == Options(Window(Amount(0), None, Amount(25, "records")), "trimmed", "mean", convention="mine")
 
@@ -52,7 +53,7 @@ def test_what_a_convention_leaves_out_is_the_users(tmp_path: Path) -> None:
         ('warmupp = "5"', "unknown key 'warmupp'; did you mean 'warmup'? (known: aggregate, digits,"),
         ('estimator = "men"', "estimator = 'men': expected one of total, mean, median, trimmed, last, reported"),
         ('aggregate = "mode"', "aggregate = 'mode': expected one of median, mean, olympic"),
-        ('values = "as printed"', "values = 'as printed': expected one of printed, differenced"),
+        ('values = "as printed"', "values = 'as printed': expected one of differenced, printed"),
         ("warmup = true", "warmup = true: expected an amount such as 100, '10records' or '2epochs'"),
         ('warmup = "many"', "warmup 'many': expected a number of steps (100)"),
         ('warmup = "5"\nsteps = "5records"', "warmup and steps must both be in steps, or both in records"),

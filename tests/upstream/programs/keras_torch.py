@@ -7,6 +7,7 @@
 """Keras 3 on PyTorch: Model.fit with its default bar, validation and a checkpoint after each epoch."""
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import keras
@@ -31,11 +32,19 @@ class Batches(keras.utils.PyDataset):
 
 
 class Steps(keras.callbacks.Callback):
+    between = ExitStack()  # epochs, after validation
+
     def on_train_begin(self, logs=None):
         clock.start()
 
     def on_train_batch_end(self, batch, logs=None):
         clock.step()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.between.enter_context(clock.pause("saving"))
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.between.close()
 
     def on_test_begin(self, logs=None):
         self.pause = clock.pause("evaluation")
@@ -50,4 +59,5 @@ model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
 with tempfile.TemporaryDirectory() as folder:
     saving = keras.callbacks.ModelCheckpoint(Path(folder) / "{epoch}.keras")
     model.fit(Batches(80), validation_data=Batches(12), epochs=3, callbacks=[Steps(), saving])
+Steps.between.close()
 clock.write()

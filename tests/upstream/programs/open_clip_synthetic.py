@@ -1,6 +1,6 @@
 # /// environment
 # name = "vision"
-# requires = ["torch==2.13.0", "timm==1.0.31", "open_clip_torch==3.3.0"]
+# requires = ["torch==2.13.0", "timm==1.0.31", "open_clip_torch==3.3.0", "webdataset==1.0.2", "braceexpand", "ftfy", "pandas"]
 # without_dependencies = ["torchvision==0.28.0"]
 # ///
 # mypy: ignore-errors

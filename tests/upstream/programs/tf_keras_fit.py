@@ -5,6 +5,8 @@
 # mypy: ignore-errors
 """Keras 2 (tf_keras): Model.fit with its default bar, validation and a checkpoint after each epoch."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import tf_keras as keras
 from clock import Clock
@@ -25,6 +27,8 @@ class Batches(keras.utils.Sequence):
 
 
 class Steps(keras.callbacks.Callback):
+    between = ExitStack()  # epochs, after validation
+
     def on_train_begin(self, logs=None):
         clock.start()
 
@@ -33,6 +37,12 @@ class Steps(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         clock.step()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.between.enter_context(clock.pause("saving"))
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.between.close()
 
     def on_test_begin(self, logs=None):
         self.pause = clock.pause("evaluation")
@@ -51,4 +61,5 @@ model.fit(
     Batches(80), validation_data=Batches(12), epochs=3,
     callbacks=[Steps(), keras.callbacks.ModelCheckpoint("{epoch}.keras")],
 )  # fmt: skip
+Steps.between.close()
 clock.write()

@@ -1,0 +1,119 @@
+"""Logs of formats that nobody wrote: the number is the truth, or there is none."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from perflog.errors import UsageError
+from perflog.extraction import Extraction, extract_paths
+from perflog.formats.catalog import load_catalog
+from perflog.inference.new import write_parser
+from perflog.inference.shapes import shapes_of
+from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Options
+
+OPTIONS = Options(window=Window(Amount(0)))
+
+
+def written(folder: Path, line: str, *, stamps: bool, every: int = 1, steps: int = 400) -> tuple[Path, float]:
+    """(a log, the seconds per step behind its first line): steps of about half a second, an evaluation's line now and
+    then."""
+    rng = random.Random(7)
+    now, total, since, printed = datetime(2026, 5, 4, 10, 0, 0), 0.0, 0.0, []
+    lines = []
+    for step in range(1, steps + 1):
+        seconds = 0.5 + 0.02 * rng.random()
+        now, total, since = now + timedelta(seconds=seconds), total + seconds, since + seconds
+        if step % every == 0:
+            stamp = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03} INFO " if stamps else ""
+            mean = since / every
+            numbers = {
+                "n": step,
+                "t": seconds,
+                "ms": seconds * 1e3,
+                "mean": mean,
+                "mean_ms": mean * 1e3,
+                "total": total,
+            }
+            rates = {"rate": 64 / seconds, "per_second": 1 / mean, "eighth": seconds / 8, "left": (400 - step) * 0.51}
+            lines.append(stamp + line.format(**numbers, **rates))
+            printed.append((step, total))
+            since = 0.0
+        if step % 100 == 0:
+            lines.append("eval step 5 time 0.125s accuracy 0.5")
+    log = folder / "train.log"
+    log.write_text("\n".join(lines) + "\n")
+    (first, begin), (last, end) = printed[0], printed[-1]
+    return log, (end - begin) / (last - first)
+
+
+def extracted(log: Path) -> Extraction:
+    return extract_paths([log], OPTIONS, load_catalog())
+
+
+#: Lines, whether a stamp stands before them, and how many steps lie between two.
+TRUE: dict[str, tuple[str, bool, int]] = {
+    "time beside stamps": ("train | step {n}/400 | loss 0.5123 | time {t:.3f}s | lr 1e-4", True, 1),
+    "milliseconds beside stamps": ("[trainer] iteration={n} loss=0.51 step_time={ms:.1f}ms", True, 1),
+    "a mean beside stamps": ("Iter: {n} Loss: 0.512 {mean:.3f} s/it", True, 10),
+    "a bare time in seconds": ("update step={n} loss=0.512 dt={t:.4f}", True, 1),
+    "time and rate": ("[train] iter: {n} loss=0.51 sec/iter: {t:.4f} {rate:.2f} samples/s", False, 1),
+    "time and elapsed": ("Iteration {n}: loss 0.5, {mean_ms:.1f} ms/step, elapsed: {total:.2f}", False, 5),
+    "steps per second": ("train: batch {n} loss 0.512 ({per_second:.3f} it/s)", True, 10),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_two_witnesses_that_agree_give_the_number(name: str, tmp_path: Path) -> None:
+    line, stamps, every = TRUE[name]
+    log, per_step = written(tmp_path, line, stamps=stamps, every=every)
+    (run,) = extracted(log).runs
+    assert run.parser == "inferred"
+    assert any("inferred from the log" in note for note in run.notes)
+    work = 64 if run.throughput.unit == "samples/s" else 1
+    assert run.throughput.unit in ("steps/s", "samples/s")
+    assert run.throughput.value == pytest.approx(work / per_step, rel=0.01)
+
+
+FALSE: dict[str, tuple[str, bool, int]] = {
+    "a time alone": ("train | step {n}/400 | loss 0.5123 | time {t:.3f}s", False, 1),
+    "a rate alone": ("train step {n} loss 0.512 {rate:.2f} samples/s", False, 1),
+    "stamps alone": ("train step {n} loss 0.512 lr 0.001", True, 1),
+    "a time of another thing": ("train step {n} loss 0.512 time {eighth:.4f}s", True, 1),
+    "the time that is left": ("train step {n} loss 0.512 time left {left:.1f}s", True, 1),
+    "an evaluation": ("validation step {n} loss 0.512 time {t:.3f}s", True, 1),
+    "a number without a unit": ("train step {n} loss 0.512 speed {per_second:.3f}", True, 1),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_one_witness_or_none_gives_no_number(name: str, tmp_path: Path) -> None:
+    line, stamps, every = FALSE[name]
+    log, _ = written(tmp_path, line, stamps=stamps, every=every)
+    assert [run.throughput.value for run in extracted(log).runs] in ([], [None])
+
+
+def test_shapes_are_lines_with_the_same_words() -> None:
+    lines = [f"2026-05-04 10:00:{n:02} step {n} loss 0.{n}" for n in range(30)] + ["other 1 2"] * 5
+    (shape,) = shapes_of(lines)
+    assert shape.words == ("step ", " loss ", "")
+    assert shape.numbers[3] == ("3", "0.3")
+
+
+def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: Path) -> None:
+    line, stamps, every = TRUE["time and rate"]
+    log, per_step = written(tmp_path, line, stamps=stamps, every=every)
+    _, corroborated = write_parser("my_trainer", log, tmp_path)
+    assert corroborated
+    (run,) = extract_paths([log], OPTIONS, load_catalog([tmp_path])).runs
+    assert run.parser == "my_trainer"
+    assert run.throughput.value == pytest.approx(64 / per_step, rel=0.01)
+    with pytest.raises(UsageError, match="is there already"):
+        write_parser("my_trainer", log, tmp_path)
+    (tmp_path / "prose.log").write_text("nothing is measured here\n" * 40)
+    with pytest.raises(UsageError, match="no 20 lines of one shape"):
+        write_parser("other", tmp_path / "prose.log", tmp_path)

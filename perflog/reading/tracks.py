@@ -17,7 +17,7 @@ from perflog.matching.matches import Ints
 from perflog.measurements.rows import Rows
 from perflog.measurements.series import RankSeries
 
-#: So many lines that speak for a training stand between the first and the last row of its bar.
+#: So many lines that speak for a training stand before or between the rows of its bar.
 LEAST_LINES = 2
 
 Track = tuple[int, float]
@@ -70,8 +70,8 @@ def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float]) -> tuple[dict[i
 
 
 def _enclosing(series: Mapping[Track, RankSeries], lines: Ints) -> set[Track]:
-    """The tracks whose rows enclose lines that speak for a training; of those that overlap the one with most."""
-    counts = {track: _enclosed(parts, lines) for track, parts in series.items()}
+    """The tracks that lines speak for; of those that overlap the one with most."""
+    counts = {track: _spoken_for(track, series, lines) for track in series}
     able = sorted((track for track, count in counts.items() if count >= LEAST_LINES), key=lambda t: -counts[t])
     chosen: list[Track] = []
     for track in able:
@@ -82,12 +82,19 @@ def _enclosing(series: Mapping[Track, RankSeries], lines: Ints) -> set[Track]:
     return set(chosen)
 
 
-def _enclosed(series: RankSeries, lines: Ints) -> int:
-    """How many lines stand within one stretch of a series in which its steps rise."""
-    return max(
-        int(np.searchsorted(lines, part.last_line, "right") - np.searchsorted(lines, part.first_line, "left"))
-        for part in series.segments
-    )
+def _spoken_for(track: Track, series: Mapping[Track, RankSeries], lines: Ints) -> int:
+    """How many lines stand within one stretch of a track in which its steps rise.
+
+    Where a line of its own places each bar, those before the first one and behind all other tracks count too.
+    """
+    others = [part.last_line for other, ranks in series.items() if other != track for part in ranks.segments]
+    counts = []
+    for part in series[track].segments:
+        begin = part.first_line - 1
+        if series[track].pattern.position:
+            begin = max((line for line in others if line < part.first_line), default=0)
+        counts.append(int(np.searchsorted(lines, part.last_line, "right") - np.searchsorted(lines, begin, "right")))
+    return max(counts)
 
 
 def _overlap(parts: Iterable[RankSeries]) -> bool:

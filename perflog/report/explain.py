@@ -62,7 +62,7 @@ def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")
         if not reading.problem:
-            lines.append(f"`perflog parsers new NAME --from {reading.log.name}` writes a parser for it, to be corrected")
+            lines.append(f"`perflog parsers new NAME --from {reading.log.name}` writes a parser to correct")
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome)))

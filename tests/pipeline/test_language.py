@@ -444,3 +444,78 @@ def test_the_first_record_of_an_epoch_is_left_out_where_it_is_wrong(extracted: C
     epochs = ["".join(f"step {e} {n}/100 - {0.1 if n == 10 else 2}s\n" for n in range(10, 101, 10)) for e in (1, 2)]
     run = extracted(toml, "".join(epochs))
     assert (run.metrics["step_time"].value, run.throughput.used) == (2, 18)
+
+
+STEPS = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step "
+regex = 'step (?P<step>{I}) - (?P<t>{N})s'
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+[[pattern.sample]]
+line = "step 1 - 2s"
+expect = { step = 1, t = 2 }
+"""
+FACT = """
+[[pattern]]
+name = "NAME"
+role = "metadata"
+literal = "LITERAL"
+regex = 'LITERAL(?P<GROUP>[A-Za-z0-9]+)'
+KEYS
+[[pattern.sample]]
+line = "LITERAL64"
+"""
+
+
+def fact(name: str, literal: str, group: str, keys: str = "") -> str:
+    text = FACT.replace("NAME", name).replace("LITERAL", literal)
+    return text.replace("GROUP", group).replace("KEYS", keys)
+
+
+def steps(count: int = 20) -> str:
+    return "".join(f"step {n} - 2.0000s\n" for n in range(1, count + 1))
+
+
+def test_a_fact_of_its_own_counts_in_logs_of_its_parser_alone(
+    tmp_path: Path, extracted: Callable[..., Run]
+) -> None:
+    log = "size: 64\n" + steps()
+    own = fact("size", "size: ", "global_batch_size", "own = true")
+    run = extracted(STEPS + own, log)
+    assert (run.throughput.value, run.throughput.unit) == (32, "samples/s")
+    framework = 'framework = "F"\n'  # facts of other parsers of a framework count, but for such
+    (tmp_path / "settings.toml").write_text(HEAD + framework + own)
+    assert extracted(framework + STEPS, log).throughput.unit == "steps/s"
+    (tmp_path / "settings.toml").write_text(HEAD + framework + own.replace("own = true", ""))
+    assert extracted(framework + STEPS, log).throughput.value == 32
+
+
+def test_a_fact_counts_inside_its_section(extracted: Callable[..., Run]) -> None:
+    toml = STEPS + fact("opens", "== ", "section") + fact("size", "size: ", "global_batch_size", 'section = "train"')
+    log = "size: 2\n== val\nsize: 4\n== train\nnested\nsize: 64\n== test\nsize: 8\n" + steps()
+    run = extracted(toml, log)
+    assert (run.throughput.value, run.throughput.unit, run.metadata.doubts) == (32, "samples/s", [])
+    assert "section" not in run.metadata.values
+    assert extracted(toml, log.replace("== train\n", "")).throughput.unit == "steps/s"
+
+
+def test_what_a_weak_fact_says_is_no_contradiction(extracted: Callable[..., Run]) -> None:
+    toml = STEPS + fact("amp", "amp: ", "precision", "weak = true") + fact("level", "level: ", "precision")
+    run = extracted(toml, "amp: amp\nlevel: bf16\namp: amp\n" + steps())
+    assert (run.metadata.values["precision"], run.metadata.doubts) == ("bf16", [])
+    assert extracted(toml, "amp: amp\n" + steps()).metadata.values["precision"] == "amp"
+    run = extracted(toml.replace("weak = true", ""), "amp: amp\nlevel: bf16\n" + steps())
+    assert "precision" in run.metadata.contradictions
+
+
+@pytest.mark.parametrize(("key", "fault"), [("own = true", "own, weak, section"), ('section = "x"', "section")])
+def test_what_only_facts_have_is_refused_elsewhere(key: str, fault: str) -> None:
+    with pytest.raises(ParserError, match=fault):
+        parser_from(tomllib.loads(HEAD + STEPS.replace("[[pattern.value]]", key + "\n[[pattern.value]]")), Path("m.toml"))
+    with pytest.raises(ParserError, match="no pattern with role metadata has a group named 'section'"):
+        text = HEAD + STEPS + fact("size", "size: ", "global_batch_size", 'section = "train"')
+        parser_from(tomllib.loads(text), Path("m.toml"))

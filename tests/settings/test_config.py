@@ -56,35 +56,38 @@ def test_the_command_line_counts_before_the_file(tmp_path: Path) -> None:
     assert (options.window, options.set, options.config_set) == (Window(Amount(50)), {"nodes": "2"}, {"devices": "8"})
 
 
-def test_a_convention_of_the_file_is_in_force_and_adjusted_by_what_stands_beside_it(tmp_path: Path) -> None:
-    file = config(tmp_path, f'convention = "{CONVENTION}"\nwarmup = "2records"\nestimator = "median"\naggregate = "mean"\n')
+def test_a_convention_of_the_file_is_in_force(tmp_path: Path) -> None:
+    file = config(tmp_path, f'convention = "{CONVENTION}"\n')
     chosen = settings({}, [tmp_path])
     from_convention = f"convention {CONVENTION}"
     assert in_force(chosen, "convention", "warmup", "steps", "last", "estimator", "aggregate", "values") == {
         "convention": (CONVENTION, str(file)),
-        "warmup": ("2records", str(file)),
+        "warmup": ("1records", from_convention),
         "steps": ("5records", from_convention),
         "last": (None, from_convention),
-        "estimator": ("median", str(file)),
-        "aggregate": ("mean", str(file)),
+        "estimator": ("mean", from_convention),
+        "aggregate": ("median", "default"),
         "values": ("printed", from_convention),
     }
     options = chosen.options()
-    assert options.window == Window(Amount(2, "records"), Amount(5, "records"))
+    assert options.window == Window(Amount(1, "records"), Amount(5, "records"))
     assert (options.estimator, options.aggregate, options.as_printed, options.digits, options.convention) == (
-        "median", "mean", True, "%.2f", f"{CONVENTION} (adjusted: warm-up, estimator)"
+        "mean", "median", True, "%.2f", CONVENTION
     )  # fmt: skip
 
 
 def test_a_convention_of_the_command_line_is_in_force(tmp_path: Path) -> None:
-    config(tmp_path, 'convention = "mlperf"\nwarmup = 100\nlast = "25records"\n')
+    """The options of a file do not adjust a convention that is named on the command line: they are farther."""
+    config(tmp_path, 'convention = "mlperf"\nwarmup = 100\nlast = "25records"\nvalues = "differenced"\n')
     chosen = settings({"convention": CONVENTION}, [tmp_path])
-    assert in_force(chosen, "convention", "warmup", "last") == {
+    assert in_force(chosen, "convention", "warmup", "last", "values") == {
         "convention": (CONVENTION, "command line"),
         "warmup": ("1records", f"convention {CONVENTION}"),
         "last": (None, f"convention {CONVENTION}"),
+        "values": ("printed", f"convention {CONVENTION}"),
     }
     assert chosen.options().window.last is None
+    assert chosen.options().convention == CONVENTION
 
 
 def test_the_aggregate_of_a_convention_gives_way_to_the_command_line() -> None:
@@ -95,31 +98,48 @@ def test_the_aggregate_of_a_convention_gives_way_to_the_command_line() -> None:
     assert chosen.options().aggregate == "mean"
 
 
-RECORDS = "records"
-
-
 @pytest.mark.parametrize(
-    ("key", "value", "window", "estimator", "adjusted"),
+    ("given", "window", "estimator", "printed", "named"),
     [
-        ("warmup", "2records", Window(Amount(2, RECORDS), Amount(5, RECORDS)), "mean", "warm-up"),
-        ("steps", "9records", Window(Amount(1, RECORDS), Amount(9, RECORDS)), "mean", "steps"),
-        ("last", "25records", Window(Amount(20), None, Amount(25, RECORDS)), "mean", "last"),
-        ("estimator", "median", Window(Amount(1, RECORDS), Amount(5, RECORDS)), "median", "estimator"),
+        ({"warmup": "5records"}, Window(Amount(5, "records"), Amount(5, "records")), "mean", True, "warm-up"),
+        ({"estimator": "median"}, Window(Amount(1, "records"), Amount(5, "records")), "median", True, "estimator"),
+        ({"last": "25records"}, Window(Amount(20), None, Amount(25, "records")), "mean", True, "last"),
+        (
+            {"values": "differenced"},
+            Window(Amount(1, "records"), Amount(5, "records")),
+            "mean",
+            False,
+            "values",
+        ),
     ],
 )
-def test_what_is_given_beside_a_convention_adjusts_it_and_is_said(
-    key: str, value: str, window: Window, estimator: str, adjusted: str, tmp_path: Path
+@pytest.mark.parametrize("in_file", [True, False])
+def test_an_option_beside_a_convention_adjusts_it(
+    given: dict[str, str], window: Window, estimator: str, printed: bool, named: str, in_file: bool, tmp_path: Path
 ) -> None:
-    config(tmp_path, f'convention = "{CONVENTION}"\n')
-    options = settings({key: value}, [tmp_path]).options()
-    assert (options.window, options.estimator) == (window, estimator)
-    assert (options.convention, options.as_printed) == (f"{CONVENTION} (adjusted: {adjusted})", True)
+    """Beside it: on the command line, wherever the convention is named, or in the file that names it."""
+    lines = [f'convention = "{CONVENTION}"'] + [f'{key} = "{value}"' for key, value in given.items() if in_file]
+    file = config(tmp_path, "\n".join(lines) + "\n")
+    chosen = settings({} if in_file else given, [tmp_path])
+    (key,) = given
+    assert chosen.sources[key] == (str(file) if in_file else "command line")
+    options = chosen.options()
+    assert (options.window, options.estimator, options.as_printed) == (window, estimator, printed)
+    assert options.convention == f"{CONVENTION} (adjusted: {named})"
+    assert options.digits == "%.2f", "what is not adjusted stays"
 
 
-def test_an_adjusted_window_is_in_steps_or_in_records(tmp_path: Path) -> None:
-    """The convention's five records stay, and a warm-up of so many steps does not go with them."""
-    with pytest.raises(UsageError, match="--warmup and --steps must both be in steps, or both in records"):
-        settings({"convention": CONVENTION, "warmup": "5"}, [tmp_path]).options()
+def test_all_that_is_adjusted_is_named() -> None:
+    options = settings({"convention": CONVENTION, "estimator": "median", "warmup": "3records"}).options()
+    assert options.convention == f"{CONVENTION} (adjusted: warm-up, estimator)"
+
+
+def test_values_as_printed_without_a_convention(tmp_path: Path) -> None:
+    options = settings({"values": "printed"}).options()
+    assert (options.as_printed, options.convention) == (True, "")
+    config(tmp_path, 'values = "printed"\n')
+    assert settings({}, [tmp_path]).options().as_printed
+    assert not settings({"values": "differenced"}, [tmp_path]).options().as_printed
 
 
 def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
@@ -134,6 +154,7 @@ def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
     [
         ({"estimator": "best"}, "--estimator 'best': expected one of total, mean, median, trimmed, last, reported"),
         ({"aggregate": "mode"}, "--aggregate 'mode': expected one of median, mean, olympic"),
+        ({"values": "raw"}, "--values 'raw': expected one of differenced, printed"),
         ({"steps": "30s"}, "--steps '30s': expected steps (100) or records (100records)"),
         ({"convention": "mlprf"}, "--convention 'mlprf': there is no such convention; did you mean mlperf"),
     ],

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from statistics import pstdev
 
-from perflog.formats.printed import scaled_digit
+from perflog.formats.printed import clock_digit, scaled_digit
 
 _NUMBER = re.compile(r"[-+]?(\d[\d,]*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$")
 
@@ -20,11 +20,10 @@ def half_digit(printed: str) -> float | None:
     >>> half_digit("1"), half_digit("0.52"), half_digit("1.2e-03"), half_digit("04:00"), half_digit("1.2k")
     (0.5, 0.005, 5e-05, 1.0, 50.0)
     """
-    if ":" in printed:
-        return float(f"1e-{len(printed.partition('.')[2])}")
     found = _NUMBER.match(printed.strip())
     if found is None:
-        return scaled_digit(printed)
+        is_clock = not printed[-1:].isupper()  # 5M is no 5 minutes
+        return (clock_digit(printed) if is_clock else None) or scaled_digit(printed)
     decimals = len(found[2]) if found[2] else 0
     return float(f"0.5e{int(found[3] or 0) - decimals}")
 

@@ -37,12 +37,14 @@ class Whole:
         throughput: of the window and of all measurements, in ``unit``; None where there is none.
         seconds_per_step: of the window and of all measurements; None where the log's times are not in seconds.
         seconds: of all measured steps; None where unknown.
+        made: steps of this log, as a share of those that a program counts which went on from a checkpoint.
     """
 
     throughput: tuple[float, float] | None
     unit: str
     seconds_per_step: tuple[float, float] | None
     seconds: float | None
+    made: float = 1.0
 
 
 def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequence[float]) -> list[Witness]:
@@ -51,7 +53,7 @@ def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequen
     for account in accounts:
         witness = None
         if account.quantity == "throughput" and whole.throughput is not None and account.unit == whole.unit:
-            witness = _mean(account, whole.throughput, account.value, factors)
+            witness = _mean(account, whole.throughput, _of_steps_made(account.value, whole.throughput, whole), factors)
         elif account.quantity == "time per step" and whole.seconds_per_step is not None and account.value > 0:
             witness = _mean(account, whole.seconds_per_step, account.value, factors)
         elif account.quantity == "run time" and whole.seconds is not None:
@@ -59,6 +61,13 @@ def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequen
         if witness is not None:
             found.append(witness)
     return found
+
+
+def _of_steps_made(told: float, measured: tuple[float, float], whole: Whole) -> float:
+    """A rate over the steps that were made; programs that resume often count those before the checkpoint too."""
+    made = told * whole.made
+    nearest = min(max(made, min(measured)), max(measured))
+    return made if whole.made < 1 and abs(made / nearest - 1) <= TOLERANCE else told
 
 
 def _mean(account: Account, measured: tuple[float, float], told: float, factors: Sequence[float]) -> Witness | None:

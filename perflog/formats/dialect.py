@@ -13,6 +13,11 @@ from dataclasses import dataclass, field
 from perflog.errors import ParserError
 
 LONGEST_NAME = 32
+#: What a launcher puts in front of a program's line: ``^`` stands before the program's own text.
+TAG = (
+    r"(?:\[1,[0-9]{1,5}\]<stdout>:|\[(?:rank|default)[0-9]{1,5}\]: ?"
+    r"|\([^()\n\r]{0,60}pid=[0-9]{1,9}[^()\n\r]{0,40}\) )?"
+)
 MOST_REPEATS = 1000
 #: A group that an engine adds to a regex: the place where the match begins.
 _TAKEN_NAMES = frozenset({"matched_"})
@@ -187,7 +192,7 @@ class _Reader:
     def _anchor(self, token: re.Match[str]) -> None:
         if token[0] == "^" and not self.at_start:
             raise self.fault("^ stands at the beginning of a regex alone; write \\^ for the character")
-        self.out.append(token[0])
+        self.out.append(f"^{TAG}" if token[0] == "^" else token[0])
         self.atom = None
 
     def _repeat(self, token: re.Match[str]) -> None:

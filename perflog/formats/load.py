@@ -114,7 +114,7 @@ def _pattern(
         never_with=table.never_with,
         speaks_for_training=table.name in named,
         pauses=table.pauses,
-        interrupted=paused and any(value.quantity in CLOCKS for value in table.value),
+        interrupted=paused and any(value.quantity in CLOCKS or value.holds_pauses for value in table.value),
         block=table.block,
         heads=table.name in heads,
         total=table.total,
@@ -127,6 +127,7 @@ def _pattern(
         event=table.event,
         starts_run=table.starts_run,
         set=texts(table.set),
+        note=table.note,
         map={key: texts(words) for key, words in table.map.items()},
         values=tuple(_value(item) for item in table.value),
         samples=tuple(Sample(item.line, item.expect) for item in table.sample),
@@ -159,6 +160,9 @@ def _value(table: ValueTable) -> Value:
         pick=table.pick,
         plus=table.plus,
         same=table.same,
+        window_from=table.window_from,
+        holds_pauses=table.holds_pauses,
+        partial=table.partial,
     )
 
 

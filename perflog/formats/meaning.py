@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from perflog.errors import ParserError
-from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, Parser, Pattern, Value
+from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, WINDOW_SIZE, Parser, Pattern, Value
 from perflog.formats.toml import near
 from perflog.formats.units import is_time, is_work, rate_unit
 
@@ -56,7 +56,7 @@ def _of_values(_parser: Parser, pattern: Pattern) -> Faults:
     for number, value in enumerate(pattern.values):
         if value.group in [other.group for other in pattern.values[:number]]:
             yield f"two values are of group '{value.group}'; a group has one meaning"
-        for check in (_group_of, _metric_of, _span_of, _unit_of):
+        for check in (_group_of, _metric_of, _span_of, _rules_of, _unit_of):
             for fault in check(pattern, value):
                 yield f"value {value.group!r}: {fault}"
 
@@ -94,10 +94,21 @@ def _span_of(pattern: Pattern, value: Value) -> Faults:
         yield f"span = {value.span!r}: expected one of {spans} for quantity '{value.quantity}'"
     if value.span == "run" and pattern.role == "step":
         yield "span = 'run': a value of the whole run stands in a pattern with role summary"
-    if value.since != "run" and value.span not in ("cumulative", "window"):
-        yield f"since = {value.since!r}: only a cumulative value begins anew"
+    if value.since == "epoch" and value.span not in ("cumulative", "window", "interval"):
+        yield "since = 'epoch': only a mean over several steps may begin anew with the epoch"
+    if value.since == "start" and value.span != "cumulative":
+        yield "since = 'start': only a cumulative value counts from the start of the process"
     if value.offset and value.span != "cumulative":
         yield f"offset = {value.offset}: only a cumulative value leaves steps out"
+
+
+def _rules_of(_pattern: Pattern, value: Value) -> Faults:
+    if value.window_from and (value.span != "window" or value.window_from != WINDOW_SIZE):
+        yield f"window_from = {value.window_from!r}: a value with span 'window' takes its length from {WINDOW_SIZE!r}"
+    if value.holds_pauses and (value.span != "interval" or value.quantity not in ("step_time", "interval_time", "rate")):
+        yield "holds_pauses: only a mean since the last line (span 'interval') holds what happened between two lines"
+    if value.partial and value.quantity != "samples":
+        yield "partial: only work of a step (quantity 'samples') tells whether a record is whole"
 
 
 def _unit_of(pattern: Pattern, value: Value) -> Faults:
@@ -175,6 +186,9 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
         yield "restarts, first_is_start: no value is a clock (quantity 'elapsed')"
     if bool(pattern.assumed_covers) != bool(pattern.assumption):
         yield "assumed_covers, assumption: a number of steps that no line says needs a sentence that says so"
+    counters = [value for value in pattern.values if value.quantity == "samples" and value.span == "cumulative"]
+    if pattern.step_counts == "samples" and (not counters or "step" in pattern.groups):
+        yield "step_counts = 'samples': steps follow from a counter (quantity 'samples', span 'cumulative'), not from a step"
     for group in pattern.forms:
         if group not in pattern.groups:
             yield f"scaled: {group!r} is not a named group of the regex{near(group, pattern.groups)}"
@@ -185,8 +199,8 @@ def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
         yield "event is missing: expected one of run_start, run_stop, run_failed"
     if pattern.role != "event" and pattern.event:
         yield f"event = {pattern.event!r}: only a pattern with role event has one"
-    if pattern.role != "metadata" and (pattern.set or pattern.map):
-        yield "set, map: only a pattern with role metadata gives facts"
+    if pattern.role != "metadata" and (pattern.set or pattern.map or pattern.note):
+        yield "set, map, note: only a pattern with role metadata gives facts"
     for key in pattern.map:
         if key not in pattern.groups:
             groups = ", ".join(pattern.groups)

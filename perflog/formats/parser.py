@@ -18,6 +18,9 @@ MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
 #: The group of a metadata line that opens a section of a configuration, with its name.
 SECTION = "section"
 
+#: The group of a metadata line that tells over how many steps a mean looks back.
+WINDOW_SIZE = "window_size"
+
 #: Groups of a measurement that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
 
@@ -62,6 +65,9 @@ class Value:
     same: str = ""
     inverse: float = 0.0
     definition: str = ""
+    window_from: str = ""
+    holds_pauses: bool = False
+    partial: bool = False
 
     @property
     def is_printed_mean(self) -> bool:
@@ -122,6 +128,7 @@ class Pattern:
     event: str = ""
     starts_run: bool = False
     set: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
     map: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     values: tuple[Value, ...] = ()
     samples: tuple[Sample, ...] = ()
@@ -142,7 +149,13 @@ class Pattern:
         record = (self.never_with, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
         steps = self.step_base_shown or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
-        return not (any(bar) or any(record) or steps or counters or self.printed_means)
+        shown = any(v.window_from or v.holds_pauses or v.partial or v.since == "start" for v in self.values)
+        return not (any(bar) or any(record) or steps or counters or shown or self.printed_means)
+
+    @property
+    def needs_settings(self) -> bool:
+        """Whether its measurements need what the log's settings say: the length of a window, the size of a batch."""
+        return self.step_counts == "samples" or any(value.window_from for value in self.values)
 
     @property
     def printed_means(self) -> tuple[Value, ...]:

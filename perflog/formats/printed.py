@@ -57,6 +57,21 @@ def _words(text: str) -> float | None:
     return seconds if place else None
 
 
+def clock_digit(text: str) -> float | None:
+    """The last printed digit of a duration in seconds: what it is uncertain by, as clocks are cut and not rounded.
+
+    >>> clock_digit("04:00"), clock_digit("00:04.5"), clock_digit("18m 42s"), clock_digit("17ms"), clock_digit("soon")
+    (1.0, 0.1, 1.0, 0.001, None)
+    """
+    text = text.strip().lower()
+    if ":" in text:
+        return float(f"1e-{len(text.replace(',', '.').partition('.')[2])}")
+    parts = list(_PART.finditer(text)) if clock_seconds(text) is not None else []
+    if not parts:
+        return None
+    return float(f"1e-{len(parts[-1][1].partition('.')[2])}") * _SECONDS[parts[-1][2]]
+
+
 def scaled_number(text: str) -> float | None:
     """A number with commas or a suffix.
 

@@ -16,7 +16,8 @@ Quantity = Literal[
 ]
 Span = Literal["last", "interval", "window", "cumulative", "run"]
 Scope = Literal["rank", "device", "node", "job"]
-Since = Literal["run", "epoch"]
+Since = Literal["run", "epoch", "start"]
+CounterOf = Literal["run", "epoch"]
 Event = Literal["", "run_start", "run_stop", "run_failed"]
 Pick = Literal["last", "first", "max", "min"]
 StepBase = Literal[0, 1, "first"]
@@ -39,6 +40,9 @@ class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
     pick: Pick = "last"
     plus: tuple[str, ...] = ()
     same: str = ""
+    window_from: str = ""
+    holds_pauses: bool = False
+    partial: bool = False
 
 
 class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +60,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     literal: Text
     regex: Text
     step_base: StepBase = 1
-    step_per: Since = "run"
+    step_per: CounterOf = "run"
     step_repeats: bool = False
     step_counts: Literal["steps", "samples"] = "steps"
     scaled: tuple[str, ...] = ()
@@ -82,6 +86,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     event: Event = ""
     starts_run: bool = False
     set: dict[str, Scalar] = {}
+    note: str = ""
     map: dict[str, dict[str, Scalar]] = {}
     value: tuple[ValueTable, ...] = ()
     also: str = ""

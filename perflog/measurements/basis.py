@@ -24,6 +24,7 @@ class Basis:
     work: Value | None = None  # work per step, or since the beginning, printed on the line
     batch_on_line: bool = False  # the global batch size is printed on the line
     note: str = ""
+    window: int = 0  # over how many steps a value with span "window" looks back
     first_is_start: bool = False  # of a clock: its first row says when the measured steps began, not how long they took
 
     @property
@@ -48,12 +49,17 @@ class Basis:
 
 
 def choose_basis(
-    pattern: Pattern, columns: Columns, every_step: bool, steps_per_print: float, as_printed: bool
-) -> Basis | None:
+    pattern: Pattern, columns: Columns, every_step: bool, steps_per_print: float, as_printed: bool,
+    window: float | None = None,
+) -> Basis | None:  # fmt: skip
     """Choose the value that says most about all steps, from what the first lines of a log print.
 
     A value of the last step alone is used when every step is printed (``every_step``); otherwise one that
     covers the steps in between. ``as_printed`` keeps the parser's order (conventions of published reports).
+
+    Args:
+        steps_per_print: the usual number of steps between two lines, 0 where no line tells its step.
+        window: over how many steps the log says that a mean looks back, where it does.
     """
     usable = [v for v in pattern.values if v.quantity in MEASURING and _any_finite(columns[v.group])]
     if not usable:
@@ -65,13 +71,11 @@ def choose_basis(
     else:
         usable.sort(key=lambda v: (rank[v.span], order[v.quantity]))
     chosen = usable[0] if as_printed or not pattern.irregular else _finest(usable, columns)
-    note = ""
-    if chosen.span == "last" and not every_step and not as_printed:
-        note = f"each line tells of its last step only: 1 of {steps_per_print:g} steps measured"
-    if chosen.span == "window":
-        note = f"each line is a mean over the last {chosen.window} steps, printed every {steps_per_print:g}"
+    reach = int(window) if window and chosen.window_from else chosen.window
+    note = _note_on(chosen, reach, every_step or as_printed, steps_per_print)
     weight = work = None
-    counted = next((v for v in pattern.values if v.quantity == "samples" and _any_finite(columns[v.group])), None)
+    works = [value for value in pattern.values if value.quantity == "samples" and not value.partial]
+    counted = next((value for value in works if _any_finite(columns[value.group])), None)
     timed = None if counted is None or as_printed else _timed(usable, chosen)
     if timed is not None:
         chosen, work = timed, counted
@@ -85,7 +89,19 @@ def choose_basis(
             )
     batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
     first_is_start = pattern.first_is_start and chosen.quantity == "elapsed"
-    return Basis(chosen, weight, work, batch and chosen.quantity != "rate", note, first_is_start)
+    return Basis(chosen, weight, work, batch and chosen.quantity != "rate", note, reach, first_is_start)
+
+
+def _note_on(chosen: Value, window: int, whole: bool, steps_per_print: float) -> str:
+    """What is said of a value that does not cover all steps; ``whole``: single steps are taken as they are."""
+    if chosen.span == "last" and not whole:
+        if not steps_per_print:
+            return "each line tells of its last step only, and no line says which steps are printed"
+        return f"each line tells of its last step only: 1 of {steps_per_print:g} steps measured"
+    if chosen.span == "window":
+        printed = f", printed every {steps_per_print:g}" if steps_per_print else ""
+        return f"each line is a mean over the last {window} steps{printed}"
+    return ""
 
 
 def _finest(usable: Sequence[Value], columns: Columns) -> Value:

@@ -25,14 +25,16 @@ def differences(
         running: where the mean or clock stood before the first row.
     """
     per_epoch = basis.value.since == "epoch"
-    counted = (steps.within if per_epoch else steps.end) - basis.value.offset
+    since_start = basis.value.since == "start"
+    counted = (steps.within if per_epoch else steps.end - (count.origin if since_start else 0.0)) - basis.value.offset
     totals = running_totals(basis, columns, counted)
     covers, time = np.full(len(counted), np.nan), np.full(len(counted), np.nan)
     usable = np.flatnonzero(np.isfinite(totals) & (counted > 0))
     if not len(usable):
         return covers, covers.copy(), time, running
     total, count_of, epoch = totals[usable], counted[usable], steps.epoch[usable]
-    before_total, before_count = _before(basis, total, count_of, epoch, count.resumed, running)
+    resumed = count.resumed and not since_start
+    before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
     covers[usable] = count_of - before_count
     time[usable] = total - before_total
     batch = work_per_step(basis, columns)

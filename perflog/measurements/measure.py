@@ -76,13 +76,17 @@ def _covers(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Cou
         return np.ones(len(rows))
     if as_printed:
         return steps.covers
-    if span == "window" and basis.value.window:
+    if span == "window" and basis.window:
         return np.minimum(steps.covers, _reach(basis, steps))
-    if count.interval and explicit_covers(pattern, rows) is None:
-        return np.minimum(steps.covers, count.interval)
-    return steps.covers
+    covers = steps.covers
+    if explicit_covers(pattern, rows) is None:
+        if count.interval:
+            covers = np.minimum(covers, count.interval)
+        if basis.value.since == "epoch":  # the meter is new in each epoch
+            covers = np.minimum(covers, steps.within)
+    return covers
 
 
 def _reach(basis: Basis, steps: Steps) -> Floats:
     """How many steps back a mean over a window looks, (n,): no further than where the meter began."""
-    return np.minimum(basis.value.window, steps.within if basis.value.since == "epoch" else steps.end)
+    return np.minimum(basis.window, steps.within if basis.value.since == "epoch" else steps.end)

@@ -146,7 +146,7 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     else:
         covers = _covers(basis, deltas, within, as_printed)
         work, time = work_and_time(basis, columns, covers)
-    reach = np.maximum(covers, np.minimum(basis.value.window, within)) if basis.value.span == "window" else covers
+    reach = np.maximum(covers, np.minimum(basis.window, within)) if basis.value.span == "window" else covers
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
     if basis.value.span != "cumulative" or as_printed:
         good &= time > 0
@@ -163,8 +163,8 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
 def _covers(basis: Basis, deltas: Floats, within: Floats, as_printed: bool) -> Floats:
     if basis.value.span == "last":
         return np.ones(len(deltas))
-    if not as_printed and basis.value.span == "window" and basis.value.window:
-        return np.minimum(deltas, np.minimum(basis.value.window, within))
+    if not as_printed and basis.value.span == "window" and basis.window:
+        return np.minimum(deltas, np.minimum(basis.window, within))
     return deltas
 
 

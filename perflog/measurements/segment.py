@@ -84,7 +84,10 @@ class RunningTotal:
 
 @dataclass(slots=True)
 class Tally:
-    """What was printed and how much of it could not be used."""
+    """What was printed and how much of it could not be used.
+
+    ``leading``: rows before the first that measures, which ``begun`` says to have come.
+    """
 
     printed: int = 0
     doubled: int = 0
@@ -101,6 +104,10 @@ class Tally:
     bar_time: float = 0.0
     first_of_epochs: int = 0
     last_epoch: float = -1.0
+    leading: int = 0
+    begun: bool = False
+    partial: int = 0
+    most_work: float = 0.0
 
 
 class Taken(NamedTuple):
@@ -136,7 +143,8 @@ class Segment:
 
     ``refused`` says why it is no run, empty for one that is. ``last`` holds the last number of each of
     ``LAST_GROUPS`` with its line. ``taken`` is what the options' window takes, where that was computed for a whole
-    batch of logs (:mod:`perflog.measurements.plain`).
+    batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a counter
+    of samples; 0 while unknown.
     """
 
     first_line: int = 0
@@ -150,3 +158,4 @@ class Segment:
     previous: Previous = Previous()
     running: RunningTotal = RunningTotal()
     taken: Taken | None = None
+    step_work: float = 0.0

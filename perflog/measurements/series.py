@@ -18,11 +18,14 @@ from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
-from perflog.measurements.segment import Previous, Segment
-from perflog.measurements.steps import Steps, count_steps, explicit_covers
+from perflog.measurements.segment import Previous, Segment, Tally
+from perflog.measurements.shown import NOTHING_SHOWN, Shown
+from perflog.measurements.steps import Steps, count_steps, explicit_covers, steps_from_counter
 
 NO_LINES: Ints = np.empty(0, dtype=np.int64)
 
+#: A record is whole when its work of a step is at least this share of the others'.
+WHOLE = 0.999
 #: The end of a bar is left out when its steps took so many times as long as those before.
 CLOSING = 2.0
 #: A bar's clock is cut to whole seconds.
@@ -32,7 +35,7 @@ CLOCK_DIGIT = 1.0
 class RankSeries:
     """The segments of one rank (or of an untagged log) under one pattern, beginning with one that is at hand."""
 
-    __slots__ = ("_drawn", "_held", "_pauses", "as_printed", "pattern", "segments")
+    __slots__ = ("_drawn", "_held", "_pauses", "as_printed", "pattern", "segments", "shown")
 
     def __init__(self, pattern: Pattern, as_printed: bool = False, first: Segment | None = None) -> None:
         self.pattern = pattern
@@ -41,6 +44,7 @@ class RankSeries:
         self._drawn = NOTHING_DRAWN
         self._pauses = NO_LINES
         self._held: Rows | None = None
+        self.shown: Shown = NOTHING_SHOWN
 
     def add(self, rows: Rows, starts: Ints, pauses: Ints = NO_LINES) -> None:
         """Fold a block's rows in.
@@ -84,11 +88,20 @@ class RankSeries:
 
     def _add_lines(self, rows: Rows, starts: Ints) -> None:
         segment = self.segments[-1]
-        rows = self._with_steps(segment, rows)
+        rows = self._with_steps(segment, self._counted(segment, rows))
         if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
             rows = rows.take(rows.position_lines != shifted(rows.position_lines, segment.previous.position_line))
         if len(rows):
             self._fold(rows, starts)
+
+    def _counted(self, segment: Segment, rows: Rows) -> Rows:
+        """The rows with the steps that follow from a counter of samples, where the format prints no steps."""
+        if self.pattern.step_counts != "samples":
+            return rows
+        counter = next(v.group for v in self.pattern.values if v.quantity == "samples" and v.span == "cumulative")
+        known = segment.step_work or self.shown.global_batch(int(rows.lines[0]))
+        steps, segment.step_work = steps_from_counter(rows.columns[counter], rows.columns.get("epoch"), known)
+        return rows if steps is None else rows.with_columns({"step": steps})
 
     def _with_steps(self, segment: Segment, rows: Rows) -> Rows:
         """The rows that name their step, where others do; a number too large for a float is no step."""
@@ -135,7 +148,7 @@ class RankSeries:
         began = np.searchsorted(starts, line, "right") - np.searchsorted(starts, before, "right")
         if began > 0 and segment.tally.printed:
             self.segments.append(Segment())
-            self._fold(rows.take(slice(place, None)), starts)
+            self._fold(self._counted(self.segments[-1], rows.take(slice(place, None))), starts)
             return
         segment.refused = why_broken(self.pattern, rows, segment.previous, before, place)
         segment.last_line = int(rows.lines[-1])
@@ -150,7 +163,10 @@ class RankSeries:
         learn = segment.basis is None
         steps, count = count_steps(self.pattern, rows, segment.previous, segment.count, learn)
         if learn:
-            segment.basis = choose_basis(self.pattern, rows.columns, steps.every_step, steps.usual, self.as_printed)
+            window = self.shown.before("window_size", int(rows.lines[0]))
+            segment.basis = choose_basis(
+                self.pattern, rows.columns, steps.every_step, steps.usual, self.as_printed, window
+            )
         self._note_steps(segment, rows, steps)
         paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
@@ -163,8 +179,10 @@ class RankSeries:
         segment.tally.unusable += int(measured.unusable.sum())
         if measured.unusable.any() and not segment.tally.unusable_line:
             segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
+        _count_leading(segment.tally, measured.good)
         table = with_metrics(self.pattern, measured.rows, rows.columns, measured.good)
-        kept = self._without_pauses(segment, table, paused[measured.good])
+        whole = self._whole_rows(segment, rows)[measured.good]
+        kept = self._without_pauses(segment, table[:, whole], paused[measured.good][whole])
         kept = self._without_closing(segment, kept, rows)
         segment.store.append(self._without_first_of_epochs(segment, kept))
 
@@ -202,13 +220,31 @@ class RankSeries:
         return inside
 
     def _without_pauses(self, segment: Segment, measured: Floats, paused: Mask) -> Floats:
-        """The measurements of a clock, (fields, used), but for those that hold a pause, (used,)."""
+        """The measurements of a clock and the like, (fields, used), but for those that hold a pause, (used,)."""
         basis = segment.basis
-        if not paused.any() or basis is None or basis.value.quantity not in ("elapsed", "timestamp"):
+        if not paused.any() or basis is None:
+            return measured
+        if basis.value.quantity not in ("elapsed", "timestamp") and not basis.value.holds_pauses:
             return measured
         segment.tally.paused += int(paused.sum())
         segment.tally.paused_time += float(measured[3, paused].sum())
         return measured[:, ~paused]
+
+    def _whole_rows(self, segment: Segment, rows: Rows) -> Mask:
+        """Which rows are means over as many steps as the others, (n,), by the work of a step that they print.
+
+        A line of fewer steps divides by the usual number all the same, so that its work of a step is too small.
+        """
+        whole = np.ones(len(rows), dtype=bool)
+        value = next((v for v in self.pattern.values if v.partial and v.group in rows.columns), None)
+        if value is None:
+            return whole
+        work = np.nan_to_num(rows.columns[value.group])
+        most = np.maximum(np.maximum.accumulate(work), segment.tally.most_work)
+        whole = (work >= WHOLE * most) | (work == 0)
+        segment.tally.most_work = float(most[-1])
+        segment.tally.partial += int((~whole).sum())
+        return whole
 
     def _without_first_of_epochs(self, segment: Segment, measured: Floats) -> Floats:
         """The measurements, (fields, used), but for the first of each epoch where a format is wrong about that one."""
@@ -233,6 +269,14 @@ class RankSeries:
                 if by_covers
                 else f"before {name_of_step(self.pattern, epoch, step)} (line {line})"
             )
+
+
+def _count_leading(tally: Tally, good: Mask) -> None:
+    """Count the rows before the first that measures, (n,) as they are good or not."""
+    if tally.begun:
+        return
+    tally.begun = bool(good.any())
+    tally.leading += int(np.argmax(good)) if tally.begun else len(good)
 
 
 def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:

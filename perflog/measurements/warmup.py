@@ -42,7 +42,8 @@ def settled(segment: Segment, window: Window) -> tuple[Window, str, str]:
         return window, "", f"warm-up auto: {found.reason}"
     steps = float(rows[0, found.cut]) - segment.count.origin
     in_records = segment.count.keyless or (window.steps is not None and window.steps.unit == "records")
-    amount = Amount(found.cut, "records") if in_records else Amount(max(0.0, steps), "steps")
+    records = found.cut + segment.tally.leading
+    amount = Amount(records, "records") if in_records else Amount(max(0.0, steps), "steps")
     note = f"warm-up auto: {amount} left out (MSER-5)"
     if found.at_cap:
         note = f"warm-up auto: not settled in the first half, {amount} left out (MSER-5 at its cap)"
@@ -72,7 +73,7 @@ def doubt(segment: Segment, window: Window) -> str:
     if not abs(change) > DIFFERENCE:
         return ""
     step = float(rows[0, found.cut]) - segment.count.origin
-    until = f"{step:g} steps" if window.warmup.unit == "steps" else f"{found.cut} records"
+    until = f"{step:g} steps" if window.warmup.unit == "steps" else f"{found.cut + segment.tally.leading} records"
     cap = " or longer" if found.at_cap else ""
     return (
         f"warm-up {window.warmup}, the detector (MSER-5) finds {until}{cap}: "
@@ -84,7 +85,7 @@ def _inside(segment: Segment, window: Window, rows: NDArray[np.float64]) -> NDAr
     """Which measurements a fixed window takes, (n,); none where its warm-up is neither in steps nor in records."""
     warmup, steps = window.warmup, window.steps
     if warmup.unit == "records":
-        return np.arange(rows.shape[1]) >= warmup.number
+        return np.arange(rows.shape[1]) >= warmup.number - segment.tally.leading
     if warmup.unit != "steps":
         return np.zeros(rows.shape[1], dtype=bool)
     start, end = rows[0] - segment.count.origin, rows[1] - segment.count.origin

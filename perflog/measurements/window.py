@@ -98,13 +98,13 @@ class _Selection:
             )
             self._leave_out("before the window", len(inside) - int(inside.sum()))
             return np.asarray(inside)
-        low, high = borders(window, total)
+        low, high = borders(window, total, self.segment.tally.leading)
         first = _after_warmup(window.warmup, rows, start, index, low, clock, self.seconds_scale)
         self._leave_out("warm-up", len(first) - int(first.sum()))
         if window.steps is None:
             return first
         records = window.steps.unit == "records"
-        until = index < low + window.steps.number if records else end <= high + STEP_TOLERANCE
+        until = index < high if records else end <= high + STEP_TOLERANCE
         self._leave_out("after the window", int((first & ~until).sum()))
         return np.asarray(first & until)
 
@@ -123,7 +123,7 @@ def _after_warmup(
     scale: float | None,
 ) -> NDArray[np.bool_]:
     if warmup.unit == "records":
-        return np.asarray(index >= warmup.number)
+        return np.asarray(index >= low)
     if warmup.unit == "epochs":
         return np.asarray(rows[6] >= warmup.number)
     if warmup.unit == "s":
@@ -133,9 +133,14 @@ def _after_warmup(
     return np.asarray(start >= low - STEP_TOLERANCE)
 
 
-def borders(window: Window, total: float) -> tuple[float, float]:
-    """Steps at which the window begins and ends (records: its first record)."""
+def borders(window: Window, total: float, leading: int = 0) -> tuple[float, float]:
+    """Steps at which the window begins and ends (records: the places of its first measurement and behind its last).
+
+    ``leading``: records in front that measure nothing, such as the first of a clock, which are part of the warm-up.
+    """
     low = window.warmup.number
+    if window.warmup.unit == "records":
+        low = max(low - leading, 0)
     if window.warmup.unit == "%":
         low = math.ceil(total * window.warmup.number / 100)
     high = low + window.steps.number if window.steps else math.inf
@@ -160,15 +165,19 @@ def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
         return "the log's rates cannot be turned into seconds without the batch size: give --set batch_size=N"
     unit = "records" if window.warmup.unit == "records" else "steps"
     if window.warmup.unit in ("steps", "%", "records"):
-        return _too_short(float(count) if unit == "records" else total, window, unit)
+        return _too_short(float(count) if unit == "records" else total, window, unit, segment.tally.leading)
     return ""
 
 
-def _too_short(have: float, window: Window, unit: str) -> str:
-    """Why so many steps or records are too few for the warm-up and what is asked for after it; empty when not."""
-    low, high = borders(window, have)
+def _too_short(have: float, window: Window, unit: str, leading: int) -> str:
+    """Why so many steps or records are too few for the warm-up and what is asked for after it; empty when not.
+
+    ``leading``: records in front that measure nothing.
+    """
+    low, high = borders(window, have, leading)
+    all_of, left_out = (have + leading, window.warmup.number) if unit == "records" else (have, low)
     if have <= low:
-        return f"{have:g} {unit}, warm-up {low:g}"
+        return f"{all_of:g} {unit}, warm-up {left_out:g}"
     if window.steps is not None and window.steps.unit == unit and have < high:
-        return f"{have:g} {unit}, warm-up {low:g} and {window.steps.number:g} asked for after it"
+        return f"{all_of:g} {unit}, warm-up {left_out:g} and {window.steps.number:g} asked for after it"
     return ""

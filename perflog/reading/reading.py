@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
 from perflog.reading.account import Account, LogFact, Tried, facts_of, facts_that_count
+from perflog.reading.marks import Marks
 from perflog.reading.positions import Positions
 from perflog.reading.records import Records, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
@@ -65,8 +66,7 @@ class Reading:
     _records: dict[str, Records] = field(default_factory=dict)
     _totals: dict[str, Totals] = field(default_factory=dict)
     _tracks: dict[str, Tracks] = field(default_factory=dict)
-    _marked: dict[str, list[Ints]] = field(default_factory=dict)
-    _paused: list[Ints] = field(default_factory=list)
+    _marks: Marks = field(default_factory=Marks)
     _block: int = 0
     _accounts: dict[str, Account] = field(default_factory=dict)
     _patterns: dict[str, Pattern] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Reading:
             self.account(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
             if matches.pattern.starts_run:
                 self._starts.extend((matches.line + first_line).tolist())
-            self._mark(matches, first_line)
+            self._marks.see(matches, first_line, self._places(matches))
             self.add_samples(matches, first_line)
         starts = np.array(sorted(self._starts), dtype=np.int64)
         self._positions = self._positions or Positions()
@@ -158,38 +158,17 @@ class Reading:
             if pattern is None:
                 continue
             of_rank = self.series.setdefault(pattern.key, {})
-            pauses = self._pauses(pattern)
+            pauses = self._marks.pauses(pattern)
             for rank, rows in records.finished(at_end).items():
                 if rank not in of_rank:
                     of_rank[rank] = RankSeries(pattern, self.as_printed)
                 whole = with_all_columns(pattern, rows)
+                of_rank[rank].shown = self._marks.shown(pattern)
                 of_rank[rank].add(whole, starts, pauses)
                 if rank == min(of_rank):
                     self.samples.setdefault(pattern.key, []).extend(
                         samples_of_records(whole, self.samples.get(head, ()))
                     )
-
-    def _mark(self, matches: Matches, first_line: int) -> None:
-        """Keep the lines of patterns that say something about the measured lines around them."""
-        pattern = matches.pattern
-        if len(matches) and (pattern.speaks_for_training or pattern.evaluates):
-            self._marked.setdefault(pattern.key, []).append(matches.line + first_line)
-        if len(matches) and pattern.pauses:
-            self._paused.append(self._places(matches))
-
-    def _pauses(self, pattern: Pattern) -> Ints:
-        """Where something else than training happened, by any parser's word, in order; of patterns that ask for it."""
-        return np.sort(np.concatenate(self._paused)) if pattern.interrupted and self._paused else NO_LINES
-
-    def _lines_of(self, parser: str, mark: Callable[[Pattern], bool]) -> Ints:
-        """The lines, in order, of a parser's patterns that bear a mark."""
-        parts = [
-            part
-            for key, lines in self._marked.items()
-            for part in lines
-            if self._patterns[key].parser == parser and mark(self._patterns[key])
-        ]
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
 
     def account(self, pattern: Pattern, tried: int, lines: Ints) -> None:
         """Count how often a pattern was tried in a block, and the lines that it matched."""
@@ -277,7 +256,7 @@ class Reading:
         """Take the progress bars that are the training's for measurements, or say why none is."""
         for key, tracks in self._tracks.items():
             pattern = tracks.pattern
-            lines = self._lines_of(pattern.parser, lambda other: other.speaks_for_training)
+            lines = self._marks.lines_of(pattern.parser, lambda other: other.speaks_for_training)
             told = [fact.fields.get(pattern.track, "") for fact in self.facts if fact.pattern.speaks_for_training]
             numbers = [number for text in told if (number := scaled_number(text)) is not None]
             for series in tracks.series.values():
@@ -292,8 +271,8 @@ class Reading:
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
         ranks = _ranks(matches)
         of_rank = self.series.setdefault(pattern.key, {})
-        pauses = self._pauses(pattern)
-        evaluations = self._lines_of(pattern.parser, lambda other: other.evaluates)
+        pauses = self._marks.pauses(pattern)
+        evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
         for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
             rows = Rows(matches.line + first_line, columns, places=self._places(matches))
             if ranks is not None:
@@ -310,6 +289,7 @@ class Reading:
                 continue
             if rank not in of_rank:
                 of_rank[rank] = RankSeries(pattern, self.as_printed)
+            of_rank[rank].shown = self._marks.shown(pattern)
             of_rank[rank].add(rows, starts, pauses)
 
 

@@ -114,6 +114,7 @@ class RunBuilder:
         notes = [*reading.notes, *metadata.doubts, *summary_notes, *rank_notes, *speed.notes]
         notes += notes_of_segment(segment)
         notes += notes_of_path(reading, pattern, segment.basis, metadata)
+        notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
         if len(segments) > 1:
             notes.append(f"run {index + 1} of {len(segments)} in this log (lines {span[0]} to {span[1]})")
         lines = segment.first_line, segment.last_line
@@ -183,7 +184,7 @@ class RunBuilder:
             metadata=metadata,
             label=label,
             metrics=metrics,
-            notes=list(dict.fromkeys(notes)),
+            notes=list(dict.fromkeys(note for note in notes if note)),
             window=self._window,
             first_line=lines[0],
             last_line=lines[1],

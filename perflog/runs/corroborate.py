@@ -196,10 +196,11 @@ def _whole(measured: Measured, found: Survey) -> Whole:
     if scale is not None and estimate.covers > 0 and found.covers > 0:
         per_step = (estimate.time / estimate.covers * scale, found.time / found.covers * scale)
     seconds = None
+    count = measured.segment.count
+    steps = count.end - count.origin
     if scale is not None and found.covers > 0:
-        steps = measured.segment.count.end - measured.segment.count.origin
         seconds = found.time / found.covers * scale * steps
-    return Whole(throughput, measured.unit, per_step, seconds)
+    return Whole(throughput, measured.unit, per_step, seconds, made=steps / count.end if count.resumed else 1.0)
 
 
 def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
 from perflog.evidence.witness import Verdict
 from perflog.formats.parser import Pattern
@@ -100,6 +101,9 @@ def ranks_that_count(
         return {main: segment}, metadata, [f"{len(tagged)} ranks print the job's value: rank {main} is taken"]
     segments = {rank: ranks[rank].segments[index] for rank in sorted(tagged, key=lambda rank: (rank != main, rank))}
     devices = metadata.integer("devices")
+    if devices is None and is_one_rank(list(segments.values())):
+        note = f"{len(tagged)} ranks print the same numbers, as one does that is printed twice: they tell no devices"
+        return {main: segment}, metadata, [note]
     if devices is None and tagged == list(range(len(tagged))):
         metadata = replace(
             metadata,

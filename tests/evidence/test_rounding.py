@@ -14,7 +14,7 @@ from perflog.evidence.rounding import bounds, half_digit, mean_share, total_shar
     ("printed", "half"),
     [
         ("1", 0.5), ("1.", 0.5), ("0.52", 0.005), ("-0.520", 0.0005), ("1,234", 0.5), ("1.2e-03", 5e-5), ("3e2", 50),
-        ("04:00", 1), ("00:04.5", 0.1), ("1.20k", 5), (" 7 ", 0.5), ("5M", 5e5),
+        ("04:00", 1), ("00:04.5", 0.1), ("4s", 1), ("1h 4.25s", 0.01), ("17ms", 0.001), ("1.20k", 5), (" 7 ", 0.5), ("5M", 5e5),
     ],
 )  # fmt: skip
 def test_half_of_the_last_digit(printed: str, half: float) -> None:

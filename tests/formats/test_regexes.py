@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from perflog.errors import ParserError
+from perflog.formats.dialect import TAG
 from perflog.formats.parser import Jump
 from perflog.formats.regexes import expand, jump_in, tail_after
 
@@ -21,7 +22,7 @@ from perflog.formats.regexes import expand, jump_in, tail_after
         (r"[^0-9\s]", r"[^0-9 \t\x0b\x0c]"),
         (r"[^\n,]", r"[^\n,]"),
         (r"\\s \[\d\]", r"\\s \[[0-9]\]"),
-        (r"(?:^|x)(?P<n>[-+]?{I})$", "(?:^|x)(?P<n>[-+]?[0-9]+)$"),
+        (r"(?:^|x)(?P<n>[-+]?{I})$", f"(?:^{TAG}|x)(?P<n>[-+]?[0-9]+)$"),
         ("a{2}b{2,}c{2,3}?", "a{2}b{2,}c{2,3}?"),
     ],
 )

@@ -67,6 +67,12 @@ def anchored() -> frozenset[str]:
     return frozenset(p.parser for parser in catalog().parsers for p in parser.patterns if re.search(r"(?<![\\\[])\^", p.regex))
 
 
+@lru_cache(maxsize=1)
+def dated() -> frozenset[str]:
+    """The parsers that read the stamps of lines."""
+    return frozenset(p.parser for parser in catalog().parsers for p in parser.patterns if "timestamp" in p.groups)
+
+
 def results(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, line_numbers: bool = True) -> Results:
     """What is told of the chosen logs in a folder, by their paths there."""
     monkeypatch.chdir(folder)
@@ -124,6 +130,8 @@ def test_a_prefix_changes_nothing(shape: str, tmp_path: Path, monkeypatch: pytes
     told = results(tmp_path, monkeypatch, turn, line_numbers)
     expected = bare(line_numbers)
     for log, found in told.items():
+        if shape in CLOCKS and log.split("/")[0] in dated():
+            continue  # the times of these formats are the stamps
         if shape in CLOCKS or (shape in STAY and log.split("/")[0] in anchored()):
             true = values(expected[log])
             assert all(numbers <= true.get(unit, numbers) for unit, numbers in values(found).items()), log

@@ -17,7 +17,7 @@ from perflog.cli import app
 from perflog.plot.picture import picture
 from perflog.report.html import BEGINNING, page
 from perflog.report.svg import inline
-from tests.support import FIXTURES, extracted
+from tests.support import FIXTURES, another_training, extracted
 
 SEED = FIXTURES / "seed004"
 ONE_CASE = SEED / "logs_fp32/mindspore/resnet50/bz128/1n8g"
@@ -175,7 +175,7 @@ def test_a_campaign_of_thirty_cases_stays_small() -> None:
 def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path) -> None:
     for version in ("1.1.0", "1.10.2"):
         for devices in ("1n1g", "1n2g"):
-            shutil.copytree(ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices)
+            shutil.copytree(ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices, copy_function=another_training)
     text = report(tmp_path / "r.html", str(tmp_path), "-w", "100")
     for at, version in ((0, "1.1.0"), (2, "1.10.2")):
         assert f"<summary>MindSpore rn50 fp32 bs128 2 devices ({version})</summary>" in text
@@ -184,7 +184,7 @@ def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path)
 
 def test_cases_that_no_scaling_picture_tells_apart_are_still_reported(tmp_path: Path) -> None:
     for place in ("one", "other"):
-        shutil.copytree(ONE_CASE, tmp_path / place / "mindspore/1n8g")
+        shutil.copytree(ONE_CASE, tmp_path / place / "mindspore/1n8g", copy_function=another_training)
     text = report(tmp_path / "r.html", str(tmp_path), "-w", "100", "--set", "batch_size=128")
     assert 'id="scaling-' not in text and 'id="steps-' in text
     assert "one/mindspore" in Parsed(text).text and "other/mindspore" in Parsed(text).text

@@ -12,7 +12,7 @@ from perflog.cli import app
 from perflog.export.columns import escaped
 from perflog.report.grid import Number
 from perflog.report.style import formatted, load_style, styles
-from tests.support import FIXTURES, SHARED
+from tests.support import FIXTURES, SHARED, another_training
 
 #: Seed, where its table begins, logs, and the options that make it.
 SEED_TABLES = {
@@ -200,15 +200,13 @@ def two_frameworks(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for case in ("1n1g", "1n8g", "4n8g"):
             for batch in (128, 256):
                 target = folder / parser / case / f"rn50_b{batch}_fp32_1.log"
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(source.read_bytes())
+                another_training(source, target)
     return folder
 
 
 def copies(folder: Path, source: Path, names: list[str]) -> Path:
     for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(source.read_bytes())
+        another_training(source, folder / name)
     return folder
 
 

@@ -80,7 +80,7 @@ def install(environment: Environment, python: Path) -> None:
     pip = [str(python), "-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check"]
     subprocess.run([*pip, *environment.requires], check=True)
     if environment.without_dependencies:
-        subprocess.run([*pip, "--no-deps", *environment.without_dependencies], check=True)
+        subprocess.run([*pip, "--no-deps", "--no-build-isolation", *environment.without_dependencies], check=True)
 
 
 def execute(name: str, environment: Environment, python: Path, work: Path) -> Outcome:

@@ -1,15 +1,23 @@
 # /// environment
-# name = "torch"
+# name = "speech"
 # requires = ["torch==2.13.0", "hyperpyyaml==1.2.3", "joblib", "tqdm", "scipy", "packaging", "huggingface_hub", "sentencepiece", "soundfile", "requests"]
-# without_dependencies = ["speechbrain==1.1.2", "torchaudio==2.11.0"]
+# without_dependencies = ["speechbrain==1.1.2"]
 # ///
 # mypy: ignore-errors
 """SpeechBrain's Brain.fit with its progress bar and its FileTrainLogger; two epochs with validation."""
 
-import speechbrain
-import torch
-from clock import Clock
-from torch.utils.data import DataLoader, TensorDataset
+import importlib.machinery
+import sys
+import types
+
+torchaudio = types.ModuleType("torchaudio")  # has no build for CPUs that loads here; Brain does not use it
+torchaudio.__spec__ = importlib.machinery.ModuleSpec("torchaudio", None)
+torchaudio.__version__ = "2.11.0"
+sys.modules["torchaudio"] = torchaudio
+import speechbrain  # noqa: E402
+import torch  # noqa: E402
+from clock import Clock  # noqa: E402
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
 BATCH = 16
 clock = Clock(samples_per_step=BATCH)

@@ -1,0 +1,63 @@
+"""Lines that say something about the measured lines around them: pauses, evaluations, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.formats.printed import scaled_number
+from perflog.matching.matches import Ints, Matches
+from perflog.measurements.series import NO_LINES
+from perflog.measurements.shown import NOTHING_SHOWN, SHOWN, Shown
+
+
+@dataclass(slots=True)
+class Marks:
+    """The marks of a log, folded block by block."""
+
+    _lines: dict[str, tuple[Pattern, list[Ints]]] = field(default_factory=dict)
+    _paused: list[Ints] = field(default_factory=list)
+    _shown: dict[str, dict[str, list[tuple[int, float]]]] = field(default_factory=dict)
+
+    def see(self, matches: Matches, first_line: int, places: Ints) -> None:
+        """Keep what one pattern's matches in a block say.
+
+        Args:
+            first_line: the number of the block's first line.
+            places: where each match stands among all of the log, (n,).
+        """
+        pattern = matches.pattern
+        if not len(matches):
+            return
+        if pattern.speaks_for_training or pattern.evaluates:
+            self._lines.setdefault(pattern.key, (pattern, []))[1].append(matches.line + first_line)
+        if pattern.pauses:
+            self._paused.append(places)
+        if pattern.role == "metadata" and not pattern.section:
+            for key in SHOWN.intersection(pattern.groups):
+                self._show(pattern.parser, key, matches, first_line)
+
+    def _show(self, parser: str, key: str, matches: Matches, first_line: int) -> None:
+        of_key = self._shown.setdefault(parser, {}).setdefault(key, [])
+        for line, text in zip(matches.line.tolist(), matches.columns[key], strict=True):
+            number = scaled_number(str(text)) if text is not None else None
+            if number is not None:
+                of_key.append((line + first_line, number))
+        of_key.sort()
+
+    def pauses(self, pattern: Pattern) -> Ints:
+        """Where something else than training happened, by any parser's word, in order; of patterns that ask for it."""
+        return np.sort(np.concatenate(self._paused)) if pattern.interrupted and self._paused else NO_LINES
+
+    def lines_of(self, parser: str, mark: Callable[[Pattern], bool]) -> Ints:
+        """The lines, in order, of a parser's patterns that bear a mark."""
+        of_parser = [lines for pattern, lines in self._lines.values() if pattern.parser == parser and mark(pattern)]
+        parts = [part for lines in of_parser for part in lines]
+        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+
+    def shown(self, pattern: Pattern) -> Shown:
+        """The settings that the lines of a pattern's parser showed; nothing for patterns that need none."""
+        return Shown(self._shown.get(pattern.parser, {})) if pattern.needs_settings else NOTHING_SHOWN

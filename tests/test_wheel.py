@@ -31,6 +31,7 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (
         "perflog/data/parsers/paddleclas.toml",
+        "perflog/data/formats.msgpack",
         "perflog/data/parsers/conventions/mlperf.toml",
         "perflog/data/templates/README.md",
         "perflog/data/templates/reports/page.html.j2",

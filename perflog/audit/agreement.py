@@ -29,6 +29,8 @@ def consistent(first: Printed, second: Printed) -> bool:
 
 def rounds_to(value: float, number: Printed) -> bool:
     """Whether a value rounds, or is cut off, to the digits printed."""
+    if not math.isfinite(value):
+        return False
     unit = number.unit
     slack = 1e-9 * abs(value)
     return abs(value - number.value) <= unit / 2 + slack or -slack <= value - number.value < unit - slack
@@ -42,7 +44,9 @@ def agrees(claim: Claim, value: RuleValue) -> bool:
 
 def in_unit(claim: Claim, value: RuleValue) -> float | None:
     """A log's value in the claim's unit; None where it is of another quantity."""
-    if value.quantity != claim.quantity or value.value is None or not _of_same_work(claim, value):
+    if value.value is None or not math.isfinite(value.value):
+        return None
+    if value.quantity != claim.quantity or not _of_same_work(claim, value):
         return None
     percent = "%" in claim.heading or (claim.number is not None and claim.number.rest.startswith("%"))
     if value.unit == "fraction" and (percent or (claim.number is not None and claim.number.value > 1)):

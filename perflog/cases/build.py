@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from perflog.cases.case import Case, Summary
 from perflog.cases.identity import NOT_IN_CASE, by_length, identity, most_known, records_of, told_apart_by
+from perflog.cases.mlperf import mlperf_result
 from perflog.cases.speedup import set_speedups
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
@@ -80,7 +81,11 @@ def _case(runs: list[Run], options: Options) -> Case:
         name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate)
         for name in names
     }
+    result = mlperf_result(runs) if options.aggregate == "olympic" else None
+    if result is not None:
+        metrics[result.summary.name] = result.summary
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
+    case.notes.extend(result.notes if result is not None else ())
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
     if missing and throughput.n:

@@ -150,7 +150,7 @@ def _work_of(value: Value, job: Job) -> tuple[float, str] | None:
 
 
 def _agreement(ratio: float, tolerance: float, factors: Sequence[float]) -> Agreement:
-    if 1 / (1 + tolerance) <= ratio <= 1 + tolerance:
+    if tolerance >= 1 or 1 - tolerance <= ratio <= 1 / (1 - tolerance):  # either number may be the rounded one
         return "agrees"
     if near_factor(ratio, factors) or not 0.5 <= ratio <= 2:
         return "contradicts"

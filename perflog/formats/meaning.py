@@ -105,7 +105,8 @@ def _span_of(pattern: Pattern, value: Value) -> Faults:
 def _rules_of(_pattern: Pattern, value: Value) -> Faults:
     if value.window_from and (value.span != "window" or value.window_from != WINDOW_SIZE):
         yield f"window_from = {value.window_from!r}: a value with span 'window' takes its length from {WINDOW_SIZE!r}"
-    if value.holds_pauses and (value.span != "interval" or value.quantity not in ("step_time", "interval_time", "rate")):
+    means = ("step_time", "interval_time", "rate")
+    if value.holds_pauses and (value.span != "interval" or value.quantity not in means):
         yield "holds_pauses: only a mean since the last line (span 'interval') holds what happened between two lines"
     if value.partial and value.quantity != "samples":
         yield "partial: only work of a step (quantity 'samples') tells whether a record is whole"
@@ -188,7 +189,7 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
         yield "assumed_covers, assumption: a number of steps that no line says needs a sentence that says so"
     counters = [value for value in pattern.values if value.quantity == "samples" and value.span == "cumulative"]
     if pattern.step_counts == "samples" and (not counters or "step" in pattern.groups):
-        yield "step_counts = 'samples': steps follow from a counter (quantity 'samples', span 'cumulative'), not from a step"
+        yield "step_counts = 'samples': steps follow from a value of quantity 'samples' and span 'cumulative' alone"
     for group in pattern.forms:
         if group not in pattern.groups:
             yield f"scaled: {group!r} is not a named group of the regex{near(group, pattern.groups)}"

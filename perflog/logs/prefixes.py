@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Literal
 
 #: Colours around a name, as docker compose and stern print them.
@@ -59,9 +58,6 @@ def _prefix(
     return Prefix(re.compile(_SGR + b"(?:" + regex + b")"), key, share, native)
 
 
-#: What srun --label puts before a line. Programs number lines so too, and `grep -n` does.
-_NUMBER = _prefix(rb" {0,3}([0-9]{1,5}): ", "rank", native=True)
-
 PREFIXES: tuple[Prefix, ...] = (
     _prefix(rb"[^\t\n]+\t[^\t\n]*\t(?:\xef\xbb\xbf)?(?=" + _STAMP + b" )"),  # gh run view --log
     _prefix(_STAMP + b" " + _HOST, "name"),  # journalctl -o short-iso
@@ -80,24 +76,11 @@ PREFIXES: tuple[Prefix, ...] = (
     _prefix(rb"\[([0-9]{1,5})\] ", "rank", _MANY_MORE),  # MPICH, Intel MPI
     _prefix(rb"\[(?:rank|default)([0-9]{1,5})\]:(?: (?! ))?", "rank", native=True),  # torchrun
     _prefix(rb"\([^()\n]*?\bpid=([0-9]+)(?:, ip=[0-9.]+)?\)" + _SGR + b" ", "rank", native=True),  # Ray
-    _NUMBER,
+    _prefix(rb" {0,3}([0-9]{1,5}): ", "rank"),  # srun --label; programs that number lines, and `grep -n`, repeat none
     _prefix(rb"\[std(?:out|err)\] "),  # Azure
     _prefix(rb"> ", share=_NEARLY_ALL),  # a quotation
     _prefix(rb"\t| {4}", share=_NEARLY_ALL),  # an indented block
 )  # fmt: skip
-
-
-#: From so many numbered lines on, numbers are ranks only if they come again; of fewer, if they do not rise from 1.
-_NUMBERED = 8
-
-
-def numbers_are_no_ranks(lines: Sequence[bytes]) -> bool:
-    """Whether numbers before lines are the program's own (steps, `grep -n`): they rise, and hardly any comes again."""
-    parts = (part for line in lines for part in line.split(b"\r"))
-    found = [int(match[1]) for part in parts if (match := _NUMBER.regex.match(part))]
-    if len(found) >= _NUMBERED:
-        return len(set(found)) * _REPEATS > len(found)
-    return len(found) > 1 and found[0] > 0 and all(low < high for low, high in pairwise(found))
 
 
 def prefixes_on(lines: Sequence[bytes], bars: bool) -> tuple[Prefix, ...]:
@@ -143,10 +126,6 @@ def stands_on_most(is_so: Callable[[bytes], bool], lines: Sequence[bytes], share
     return bool(lines) and sum(map(is_so, lines)) >= share * len(lines)
 
 
-#: The tag of the first rank as the engines read it: that of a line without a tag.
-FIRST_RANK = b"[1,0]<stdout>:"
-
-
 class Stripper:
     """Takes prefixes off the lines of one log, in order, and writes ranks as the matching engines read them.
 
@@ -154,10 +133,8 @@ class Stripper:
     not taken for one series. The first rank's lines need no tag.
     """
 
-    def __init__(self, prefixes: Sequence[Prefix], numbers: bool) -> None:
-        """``numbers``: whether numbers before lines are the program's own, and no ranks."""
+    def __init__(self, prefixes: Sequence[Prefix]) -> None:
         self._prefixes = prefixes
-        self._numbers = numbers
         self._names: dict[bytes, int] = {}
 
     def strip(self, line: bytes) -> bytes:
@@ -173,18 +150,13 @@ class Stripper:
                 rank = int(found[1])
             elif prefix.key == "name":
                 name = self._names.setdefault(found[1], len(self._names))
-        text = line[start:]
-        if self._numbers:  # the engines look no further than the tag of the first rank
-            parts = (FIRST_RANK + part if _NUMBER.regex.match(part) else part for part in text.split(b"\r"))
-            text = b"\r".join(parts)
-        return tagged(text, rank if rank is not None else name or 0)
+        return tagged(line[start:], rank if rank is not None else name or 0)
 
 
 def tagged(text: bytes, rank: int) -> bytes:
     """A line with its rank's tag before each sub-line; the first rank's has none."""
     if not rank:
         return text
-    text = text.replace(FIRST_RANK, b"")
     tag = b"[1,%d]<stdout>:" % rank
     body, end = (text[:-1], b"\r") if text.endswith(b"\r") else (text, b"")
     return tag + body.replace(b"\r", b"\r" + tag) + end

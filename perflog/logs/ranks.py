@@ -1,4 +1,8 @@
-"""Which rank wrote a line: the tags that launchers put in front of lines."""
+"""Which rank wrote a line: the tags that launchers put in front of lines.
+
+A bare number (``0: ``, which srun --label writes) is no tag here, for programs print such lines too: where it stands on
+most lines of a log, :mod:`perflog.logs.prefixes` writes the first of these tags in its place.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,13 @@ import re
 
 _RANK = re.compile(
     rb"^(?:\[1,([0-9]+)\]<stdout>:"  # as clean_block leaves mpirun's and horovodrun's
-    rb"|\[(?:rank|default)([0-9]+)\]:"  # torchrun --tee
-    rb"| {0,3}([0-9]{1,5}): )"  # srun --label
+    rb"|\[(?:rank|default)([0-9]+)\]:)"  # torchrun --tee
 )
 _RAY = re.compile(rb"^\((?:[^()]*?)\bpid=([0-9]+)(?:, ip=[0-9.]+)?\)")
 
 #: How a line begins that may carry a tag. Each regex begins with text, which Python's engine finds ten times as fast as
 #: a choice of beginnings.
-_BEGINNING = rb"(?: {0,3}[0-9]{1,5}: |\[(?:rank|default|1,)|\()"
+_BEGINNING = rb"(?:\[(?:rank|default|1,)|\()"
 _FIRST, _AFTER_FEED, _AFTER_RETURN = (re.compile(before + _BEGINNING) for before in (b"", b"\n", b"\r"))
 
 
@@ -31,6 +34,6 @@ def rank_of(line: bytes) -> int | None:
     """The rank in the launcher's tag at the start of a clean line or sub-line; None where there is none."""
     tag = _RANK.match(line)
     if tag:
-        return int(tag[1] or tag[2] or tag[3])
+        return int(tag[1] or tag[2])
     ray = _RAY.match(line)
     return int(ray[1]) if ray else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from perflog.logs.binary import why_no_text
 from perflog.logs.clean import clean_block
 from perflog.logs.encodings import as_half_width, holds_full_width
-from perflog.logs.prefixes import Prefix, Stripper, numbers_are_no_ranks, prefixes_on, stripped
+from perflog.logs.prefixes import Prefix, Stripper, prefixes_on
 from perflog.logs.records import Piece, Unpack, unpacker_for
 from perflog.logs.streams import Stream, UnreadableError
 from perflog.logs.tables import Render, renderer_for
@@ -34,8 +34,6 @@ _SUSPECT = re.compile(
 _TAGGED = re.compile(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
 #: How the table of a logger begins: a header, or a time, a value and a step.
 _TABLE = re.compile(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|[0-9]{13} [^ ]")
-#: A line with a number before it, which is a rank's or the program's own.
-_NUMBERED = re.compile(rb"\n {0,3}[0-9]{1,5}: ")
 #: What makes a text one for terminals.
 _CODES = (b"\x1b", b"\x08")
 #: A carriage return that parts a line.
@@ -49,13 +47,11 @@ _LONGEST = 64 << 20
 class Wrapping:
     """What stands around the lines of a log.
 
-    ``numbers``: the program numbers its lines itself; ``full_width``: some of its text may be in full-width forms;
-    ``render``: its lines are a table's.
+    ``full_width``: some of its text may be in full-width forms; ``render``: its lines are a table's.
     """
 
     unpack: Unpack | None
     prefixes: tuple[Prefix, ...]
-    numbers: bool
     full_width: bool
     render: Render | None = None
 
@@ -75,15 +71,13 @@ def wrapping_of(beginning: bytes) -> Wrapping | None:
         lines.pop()  # it may be cut
     render = renderer_for(lines) if is_table else None
     if render is not None:
-        return Wrapping(None, (), numbers=False, full_width=False, render=render)
+        return Wrapping(None, (), full_width=False, render=render)
     unpack = unpacker_for(lines)
     texts = [_without_codes(line) for line in _joined_texts(lines, unpack)] if unpack is not None else lines
     full_width = full_width or (unpack is not None and any(map(holds_full_width, texts)))
     texts = [as_half_width(line) for line in texts] if full_width else texts
     prefixes = prefixes_on(texts, bars)
-    numbers = numbers_are_no_ranks([stripped(line, prefixes) for line in texts])
-    wrapping = Wrapping(unpack, prefixes, numbers, full_width)
-    return wrapping if unpack is not None or prefixes or numbers or full_width else None
+    return Wrapping(unpack, prefixes, full_width) if unpack is not None or prefixes or full_width else None
 
 
 def _without_codes(text: bytes) -> bytes:
@@ -104,11 +98,8 @@ def _joined_texts(lines: Sequence[bytes], unpack: Unpack) -> Iterator[bytes]:
 
 def _is_suspect(beginning: bytes, bars: bool) -> bool:
     """Whether one of a few lines begins as if something stood before it."""
-    starts = [0, *(beginning.find(b"\n", place) + 1 for place in _PLACES[1:] if place < len(beginning))]
-    return (
-        any(_SUSPECT.match(beginning, start) or (bars and _TAGGED.match(beginning, start)) for start in starts)
-        or _NUMBERED.search(beginning) is not None
-    )
+    starts = [0, *(beginning.find(b"\n", place) + 1 for place in _PLACES if place < len(beginning))]
+    return any(_SUSPECT.match(beginning, start) or (bars and _TAGGED.match(beginning, start)) for start in starts)
 
 
 def unwrapped(text: Stream, wrapping: Wrapping) -> Stream:
@@ -159,7 +150,7 @@ class _Lines:
 
     def __init__(self, wrapping: Wrapping) -> None:
         self._unpack = wrapping.unpack
-        self._stripper = Stripper(wrapping.prefixes, wrapping.numbers)
+        self._stripper = Stripper(wrapping.prefixes)
         self._full_width = wrapping.full_width
         self._render = wrapping.render
         self._pieces: list[bytes] = []

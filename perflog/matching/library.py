@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 4
+ABI: Final = 5
 
 
 class Fault(ctypes.Structure):

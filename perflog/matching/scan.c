@@ -52,7 +52,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 4
+#define ABI 5
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -1193,21 +1193,15 @@ static int64_t ray_rank(const uint8_t *at, const uint8_t *limit) {
 
 /* The rank in the launcher's tag at the start of a sub-line; -1 where there is none. */
 static int64_t rank_of(const uint8_t *at, const uint8_t *limit) {
-    if (at >= limit || (*at != '[' && *at != ' ' && *at != '(' && !is_digit(*at))) return -1;
+    if (at >= limit || (*at != '[' && *at != '(')) return -1;
     if (limit - at > 128) limit = at + 128;
     const uint8_t *end;
     if (*at == '(') return ray_rank(at, limit);
-    if (*at == '[') {
-        if (limit - at < 4 || (at[1] != '1' && at[1] != 'r' && at[1] != 'd')) return -1; /* nearly always: a date */
-        bool mpi = follows(at, limit, "[1,");
-        if (!mpi && !follows(at, limit, "[rank") && !follows(at, limit, "[default")) return -1;
-        int64_t rank = digits_of(at + (mpi ? 3 : at[1] == 'r' ? 5 : 8), limit, &end);
-        return follows(end, limit, mpi ? "]<stdout>:" : "]:") ? rank : -1;
-    }
-    int blanks = 0;
-    while (at < limit && *at == ' ' && blanks < 3) at++, blanks++;
-    int64_t rank = digits_of(at, limit, &end);
-    return end - at <= 5 && follows(end, limit, ": ") ? rank : -1;
+    if (limit - at < 4 || (at[1] != '1' && at[1] != 'r' && at[1] != 'd')) return -1; /* nearly always: a date */
+    bool mpi = follows(at, limit, "[1,");
+    if (!mpi && !follows(at, limit, "[rank") && !follows(at, limit, "[default")) return -1;
+    int64_t rank = digits_of(at + (mpi ? 3 : at[1] == 'r' ? 5 : 8), limit, &end);
+    return follows(end, limit, mpi ? "]<stdout>:" : "]:") ? rank : -1;
 }
 
 /* ---------------------------------------------------------------------------------------------- scanning */
@@ -1226,11 +1220,14 @@ static int64_t rank_of(const uint8_t *at, const uint8_t *limit) {
 /* So many literals on one sub-line are not kept in memory. */
 #define MANY_HITS (4 * 1024 * 1024)
 
+/* The parser that took an occurrence of a literal, where none has. */
+#define NOBODY (-1)
+
 typedef struct {
     int64_t at; /* of the literal's first byte in its text */
     int32_t literal;
-    int32_t next; /* the literal's next occurrence in the sub-line; -1 at the last */
-    bool taken;
+    int32_t next;  /* the literal's next occurrence in the sub-line; -1 at the last */
+    int32_t taker; /* the parser that took it, NOBODY while none has */
 } hit;
 
 /* Where a literal was seen last. */
@@ -1474,22 +1471,24 @@ static __attribute__((noinline)) bool prepare_rule(scan *s, int32_t index, int64
 }
 
 /* A rule's turn in a sub-line. 1 matched, 0 not, -1 the scan has failed or the text is given up. A rule that stands
- * beside what others say there takes no occurrence of its literal away, and finds those that they took. */
+ * beside what others say there takes no occurrence of its literal away, and finds those that they took; a position finds
+ * none that its own parser took. */
 static int take_turn(scan *s, int32_t index, hit *hits, const sub_line *in, bool beside) {
     const rule *of = &s->p->rules[index];
     if (UNLIKELY(!is_ready(of)) && !prepare_rule(s, index, in->line)) return -1;
     if (of->kind == LINE) return try_rule(s, index, in->start, in->start, in->end, in);
     const int64_t literal_size = (int64_t)s->p->literals[of->literal].text.size;
+    const bool is_position = s->p->turns[index].position;
     int matched = 0;
     for (int32_t n = s->present[of->literal].first; n >= 0; n = hits[n].next) {
-        if (hits[n].taken && !beside) continue;
+        if (hits[n].taker != NOBODY && (!beside || (is_position && hits[n].taker == of->parser))) continue;
         const int64_t until = hits[n].next < 0 ? in->end : hits[hits[n].next].at;
         int found = try_rule(s, index, hits[n].at, hits[n].at + literal_size, until, in);
         if (found < 0) return -1;
         if (!found) continue;
         matched = 1;
-        if (beside) continue;
-        hits[n].taken = true;
+        if (hits[n].taker != NOBODY || (beside && !is_position)) continue;
+        hits[n].taker = of->parser;
         s->present[of->literal].open--;
     }
     return matched;
@@ -1818,7 +1817,7 @@ static bool add_hit(scan *s, int32_t index, int64_t start) {
         if (!grow(&s->hits, (int64_t)cap, sizeof *s->hits)) return no_memory(s);
         s->cap_hits = cap;
     }
-    s->hits[s->n_hits++] = (hit){start, index, -1, false};
+    s->hits[s->n_hits++] = (hit){start, index, -1, NOBODY};
     return true;
 }
 

@@ -196,7 +196,7 @@ def _with_segments(basis: Basis, rows: Floats, deltas: Floats, printed: _Printed
         count = counts.get((begin, until, resumed))
         if count is None:
             count = counts[begin, until, resumed] = Count(begin, until, 0.0, 0, printed.interval, resumed)
-        store, tally = Store(rows[:, low:high]), Tally(high - low)
+        store, tally = Store(rows[:, low:high]), Tally(high - low, begun=True)
         segments.append(Segment(first_line, last_line, "", last, basis, store, tally, count))
     return PlainBatch(rows, texts, origin, end, segments)
 

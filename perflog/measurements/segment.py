@@ -143,8 +143,8 @@ class Segment:
 
     ``refused`` says why it is no run, empty for one that is. ``last`` holds the last number of each of
     ``LAST_GROUPS`` with its line. ``taken`` is what the options' window takes, where that was computed for a whole
-    batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a counter
-    of samples; 0 while unknown.
+    batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a
+    counter of samples; 0 while unknown.
     """
 
     first_line: int = 0

@@ -224,7 +224,7 @@ class RankSeries:
         basis = segment.basis
         if not paused.any() or basis is None:
             return measured
-        if basis.value.quantity not in ("elapsed", "timestamp") and not basis.value.holds_pauses:
+        if basis.value.quantity not in ("elapsed", "timestamp") and (self.as_printed or not basis.value.holds_pauses):
             return measured
         segment.tally.paused += int(paused.sum())
         segment.tally.paused_time += float(measured[3, paused].sum())
@@ -241,7 +241,7 @@ class RankSeries:
             return whole
         work = np.nan_to_num(rows.columns[value.group])
         most = np.maximum(np.maximum.accumulate(work), segment.tally.most_work)
-        whole = (work >= WHOLE * most) | (work == 0)
+        whole = np.asarray((work >= WHOLE * most) | (work == 0))
         segment.tally.most_work = float(most[-1])
         segment.tally.partial += int((~whole).sum())
         return whole

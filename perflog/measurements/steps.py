@@ -12,7 +12,6 @@ from perflog.formats.units import seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Count, Previous
 
-
 #: A count of samples is a whole number of steps within this much of one.
 EXACT = 1e-6
 

@@ -94,6 +94,9 @@ def _evidence(run: Run) -> Iterator[str]:
         place = f"line {first}" if first == last else f"lines {first} to {last}"
         told = f"{witness.about} {witness.told:.5g} {witness.unit}, measured {witness.measured:.5g}"
         yield f"  evidence           {witness.agreement}: {witness.name} ({place}): {told}"
+    if run.throughput.rounding is not None:
+        low, high = run.throughput.rounding
+        yield f"  rounding           the printed digits allow {low:.5g} to {high:.5g} {run.throughput.unit}"
 
 
 def _metric(metric: Metric) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case, Summary
+from perflog.evidence.witness import Witness
 from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
@@ -256,8 +257,20 @@ def _run(run: Run, base: Path, texts: Words) -> dict[str, Any]:
         "parser": run.parser,
         "metrics": [_metric(metric, run.parser, texts) for metric in run.metrics.values()],
         "metadata": metadata,
+        "evidence": [] if run.evidence is None else [_witness(witness, texts) for witness in run.evidence.witnesses],
         "notes": run.notes,
     }
+
+
+def _witness(witness: Witness, texts: Words) -> dict[str, Any]:
+    first, last = witness.lines
+    return {
+        "name": witness.name,
+        "about": texts.get("abouts", {}).get(witness.about, witness.about),
+        "measured": f"{witness.measured:.5g}", "told": f"{witness.told:.5g}", "unit": witness.unit,
+        "agreement": witness.agreement, "agreement_shown": texts["agreements"][witness.agreement],
+        "lines": f"{first}–{last}" if first != last else str(first),
+    }  # fmt: skip
 
 
 def _metric(metric: Metric, parser: str, texts: Words) -> dict[str, Any]:
@@ -271,6 +284,7 @@ def _metric(metric: Metric, parser: str, texts: Words) -> dict[str, Any]:
         "excluded": [f"{count} {why.get(reason, reason)}" for reason, count in metric.excluded.items()],
         "lines": f"{metric.first_line}–{metric.last_line}" if metric.first_line else "", "steps": steps,
         "parser": metric.parser if metric.parser != parser else "",
+        "rounding": "" if metric.rounding is None else "–".join(f"{bound:.4g}" for bound in metric.rounding),
         "reason": metric.reason if metric.value is None else "",
     }  # fmt: skip
 

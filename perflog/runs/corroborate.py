@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -93,9 +93,12 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
 
 def why_uncarried(measured: Measured, verdict: Verdict) -> str:
     """Why single steps, printed one in several, give no number: nothing else in the log agrees with them."""
-    interval = measured.segment.count.interval
-    if measured.basis.value.span != "last" or interval <= 1 or verdict.corroborated:
+    count = measured.segment.count
+    if measured.basis.value.span != "last" or verdict.corroborated or (count.interval <= 1 and not count.keyless):
         return ""
+    if count.keyless:
+        return "each line tells of its last step only, and nothing in the log says which steps are printed"
+    interval = count.interval
     return (
         f"each line tells of its last step only, so that 1 of {interval:g} steps is measured, and nothing else in the "
         "log says how long the others took"
@@ -127,12 +130,16 @@ class _SampledLines:
         return sorted({round(part * (len(self.lines) - 1) / max(count - 1, 1)) for part in range(count)})
 
     def text(self, place: int) -> str:
-        """A line, up to where a terminal would draw it anew."""
-        return (self.before[place] + self.after[place]).decode("utf-8", "replace").split("\r")[0]
+        """A line's part with the match: from where a terminal last drew it anew up to where it next would."""
+        return (_drawn_last(self.before[place]) + self.after[place]).decode("utf-8", "replace").split("\r")[0]
 
     def head(self, place: int, literal: bytes) -> bytes:
-        """What stands on a line before a pattern's literal."""
-        return self.before[place] + self.after[place].partition(literal)[0]
+        """What stands in that part before a pattern's literal."""
+        return _drawn_last(self.before[place]) + self.after[place].partition(literal)[0]
+
+
+def _drawn_last(text: bytes) -> bytes:
+    return text.replace(b"\b", b"\r").rpartition(b"\r")[2]
 
 
 def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
@@ -163,7 +170,14 @@ def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarra
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
     certain = about != "throughput" or _knows_step(measured, job)
-    return clock_witness(marks, moments, measured.scale, about, job.factors, sampled, certain)
+    witness = clock_witness(marks, moments, measured.scale, about, job.factors, sampled, certain)
+    return witness if witness is None or about != "throughput" else _as_throughput(witness, measured)
+
+
+def _as_throughput(witness: Witness, measured: Measured) -> Witness:
+    """A time per step that was made of a rate and the work of a step, as the rate that was printed."""
+    value = measured.taken.estimate.value * measured.factor
+    return replace(witness, unit=measured.unit, measured=value, told=value * witness.measured / witness.told)
 
 
 def _knows_step(measured: Measured, job: Job) -> bool:
@@ -200,7 +214,7 @@ def _whole(measured: Measured, found: Survey) -> Whole:
     steps = count.end - count.origin
     if scale is not None and found.covers > 0:
         seconds = found.time / found.covers * scale * steps
-    return Whole(throughput, measured.unit, per_step, seconds, made=steps / count.end if count.resumed else 1.0)
+    return Whole(throughput, measured.unit, per_step, seconds, made=steps / count.end if count.end > 0 else 1.0)
 
 
 def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:

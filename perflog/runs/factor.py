@@ -9,6 +9,7 @@ from perflog.formats.units import kind, per_part, rate_unit, work_unit
 from perflog.formats.vocabulary import SOURCES
 from perflog.measurements.basis import Basis
 from perflog.reading.reading import Reading
+from perflog.runs.mesh import model_parallel
 from perflog.runs.metadata import Metadata
 
 
@@ -31,12 +32,16 @@ def seconds_scale(reading: Reading, pattern: Pattern, basis: Basis, metadata: Me
 
 
 def global_batch(metadata: Metadata) -> int | None:
-    """Samples in one step of the whole job; None when that is unknown."""
+    """Samples in one step of the whole job; None when that is unknown.
+
+    Devices that share a replica of the model (tensor, pipeline, context parallelism) share its batch.
+    """
     total = metadata.integer("global_batch_size")
     batch, devices = metadata.integer("batch_size"), metadata.integer("devices")
     if total and (not batch or _rank_of(metadata, "global_batch_size") <= _rank_of(metadata, "batch_size")):
         return total
-    return batch * devices if batch and devices else total
+    split = model_parallel(metadata.values)
+    return batch * (devices // split) if batch and devices and devices % split == 0 else total
 
 
 def _rank_of(metadata: Metadata, key: str) -> int:

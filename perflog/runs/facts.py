@@ -17,14 +17,16 @@ from perflog.reading.reading import GENERIC, Reading
 from perflog.runs.device_index import Stem, device_of
 from perflog.runs.extent import Extent
 from perflog.runs.machine import Machines, facts_of
+from perflog.runs.mesh import facts_of_mesh, with_devices_of_batches
 from perflog.runs.origin import FACTORS
 from perflog.runs.programs import measuring_parsers
+from perflog.runs.ratio import devices_by_ratio
 from perflog.runs.sections import in_their_sections
 from perflog.runs.statements import Statement, in_force
 from perflog.settings.options import Options
 
 #: Groups of metadata lines that tell of the log and not of the run.
-NO_FACTS = frozenset({SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size"})
+NO_FACTS = frozenset({SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size", "mesh_axes"})
 #: The facts whose values may have other names.
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
@@ -69,7 +71,9 @@ class Facts:
             name = reading.log.place.rpartition("/")[2]
             from_path = [fact for fact in from_path if (fact.key, fact.where) != ("devices", name)]
             label = f"{label}/device {device[1]}"
-        facts = [*self._given, *self._logged(reading, parser, extent), *from_path]
+        measured = devices_by_ratio(reading, parser, extent)
+        logged = self._logged(reading, parser, extent) + ([] if measured is None else [measured])
+        facts = [*self._given, *logged, *from_path]
         facts += facts_of(self._machines.of(reading.log.path))
         facts += [Fact(key, value, "parser", owner.name) for key, value in owner.default.items()]
         if owner.framework:
@@ -155,7 +159,7 @@ def _facts_of_line(logged: LogFact) -> Iterable[Fact]:
 
 
 def _translated(logged: LogFact) -> dict[str, str]:
-    """A line's fields in perflog's words: by the pattern's tables, a list of devices as their number."""
+    """A line's fields in perflog's words: by the pattern's tables, a list or mesh of devices as their number."""
     values: dict[str, str] = {}
     for key, value in logged.fields.items():
         if key in NO_FACTS:
@@ -165,9 +169,12 @@ def _translated(logged: LogFact) -> dict[str, str]:
             if names:
                 values["devices"] = str(len(names))
             continue
+        if key == "device_mesh":
+            values |= facts_of_mesh(value, logged.fields.get("mesh_axes", ""))
+            continue
         table = logged.pattern.map.get(key)
         if table is None:
             values[key] = value
         elif value in table:
             values[key] = table[value]
-    return values
+    return with_devices_of_batches(values)

@@ -14,6 +14,7 @@ from perflog.runs.extent import Extent
 from perflog.runs.facts import Facts
 from perflog.runs.machine import Machines
 from perflog.runs.metadata import Metadata, merge
+from perflog.runs.ratio import prints_two_scopes
 from perflog.settings.options import Options
 
 
@@ -36,7 +37,8 @@ class Identities:
             parser: whose measurements the run has.
             extent: the lines of the run.
         """
-        if self._repeat_is_given or any(fact.pattern.role == "metadata" for fact in reading.facts):
+        says = any(fact.pattern.role == "metadata" for fact in reading.facts) or prints_two_scopes(reading, parser)
+        if self._repeat_is_given or says:
             facts, label = self._facts.of_run(reading, parser, extent)
             return merge(facts), label
         place = os.path.abspath(reading.log.place)  # noqa: PTH100 - 20,000 paths

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal
+from perflog.runs.mesh import model_parallel
 
 
 @dataclass(slots=True)
@@ -109,8 +110,11 @@ def _derive(result: Metadata) -> None:
         _derived(result, "nodes", 1, sources["devices"], "devices")
     devices = result.integer("devices")
     batch, total = result.integer("batch_size"), result.integer("global_batch_size")
-    if devices and total and not batch and total % devices == 0:
+    split = model_parallel(values)
+    if devices and total and not batch and total % devices == 0 and split == 1:
         _derived(result, "batch_size", total // devices, sources["global_batch_size"], "global_batch_size", "devices")
-    elif devices and batch and total and batch * devices != total and sources["batch_size"] != "log":
-        result.doubts.append(f"batch size {batch} × {devices} devices is not the log's global batch size {total}")
+    elif devices and batch and total and batch * devices != total * split and sources["batch_size"] != "log":
+        shared = f" / {split} that share a replica of the model" if split > 1 else ""
+        product = f"batch size {batch} × {devices} devices{shared}"
+        result.doubts.append(f"{product} is not the log's global batch size {total}")
     values.pop("devices_per_node", None)

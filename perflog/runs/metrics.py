@@ -76,10 +76,14 @@ def further_metrics(
 
 
 def printed_metrics(throughput: Metric, measured: Measured, program: str) -> dict[str, Metric]:
-    """The metrics on the measured lines, as the program prints them: their means over time."""
-    metrics = {}
+    """The metrics on the measured lines, as the program prints them: their means over time.
+
+    One of single steps, of which the log prints one in several, says nothing of the others and is left out.
+    """
+    metrics: dict[str, Metric] = {}
+    sampled = measured.segment.count.interval > 1
     for value, mean in zip(measured.pattern.printed_means, measured.taken.metrics, strict=False):
-        if not mean.used or value.metric in metrics:
+        if not mean.used or value.metric in metrics or (sampled and value.span == "last"):
             continue
         metrics[value.metric] = Metric(
             name=value.metric,
@@ -93,7 +97,7 @@ def printed_metrics(throughput: Metric, measured: Measured, program: str) -> dic
             first_step=throughput.first_step,
             last_step=throughput.last_step,
             parser=throughput.parser,
-            definition=value.definition or f"as printed by {program}",
+            definition=": ".join(part for part in (f"as printed by {program}", value.definition) if part),
         )
     return metrics
 

@@ -164,6 +164,7 @@ def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
         "printed twice": segment.tally.doubled,
         "end of the bar, drawn when it was closed": segment.tally.closings,
         "first of an epoch, which covers fewer steps": segment.tally.first_of_epochs,
+        "mean over fewer steps than the others": segment.tally.partial,
     }
     return {**taken.excluded, **{why: count for why, count in counts.items() if count}}
 

@@ -35,6 +35,28 @@ def olympic(values: Sequence[float]) -> float:
     return mean(sorted(values)[drop : len(values) - drop])
 
 
+def olympic_of_set(times: Sequence[float], failed: int = 0, drop: int = 1) -> float:
+    """The mean of a set of runs without its ``drop`` fastest and ``drop`` slowest, as MLPerf scores one.
+
+    A run that failed has no time and counts as slower than all others, so it takes a place among the slowest that are
+    dropped (mlcommons/logging result_summarizer.py, ``_compute_olympic_average``).
+
+    Args:
+        times: those of the runs that did not fail, shape (n,), in any unit.
+        failed: how many runs of the set failed.
+        drop: how many runs are dropped at each end.
+
+    Raises:
+        ValueError: when more runs failed than are dropped, or none is left.
+    """
+    if failed > drop:
+        raise ValueError(f"{failed} runs failed, at most {drop} may be dropped")
+    kept = sorted(times)[drop : len(times) - (drop - failed)]
+    if not kept:
+        raise ValueError(f"{len(times) + failed} runs, {drop} dropped at each end: none is left")
+    return mean(kept)
+
+
 def order_interval(values: Sequence[float]) -> tuple[float, float, float] | None:
     """A confidence interval of the median from order statistics: (low, high, true level).
 

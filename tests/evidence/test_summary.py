@@ -40,7 +40,7 @@ def test_what_both_say_is_told_with_the_line() -> None:
 @pytest.mark.parametrize(
     ("told", "expected"),
     [(0.45, "agrees"), (0.5, "agrees"), (0.7, "slower"), (0.8, "doubts"), (1.0, "contradicts"), (0.2, "contradicts"),
-     (0.35, "doubts"), (400.0, "contradicts")],
+     (0.35, "doubts"), (500.0, "contradicts"), (400.0, "doubts")],
 )  # fmt: skip
 def test_a_time_per_step(told: float, expected: str) -> None:
     assert agreement("time per step", told) == expected

@@ -79,7 +79,7 @@ def test_every_field_comes_back() -> None:
     run = campaign(1, 1).runs[0]
     row = plain.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
     assert {f.name for f in fields(Run)} == plain._RUN | set(row["more"])
-    assert {f.name for f in fields(Metric)} == set(plain._METRIC) | {"rounding"}
+    assert {f.name for f in fields(Metric)} == set(plain._METRIC) | {"rounding", "definition"}
     other = Options(
         Window(Amount(2, "epochs"), Amount(7, "records"), Amount(5)),
         "last",

@@ -12,13 +12,12 @@ _TAGS = [
     (b"[1,12]<stdout>:x", 12),
     (b"[rank3]:x", 3),
     (b"[default0]:x", 0),
-    (b"0: :::MLLOG", 0),
-    (b" 7: x", 7),
-    (b"   12345: x", 12345),
 ]
 _RAY = [(b"(RayTrainWorker pid=1193, ip=10.244.4.193) x", 1193), (b"(W pid=5) x", 5)]
 _NONE = [
     b"step 1: x",
+    b"0: :::MLLOG",
+    b" 7: x",
     b"x",
     b"123456: x",
     b"    1: x",

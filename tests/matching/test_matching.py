@@ -219,11 +219,11 @@ def test_a_last_line_that_may_be_cut_inside_a_number(text: str, kept: list[int],
 
 
 def test_ranks_are_of_sub_lines() -> None:
-    text = b"[rank1]:step:1 ips: 5\nstep:2 ips: 5\r[rank2]:step:3 ips: 5\n12: step:4 ips: 5\n"
+    text = b"[rank1]:step:1 ips: 5\nstep:2 ips: 5\r[rank2]:step:3 ips: 5\n[default12]:step:4 ips: 5\n0: step:5 ips: 5\n"
     found = Texts([text]).match(STEP)
     assert found is not None
     given = claimed(text, [found], {"t": 50}, True)
-    assert given.rank_of(text, found.offset).tolist() == [1, -1, 2, 12]
+    assert given.rank_of(text, found.offset).tolist() == [1, -1, 2, 12, -1]
     plain = b"step:1 ips: 5\n"
     alone = Texts([plain]).match(STEP)
     assert alone is not None

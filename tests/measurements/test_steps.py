@@ -122,7 +122,7 @@ def test_two_times_on_a_line_say_how_many_steps_lie_between() -> None:
 def test_a_format_without_steps_takes_each_line_for_one() -> None:
     steps, count = counted(pattern("ips"), rows("ips", (9,), (8,)))
     assert (steps.end.tolist(), steps.covers.tolist(), steps.epoch.tolist()) == ([1, 2], [1, 1], [0, 1])
-    assert (count.end, count.epochs, count.keyless, steps.every_step) == (2, 2, True, True)
+    assert (count.end, count.epochs, count.keyless, steps.every_step) == (2, 2, True, False)
     later, count = counted(pattern("ips"), rows("ips", (7,)), Previous(values={"ips": 8}), count)
     assert (later.end.tolist(), count.end, count.epochs, count.keyless) == ([3], 3, 3, True)
 

@@ -23,10 +23,10 @@ HEAD = 'title = "T"\nsource = "S"\n'
 def all_of(tmp_path: Path) -> Callable[..., Extraction]:
     """Writes a format and a log, and extracts from the log."""
 
-    def of(toml: str, log: str, warmup: int = 0) -> Extraction:
+    def of(toml: str, log: str, warmup: int = 0, unit: str = "steps") -> Extraction:
         (tmp_path / "made.toml").write_text(HEAD + toml)
         (tmp_path / "made.log").write_text(log)
-        chosen = Options(window=Window(Amount(warmup)))
+        chosen = Options(window=Window(Amount(warmup, unit)))
         return extract_paths([str(tmp_path / "made.log")], chosen, load_catalog([tmp_path]))
 
     return of
@@ -36,8 +36,8 @@ def all_of(tmp_path: Path) -> Callable[..., Extraction]:
 def extracted(all_of: Callable[..., Extraction]) -> Callable[..., Run]:
     """Writes a format and a log, and gives the log's one run."""
 
-    def of(toml: str, log: str, warmup: int = 0) -> Run:
-        extraction = all_of(toml, log, warmup)
+    def of(toml: str, log: str, warmup: int = 0, unit: str = "steps") -> Run:
+        extraction = all_of(toml, log, warmup, unit)
         assert not extraction.skipped, extraction.skipped
         (run,) = extraction.runs
         return run
@@ -519,3 +519,147 @@ def test_what_only_facts_have_is_refused_elsewhere(key: str, fault: str) -> None
     with pytest.raises(ParserError, match="no pattern with role metadata has a group named 'section'"):
         text = HEAD + STEPS + fact("size", "size: ", "global_batch_size", 'section = "train"')
         parser_from(tomllib.loads(text), Path("m.toml"))
+
+
+COUNTED = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "seen "
+regex = '(?P<clock>{N}) epoch (?P<epoch>{I}) seen (?P<samples>{I})/{I}'
+step_counts = "samples"
+step_per = "epoch"
+[[pattern.value]]
+group = "clock"
+quantity = "elapsed"
+span = "cumulative"
+[[pattern.value]]
+group = "samples"
+quantity = "samples"
+span = "cumulative"
+since = "epoch"
+[[pattern.sample]]
+line = "12.5 epoch 0 seen 512/51200"
+expect = { samples = 512 }
+"""
+
+
+def seen(first: int = 1, batch: int = 512) -> str:
+    """Steps 1, 11, 21 … of two epochs of 100 steps, 0.5 s each but for the first, which takes 20 s."""
+    of_epoch = [n for n in range(first, 101) if n % 10 == 1 or n == 100]
+    return "".join(
+        f"{20 + 0.5 * (100 * e + n - 1)} epoch {e} seen {batch * n}/51200\n"
+        for e in (0, 1)
+        for n in of_epoch
+    )  # fmt: skip
+
+
+def test_steps_follow_from_a_counter_of_samples(extracted: Callable[..., Run]) -> None:
+    """The first line of an epoch is of one step; 512 samples take 0.5 s."""
+    run = extracted(COUNTED, seen(), warmup=20)
+    assert (run.throughput.value, run.throughput.unit) == (1024, "samples/s")
+    assert (run.metrics["step_time"].value, run.throughput.first_step, run.throughput.last_step) == (0.5, 21, 200)
+
+
+def test_the_batch_that_the_log_tells_makes_steps_of_samples(extracted: Callable[..., Run]) -> None:
+    """The log begins at step 51: 26,112 samples are one step or any number of them, until the batch size is said."""
+    facts = fact("size", "size: ", "batch_size") + fact("devices", "devices: ", "devices")
+    assert extracted(COUNTED, seen(first=51)).throughput.first_step == 0
+    run = extracted(COUNTED, seen(first=51), warmup=20)
+    assert (run.throughput.value, run.throughput.reason[:34]) == (None, "this format prints no step numbers")
+    run = extracted(COUNTED + facts, "size: 64\ndevices: 8\n" + seen(first=51), warmup=20)
+    assert (run.throughput.value, run.metrics["step_time"].value) == (1024, 0.5)
+
+
+KEYLESS = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "took "
+regex = 'took (?P<t>{N})s, (?P<mean>{N})s'
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+span = "last"
+[[pattern.value]]
+group = "mean"
+quantity = "step_time"
+span = "interval"
+[[pattern.sample]]
+line = "took 2.0s, 2.5s"
+expect = { t = 2, mean = 2.5 }
+"""
+
+
+def test_lines_without_steps_are_not_taken_for_every_step(extracted: Callable[..., Run]) -> None:
+    """The last step before each line took 2 s, the mean of those since the line before is 2.2 s."""
+    assert extracted(KEYLESS, "took 2.000s, 2.200s\n" * 20).metrics["step_time"].value == 2.2
+    alone = KEYLESS.replace('span = "interval"', 'span = "last"')
+    reason = "each line tells of its last step only, and nothing in the log says which steps are printed"
+    assert extracted(alone, "took 2.000s, 2.200s\n" * 20).throughput.reason == reason
+
+
+def test_a_warm_up_of_one_record_leaves_one_record_out(extracted: Callable[..., Run]) -> None:
+    """Of 11 lines of a clock the first only sets it: a warm-up of one record is that one, one of two another."""
+    log = drawn(*((n, 2 * n) for n in range(10, 111, 10)))
+    assert extracted(bar(), log, 0, "records").throughput.used == 10
+    assert extracted(bar(), log, 1, "records").throughput.used == 10
+    assert extracted(bar(), log, 2, "records").throughput.used == 9
+    assert extracted(STEPS, steps(10), 1, "records").throughput.used == 9
+    assert extracted(bar(), drawn((10, 20), (20, 40)), 2, "records").throughput.reason == "2 records, warm-up 2"
+
+
+def test_a_mean_that_holds_a_pause_is_left_out(extracted: Callable[..., Run]) -> None:
+    """Ten steps of 2 s between lines, 100 s of saving between steps 50 and 60: their mean is 12 s."""
+    saving = '[[pattern]]\nname = "saving"\nrole = "ignore"\nliteral = "saving"\nregex = "saving"\npauses = true\n'
+    saving += '[[pattern.sample]]\nline = "saving"\n'
+    log = "".join(f"step {n} - {12 if n == 60 else 2:.4f}s\n" for n in range(10, 101, 10))
+    log = log.replace("step 60 ", "saving\nstep 60 ")
+    run = extracted(STEPS.replace('"step_time"\n', '"step_time"\nholds_pauses = true\n') + saving, log)
+    assert (run.metrics["step_time"].value, run.throughput.used) == (2, 9)
+    assert "1 record left out that hold an evaluation or the like (120 s)" in run.notes
+    assert extracted(STEPS + saving, log).metrics["step_time"].value == 3
+
+
+def test_an_interval_does_not_reach_back_over_the_beginning_of_an_epoch(extracted: Callable[..., Run]) -> None:
+    """Every 40th step of all is printed, an epoch has 100: the clock begins anew with it. Each step takes 1.5 s."""
+    toml = STEPS.replace("(?P<step>{I})", "(?P<epoch>{I}) (?P<step>{I})/(?P<epoch_steps>{I})", 1)
+    toml = toml.replace("regex =", 'step_per = "epoch"\nregex =').replace("step 1 - 2s", "step 1 1/9 - 2s")
+    toml = toml.replace('"step_time"\n', '"interval_time"\nsince = "epoch"\n')
+    printed = [(n // 100 + 1, n % 100 or 100) for n in range(40, 361, 40) if n % 100]
+    log = "".join(f"step {e} {n}/100 - {1.5 * min(40, n):.4f}s\n" for e, n in printed)
+    run = extracted(toml, log)
+    assert run.metrics["step_time"].value == pytest.approx(1.5, rel=1e-9)
+
+
+def test_the_length_of_a_window_is_what_the_log_says(extracted: Callable[..., Run]) -> None:
+    """The mean of 20 steps is printed every 10: its first 20 steps are inside a warm-up that ends at step 5."""
+    toml = STEPS.replace('"step_time"\n', '"step_time"\nspan = "window"\nwindow = 10\nwindow_from = "window_size"\n')
+    toml += fact("window", "window: ", "window_size")
+    log = "".join(f"step {n} - 2.0000s\n" for n in range(10, 101, 10))
+    run = extracted(toml, "window: 20\n" + log, warmup=5)
+    assert (run.throughput.used, run.throughput.first_step) == (8, 10)
+    assert "each line is a mean over the last 20 steps, printed every 10" in run.notes
+    assert "window_size" not in run.metadata.values
+    assert extracted(toml, log, warmup=5).throughput.used == 9
+
+
+def test_records_of_fewer_steps_than_the_others_are_left_out_and_said(extracted: Callable[..., Run]) -> None:
+    """Lines divide by ten steps, also where one was made since the last: 6.4 samples a step in place of 64."""
+    toml = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<samples>{N})").replace("- 2s", "- 2s 64")
+    toml += '[[pattern.value]]\ngroup = "samples"\nquantity = "samples"\npartial = true\n'
+    log = "".join(
+        f"step {n} - {0.2 if n == 50 else 2:.4f}s {6.4 if n == 50 else 64}\n" for n in range(10, 101, 10)
+    )
+    run = extracted(toml, log)
+    assert (run.metrics["step_time"].value, run.throughput.used, run.throughput.unit) == (2, 9, "steps/s")
+    assert run.throughput.excluded == {"mean over fewer steps than the others": 1}
+
+
+def test_a_mean_since_the_start_goes_on_behind_a_resume(extracted: Callable[..., Run]) -> None:
+    """Resumed at step 1,000: the mean counts the steps of this process, the first of which takes 20 s, others 1 s."""
+    toml = STEPS.replace('"step_time"\n', '"step_time"\nspan = "cumulative"\nsince = "start"\n')
+    log = "".join(f"step {1000 + n} - {(19 + n) / n:.12g}s\n" for n in range(10, 101, 10))
+    run = extracted(toml, log, warmup=20)
+    assert run.metrics["step_time"].value == pytest.approx(1, abs=1e-9)
+    assert extracted(toml.replace('since = "start"\n', ""), log, warmup=20).throughput.value is None

@@ -86,8 +86,8 @@ def test_what_the_log_says_besides_is_the_runs_evidence() -> None:
     assert refused.evidence is not None
     assert not refused.evidence.corroborated
     assert refused.throughput.reason == (
-        "the log contradicts itself: work per step is 3.2 s by the measurements and 1.6 s by ms on the lines "
-        "(lines 1 to 5)"
+        "the log contradicts itself: work per step is 16 samples by the measurements and 8 samples by ms times ips on "
+        "the lines (lines 1 to 5)"
     )
     assert (refused.throughput.value, refused.throughput.time_per_step, "step_time" in refused.metrics) == (
         None,

@@ -49,7 +49,7 @@ def test_printed_metrics_are_means_over_the_window_of_the_throughput() -> None:
     assert (tflops.unit, tflops.estimator, tflops.used) == ("TFLOP/s", "printed", 2)
     assert (tflops.first_line, tflops.last_line, tflops.first_step, tflops.excluded) == (2, 3, 1, {})
     assert (mfu.used, mfu.excluded) == (1, {"no usable number": 1})
-    assert (tflops.definition, mfu.definition) == ("as printed by T", "6N, of an A100")
+    assert (tflops.definition, mfu.definition) == ("as printed by T", "as printed by T: 6N, of an A100")
     assert (tflops.parser, "tokens_per_second_per_device" in made.metrics) == ("made", False)
 
 
@@ -63,6 +63,13 @@ def test_one_block_and_many_give_the_same_metrics() -> None:
 def test_a_number_that_is_never_known_gives_no_metric() -> None:
     made = run(CATALOG, "row step=1 tps=50.00 tf=90 mfu=-100\nrow step=2 tps=50.00 tf=90 mfu=-100\n")
     assert ("mfu" in made.metrics, made.metrics["tflops_per_device"].value) == (False, 90)
+
+
+def test_a_metric_of_single_steps_counts_where_each_is_printed() -> None:
+    last = formats(table("step tps tf", TOKENS, {**TFLOPS, "span": "last"}, sample=[{"line": "row step=1 tps=5 tf=5"}]))
+    lines = "row step={} tps=50.00 tf=90\nrow step={} tps=50.00 tf=90\n"
+    assert run(last, lines.format(1, 2)).metrics["tflops_per_device"].value == 90
+    assert "tflops_per_device" not in run(last, lines.format(10, 20)).metrics
 
 
 def test_a_summary_of_the_same_name_comes_first() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perflog.stats.centre import CENTRES, mean, median, olympic, order_interval, relative_range
+from perflog.stats.centre import CENTRES, mean, median, olympic, olympic_of_set, order_interval, relative_range
 
 floats = st.floats(1e-3, 1e6)
 
@@ -98,3 +98,22 @@ def test_the_interval_of_many_runs_has_the_level_of_the_binomial_distribution(n:
     assert low + high == n - 1
     assert level == pytest.approx(1 - 2 * float(binom.cdf(low, n, 0.5)), abs=1e-12)
     assert level >= 0.95 > 1 - 2 * float(binom.cdf(low + 1, n, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("times", "failed", "drop", "score"),
+    [
+        ([5.0, 1.0, 2.0, 3.0, 4.0], 0, 1, 3.0),
+        ([4.0, 1.0, 2.0, 3.0], 1, 1, 3.0),  # 2, 3, 4: the one that failed is the slowest
+        ([1.0, 2.0], 1, 1, 2.0),
+        ([float(i) for i in range(1, 39)], 2, 4, 20.5),  # 5 … 36
+    ],
+)
+def test_a_set_with_failed_runs(times: list[float], failed: int, drop: int, score: float) -> None:
+    assert olympic_of_set(times, failed, drop) == score
+
+
+@pytest.mark.parametrize(("times", "failed", "drop"), [([1.0, 2.0, 3.0], 2, 1), ([1.0, 2.0], 0, 1), ([1.0], 1, 1)])
+def test_a_set_without_a_score(times: list[float], failed: int, drop: int) -> None:
+    with pytest.raises(ValueError, match=r"failed|none is left"):
+        olympic_of_set(times, failed, drop)

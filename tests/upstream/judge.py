@@ -1,8 +1,8 @@
 """perflog's number of a program's log beside what a clock of our own measured over the same steps.
 
-The clock's time of steps a+1 to b is what passed between the ends of step a and step b. Evaluations and saving that fell
-between are no training: they count as outside, unless `expected.toml` says that the program's own clock runs through
-them, in which case perflog must say so too.
+The clock's time of the steps after step a up to step b is what passed between the ends of step a and step b. Evaluations
+and saving that fell between are no training and do not count, unless `expected.toml` says that the program's own clock
+runs through them; then perflog must say so too.
 """
 
 from __future__ import annotations
@@ -18,31 +18,35 @@ from perflog.api import extract
 
 HERE = Path(__file__).parent
 LOGS = HERE / "logs"
+WARMUP = 20  # steps, perflog's default
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """What is known of a program before its log is read.
+    """What is known of a program apart from its log.
 
-    `set` is what the log does not tell; `refuses` a part of perflog's reason where it must give no number, and `because`
-    why that is true. `includes` names the pauses that the program's own clock runs through, and `says` a part of the
-    note in which perflog tells that. `within` is the largest difference allowed where the print is coarser than 1 %;
-    the clock's number must then lie within perflog's own bounds of rounding.
+    Attributes:
+        set: facts that the log does not tell, as a user gives them with `--set`.
+        warmup: the warm-up where it is not the default.
+        unit: the unit of perflog's number: samples/s, tokens/s, steps/s or another that counts samples.
+        ticks: how many of the log's steps are one step of the clock (micro-batches of an optimizer step).
+        stretches: the clock's steps that the log's records cover, from the end of one to that of another; where the log
+            leaves steps out or counts them in another way, and perflog's first and last step do not say it.
+        includes: the pauses that the program's own clock runs through, and `says` a part of perflog's note on that.
+        refuses: a part of the reason where perflog must give no number, and `because` why that is true.
     """
 
     set: dict[str, str | int] = {}
-    parser: str | None = None
     warmup: str | None = None
-    refuses: str | None = None
-    because: str | None = None
+    unit: str = "samples/s"
+    ticks: int = 1
+    stretches: list[tuple[int, int]] = []
     includes: list[str] = []
     says: str | None = None
-    coarse: str | None = None
-    tokens: bool = False
-    unit: str = "samples/s"
+    refuses: str | None = None
+    because: str | None = None
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(msgspec.Struct):
     """The clock's figures of a program's run: ends of steps and pauses in seconds since the training's start."""
 
     samples_per_step: float
@@ -51,19 +55,33 @@ class Figures:
     pauses: list[tuple[str, float, float, int]]
 
     def seconds(self, first: int, last: int, includes: list[str]) -> float:
-        """The time from the end of step `first` to the end of step `last`, less the pauses that are not included."""
-        begin = self.ends[first - 1] if first else 0.0
-        left_out = sum(
-            end - start
-            for reason, start, end, _ in self.pauses
-            if reason not in includes and start >= begin and end <= self.ends[last - 1]
-        )
-        return self.ends[last - 1] - begin - left_out
+        """The time from the end of step `first` (0: the start) to that of `last`, less the pauses not included."""
+        begin, end = (self.ends[first - 1] if first else 0.0), self.ends[last - 1]
+        pauses = [
+            stop - start for reason, start, stop, _ in self.pauses if reason not in includes and begin <= start < end
+        ]
+        return end - begin - sum(pauses)
+
+    def step_time(self, stretches: list[tuple[int, int]], includes: list[str]) -> float:
+        """The time per step over some stretches of steps."""
+        seconds = sum(self.seconds(first, last, includes) for first, last in stretches)
+        return seconds / sum(last - first for first, last in stretches)
+
+    def work(self, expected: Expected) -> float:
+        """The work of a step in the unit that is expected; raises ValueError where the clock does not count it."""
+        work = {"tokens/s": self.tokens_per_step, "steps/s": expected.ticks}.get(expected.unit, self.samples_per_step)
+        if work is None:
+            raise ValueError(f"the clock counts nothing for {expected.unit}")
+        return work
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """perflog's numbers of one log and the clock's, over the same steps."""
+    """perflog's numbers of one log and the clock's, of the same steps.
+
+    `value` is in `unit`, None where perflog refuses with `reason`; `step_time` is in seconds per step of the log;
+    `bounds` are what perflog says the rounding of the print allows, None where it says nothing.
+    """
 
     value: float | None
     unit: str
@@ -71,8 +89,7 @@ class Judgement:
     bounds: tuple[float, float] | None
     reason: str | None
     notes: list[str]
-    first_step: int
-    last_step: int
+    stretches: list[tuple[int, int]]
     clock_value: float
     clock_step_time: float
 
@@ -92,46 +109,44 @@ def expectations() -> dict[str, Expected]:
     return msgspec.toml.decode((HERE / "expected.toml").read_bytes(), type=dict[str, Expected])
 
 
-def figures(name: str) -> Figures:
-    """The clock's figures of the program's committed run."""
-    document = json.loads((LOGS / f"{name}.json").read_text(encoding="utf-8"))
-    return msgspec.convert(document["clock"], Figures)
+def read_record(name: str) -> dict[str, Any]:
+    """What the runner wrote beside the program's log: command, versions, seconds, clock."""
+    record: dict[str, Any] = json.loads((LOGS / f"{name}.json").read_text(encoding="utf-8"))
+    return record
 
 
 def judge(name: str, expected: Expected) -> Judgement:
     """Read the program's log as a user would, and put the clock's figures beside the number."""
-    options: dict[str, Any] = {"set": expected.set} if expected.set else {}
-    if expected.parser:
-        options["parser"] = expected.parser
-    if expected.warmup:
-        options["warmup"] = expected.warmup
+    clock = msgspec.convert(read_record(name)["clock"], Figures)
+    options: dict[str, Any] = {"set": expected.set} | ({"warmup": expected.warmup} if expected.warmup else {})
     document = extract(LOGS / f"{name}.log", **options).document()
     if not document["cases"]:
-        return _refused(figures(name), document["skipped"][0]["reason"], [])
-    case = document["cases"][0]
-    run = case["runs"][0]
-    throughput = run["metrics"]["throughput"]
-    if throughput["value"] is None:
-        return _refused(figures(name), throughput["reason"], run["notes"])
-    return _measured(figures(name), expected, run, [*run["notes"], *case["notes"]])
+        return _compared(clock, expected, {"reason": document["skipped"][0]["reason"]}, {}, [])
+    (case,) = document["cases"]
+    (run,) = case["runs"]
+    metrics = run["metrics"]
+    return _compared(
+        clock, expected, metrics["throughput"], metrics.get("step_time", {}), [*run["notes"], *case["notes"]]
+    )
 
 
-def _refused(clock: Figures, reason: str, notes: list[str]) -> Judgement:
-    first, last = min(20, len(clock.ends) - 1), len(clock.ends)
-    step_time = clock.seconds(first, last, []) / (last - first)
-    value = clock.samples_per_step / step_time
-    return Judgement(None, "samples/s", None, None, reason, notes, first, last, value, step_time)
-
-
-def _measured(clock: Figures, expected: Expected, run: dict[str, Any], notes: list[str]) -> Judgement:
-    throughput, step_time = run["metrics"]["throughput"], run["metrics"].get("step_time", {})
-    first, last = round(throughput["first_step"]), min(round(throughput["last_step"]), len(clock.ends))
-    clock_step_time = clock.seconds(first, last, expected.includes) / (last - first)
-    work = {"samples/s": clock.samples_per_step, "steps/s": 1.0}.get(expected.unit, clock.tokens_per_step)
-    if work is None:
-        raise ValueError(f"the clock of {expected.unit} has no work per step")
-    rounding = throughput["rounding"]
+def _compared(
+    clock: Figures, expected: Expected, throughput: dict[str, Any], step_time: dict[str, Any], notes: list[str]
+) -> Judgement:
+    first, last = throughput.get("first_step"), throughput.get("last_step")
+    first = WARMUP if first is None else round(first / expected.ticks)
+    last = len(clock.ends) if last is None else min(round(last / expected.ticks), len(clock.ends))
+    stretches = expected.stretches or [(first, last)]
+    rounding = throughput.get("rounding")
+    clock_step_time = clock.step_time(stretches, expected.includes)
     return Judgement(
-        throughput["value"], throughput["unit"], step_time.get("value"), tuple(rounding) if rounding else None, None,
-        notes, first, last, work / clock_step_time, clock_step_time,
-    )  # fmt: skip
+        value=throughput.get("value"),
+        unit=throughput.get("unit", expected.unit),
+        step_time=step_time.get("value"),
+        bounds=(rounding[0], rounding[1]) if rounding else None,
+        reason=throughput["reason"],
+        notes=notes,
+        stretches=stretches,
+        clock_value=clock.work(expected) / clock_step_time,
+        clock_step_time=clock_step_time / expected.ticks,
+    )

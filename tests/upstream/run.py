@@ -112,7 +112,9 @@ def versions(environment: Environment, python: Path) -> dict[str, str]:
     """The installed versions of the packages that the program requires, and Python's."""
     names = [re.split(r"[=<>\[]", requirement)[0] for requirement in environment.requires]
     names += [re.split(r"[=<>\[]", requirement)[0] for requirement in environment.without_dependencies]
-    code = "import importlib.metadata as m, platform, sys; print(platform.python_version(), *map(m.version, sys.argv[1:]))"
+    code = (
+        "import importlib.metadata as m, platform, sys; print(platform.python_version(), *map(m.version, sys.argv[1:]))"
+    )
     printed = subprocess.run([str(python), "-c", code, *names], check=True, capture_output=True, text=True).stdout
     return dict(zip(["python", *names], printed.split(), strict=True))
 
@@ -122,7 +124,9 @@ def keep(name: str, outcome: Outcome, installed: dict[str, str], work: Path) -> 
     log = (work / "log").read_bytes()
     if outcome.status != 0 or len(log) > LARGEST_LOG:
         tail = log[-3000:].decode(errors="replace")
-        raise RuntimeError(f"{name} ended with {outcome.status}, its log has {len(log)} bytes, the last of them:\n{tail}")
+        raise RuntimeError(
+            f"{name} ended with {outcome.status}, its log has {len(log)} bytes, the last of them:\n{tail}"
+        )
     figures = {
         "command": " ".join(outcome.command),
         "versions": installed,

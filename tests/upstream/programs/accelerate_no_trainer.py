@@ -3,6 +3,7 @@
 # requires = ["torch==2.13.0", "accelerate==1.15.0", "tqdm==4.70.1"]
 # ///
 # mypy: ignore-errors
+
 """A loop with accelerate, its header and its bar as in transformers' run_*_no_trainer.py examples."""
 
 import logging
@@ -23,7 +24,7 @@ logging.basicConfig(
     format="%(asctime)s - %(levelname)s - %(name)s - %(message)s", datefmt="%m/%d/%Y %H:%M:%S", level=logging.INFO
 )
 logger.info(accelerator.state, main_process_only=False)
-train_dataset = TensorDataset(torch.randn(BATCH * 160, 16), torch.randint(0, 4, (BATCH * 160,)))
+train_dataset = TensorDataset(torch.randn(BATCH * 240, 16), torch.randint(0, 4, (BATCH * 240,)))
 eval_dataloader = DataLoader(TensorDataset(torch.randn(80, 16), torch.randint(0, 4, (80,))), batch_size=BATCH)
 train_dataloader = DataLoader(train_dataset, shuffle=True, batch_size=BATCH)
 model = torch.nn.Linear(16, 4)
@@ -47,7 +48,7 @@ for epoch in range(EPOCHS):
     model.train()
     for inputs, labels in train_dataloader:
         with accelerator.accumulate(model):
-            clock.work(0.2, 0.4)
+            clock.work(0.3, 0.6)
             loss = torch.nn.functional.cross_entropy(model(inputs), labels)
             accelerator.backward(loss)
             optimizer.step()

@@ -4,9 +4,12 @@
 # without_dependencies = ["mosaicml==0.32.1", "mosaicml-cli==0.7.5", "torchvision==0.28.0", "torch-optimizer==0.3.0", "pytorch-ranger==0.1.1"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """Composer's Trainer with its console logger and SpeedMonitor as they are by default; two epochs with evaluation."""
 
-import torchvision_operators  # noqa: F401, I001 - before torchvision
+import torchvision_operators  # noqa: F401 - before torchvision
+
+# isort: split
 import composer
 import torch
 from clock import Clock

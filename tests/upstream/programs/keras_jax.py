@@ -4,6 +4,7 @@
 # variables = { KERAS_BACKEND = "jax" }
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """Keras 3 on JAX: Model.fit with verbose=2, as jobs of a cluster set it, validation and a checkpoint after each epoch."""
 
 import tempfile

@@ -4,6 +4,7 @@
 # variables = { KERAS_BACKEND = "tensorflow" }
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """Keras 3 on TensorFlow: Model.fit with its default bar, validation and a checkpoint after each epoch."""
 
 import tempfile

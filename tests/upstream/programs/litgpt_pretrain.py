@@ -5,8 +5,10 @@
 # variables = { TORCHDYNAMO_DISABLE = "1" }
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """LitGPT's pretrain with a tiny Pythia made from a configuration, random tokens, validation and checkpoints."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +39,6 @@ class RandomTokens(DataModule):
         return self.loader(10)
 
 
-
 class Model(litgpt.pretrain.GPT):
     def forward(self, indices, *arguments, **options):
         if indices.device.type != "meta":
@@ -49,6 +50,7 @@ litgpt.pretrain.GPT = Model
 paused(clock, "evaluation", litgpt.pretrain, "validate")
 paused(clock, "saving", litgpt.pretrain, "save_checkpoint")
 register_optimizer_step_post_hook(lambda *_: clock.step())
+sys.argv = ["litgpt", "pretrain", "tiny"]  # read again where the checkpoint's settings are saved
 litgpt.pretrain.setup(
     model_name="tiny",
     model_config=Config(name="tiny", block_size=LENGTH, vocab_size=100, n_layer=1, n_head=2, n_embd=32),

@@ -3,6 +3,7 @@
 # requires = ["mindspore==2.10.0", "numpy==1.26.4", "scipy==1.13.1"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """MindSpore's Model.train with LossMonitor and TimeMonitor, in six short epochs."""
 
 import mindspore
@@ -37,7 +38,9 @@ class Steps(Callback):
 
 dataset = mindspore.dataset.GeneratorDataset(Samples(), ["data", "label"], python_multiprocessing=False).batch(BATCH)
 network = nn.Dense(16, 4)
-model = Model(network, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"), nn.SGD(network.trainable_params(), 0.01))
+model = Model(
+    network, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"), nn.SGD(network.trainable_params(), 0.01)
+)
 saving = ModelCheckpoint("tiny", "work", CheckpointConfig(save_checkpoint_steps=80))
 model.train(6, dataset, [Steps(), TimeMonitor(), LossMonitor(10), saving], dataset_sink_mode=False)
 clock.write()

@@ -3,6 +3,7 @@
 # requires = ["torch==2.13.0", "mmengine==0.10.7"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """MMEngine's Runner with its default hooks: two epochs, validation and a checkpoint after each."""
 
 import torch

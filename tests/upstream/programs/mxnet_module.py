@@ -3,6 +3,7 @@
 # requires = ["mxnet==1.9.1", "numpy==1.23.5"]
 # ///
 # mypy: ignore-errors
+
 """MXNet's Module.fit with Speedometer, evaluation and a checkpoint after each epoch."""
 
 import logging
@@ -24,7 +25,9 @@ class Batches(mx.io.NDArrayIter):
 
 def iterator(size):
     chosen = np.random.default_rng(1)
-    return Batches(chosen.random((size * BATCH, 16)), chosen.integers(0, 4, size * BATCH), BATCH, label_name="softmax_label")
+    return Batches(
+        chosen.random((size * BATCH, 16)), chosen.integers(0, 4, size * BATCH), BATCH, label_name="softmax_label"
+    )
 
 
 layer = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4)

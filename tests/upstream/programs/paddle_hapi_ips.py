@@ -3,6 +3,7 @@
 # requires = ["paddlepaddle==3.3.1", "numpy==1.26.4", "setuptools"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """Paddle's Model.fit with verbose=3, evaluation and a checkpoint after each epoch."""
 
 import numpy as np

@@ -3,6 +3,7 @@
 # requires = ["torch==2.13.0", "stable-baselines3==2.9.2"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """Stable-Baselines3's PPO with verbose=1 on an environment of its own; a step of the clock is one iteration."""
 
 import gymnasium
@@ -11,7 +12,7 @@ from clock import Clock
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 
-clock = Clock(samples_per_step=64)
+clock = Clock(samples_per_step=256)
 
 
 class Walk(gymnasium.Env):
@@ -41,5 +42,7 @@ class Steps(BaseCallback):
         clock.step()
 
 
-PPO("MlpPolicy", Walk(), n_steps=64, batch_size=32, n_epochs=2, verbose=1, device="cpu").learn(64 * 80, callback=Steps())
+PPO("MlpPolicy", Walk(), n_steps=256, batch_size=64, n_epochs=2, verbose=1, device="cpu").learn(
+    256 * 100, callback=Steps()
+)
 clock.write()

@@ -4,6 +4,7 @@
 # without_dependencies = ["speechbrain==1.1.2"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """SpeechBrain's Brain.fit with its progress bar and its FileTrainLogger; two epochs with validation."""
 
 import importlib.machinery

@@ -4,6 +4,7 @@
 # without_dependencies = ["torchtune==0.6.1", "torchdata==0.11.0", "torchao==0.15.0"]
 # ///
 # mypy: ignore-errors
+# ruff: noqa: ARG002 (the arguments are the framework's)
 """torchtune's recipe of full finetuning on one device, with a tiny Llama of random weights and its logger to the terminal."""
 
 import importlib.util
@@ -15,6 +16,7 @@ import torchtune
 from clock import Clock, paused
 from omegaconf import OmegaConf
 from torch.optim.optimizer import register_optimizer_step_post_hook
+from torchtune.models.llama3_2 import llama3_2
 
 BATCH, LENGTH = 4, 32
 clock = Clock(samples_per_step=BATCH, tokens_per_step=BATCH * LENGTH)
@@ -36,7 +38,7 @@ class Rows(torch.utils.data.Dataset):
 
 
 def model():
-    return torchtune.models.llama3_2.llama3_2(
+    return llama3_2(
         vocab_size=100, num_layers=1, num_heads=2, num_kv_heads=2, embed_dim=32, max_seq_len=LENGTH, intermediate_dim=32
     )
 

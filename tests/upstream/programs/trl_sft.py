@@ -3,6 +3,7 @@
 # requires = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0", "accelerate==1.15.0", "datasets==5.2.0"]
 # ///
 # mypy: ignore-errors
+
 """TRL's SFTTrainer as it is by default: a tokenizer of a hundred words and a tiny Llama made from a configuration."""
 
 import random
@@ -34,7 +35,7 @@ texts = [" ".join(chosen.choices(words[3:], k=chosen.randint(10, 30))) for _ in 
 model = LlamaForCausalLM(
     LlamaConfig(vocab_size=100, hidden_size=32, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2)
 )
-model.register_forward_pre_hook(lambda *_: clock.work(0.2, 0.4))
+model.register_forward_pre_hook(lambda *_: clock.work(0.4, 0.8))
 with tempfile.TemporaryDirectory() as folder:
     trainer = SFTTrainer(
         model=model,

@@ -6,11 +6,13 @@
 # mypy: ignore-errors
 """Ultralytics' classifier training from a model's YAML on pictures of noise; two epochs with validation."""
 
+import torchvision_operators  # noqa: F401 - before torchvision
+
+# isort: split
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
-import torchvision_operators  # noqa: F401 - before torchvision
 from clock import Clock
 from PIL import Image
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -24,24 +26,15 @@ for part, size in (("train", 80 * BATCH), ("val", 10 * BATCH)):
         folder = Path("data") / part / f"class{index % 2}"
         folder.mkdir(parents=True, exist_ok=True)
         Image.fromarray(chosen.integers(0, 255, (32, 32, 3), np.uint8)).save(folder / f"{index}.jpg")
-register_optimizer_step_post_hook
-from ultralytics import YOLO
 
-BATCH = 8
-clock = Clock(samples_per_step=BATCH)
-chosen = np.random.default_rng(1)
-for part, size in (("train", 80 * BATCH), ("val", 10 * BATCH)):
-    for index in range(size):
-        folder = Path("data") / part / f"class{index % 2}"
-        folder.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(chosen.integers(0, 255, (32, 32, 3), np.uint8)).save(folder / f"{index}.jpg")
 register_optimizer_step_post_hook(lambda *_: clock.step())
 model = YOLO("yolo11n-cls.yaml")
-model.add_callback("on_train_start", lambda _: clock.start())
 between = ExitStack()  # epochs: evaluation, saving
+model.add_callback("on_train_start", lambda _: clock.start())
 model.add_callback("on_train_epoch_end", lambda _: between.enter_context(clock.pause("evaluation")))
 model.add_callback("on_train_epoch_start", lambda _: between.close())
 model.add_callback("on_train_batch_start", lambda _: clock.work())
-model.train(data=str(Path("data").absolute()), epochs=2, batch=BATCH, imgsz=32, device="cpu", workers=0, nbs=BATCH, plots=False)
+pictures = str(Path("data").absolute())
+model.train(data=pictures, epochs=2, batch=BATCH, imgsz=32, device="cpu", workers=0, nbs=BATCH, plots=False)
 between.close()
 clock.write()

@@ -1,0 +1,49 @@
+"""Meshes of devices as programs print them: how many devices there are, and in how many parts a model is split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import prod
+
+from perflog.formats.vocabulary import Scalar
+
+#: The sizes of kinds of parallelism whose devices share the samples of one data-parallel rank.
+MODEL_PARALLEL = ("tensor_parallel", "pipeline_parallel", "context_parallel", "model_parallel")
+_AXES = {"tp": "tensor_parallel", "pp": "pipeline_parallel", "cp": "context_parallel"}
+_NAME, _NUMBER = re.compile(r"[a-z][a-z_]*"), re.compile(r"(?<![A-Za-z0-9_])[0-9]+")
+
+
+def facts_of_mesh(mesh: str, axes: str = "") -> dict[str, str]:
+    """The devices in a mesh, and its kinds of parallelism above 1 that split the model.
+
+    >>> facts_of_mesh("pp=2, dp_shard=4, tp=1")
+    {'devices': '8', 'pipeline_parallel': '2'}
+
+    Args:
+        mesh: the sizes of the axes, with or without their names.
+        axes: the names of the axes in the order of the sizes, where they stand apart.
+    """
+    sizes = [int(text) for text in _NUMBER.findall(mesh)]
+    if not sizes or 0 in sizes:
+        return {}
+    names = _NAME.findall(axes or mesh)
+    facts = {"devices": str(prod(sizes))}
+    if len(names) == len(sizes):
+        facts |= {_AXES[name]: str(size) for name, size in zip(names, sizes, strict=True) if name in _AXES and size > 1}
+    return facts
+
+
+def with_devices_of_batches(values: Mapping[str, str]) -> dict[str, str]:
+    """A line's facts, with the devices by the batch size of one beside that of all, where a line says both."""
+    facts = {"batch_size" if key == "device_batch_size" else key: value for key, value in values.items()}
+    batch, total = (values.get(key, "").replace(",", "") for key in ("device_batch_size", "global_batch_size"))
+    if batch.isdecimal() and total.isdecimal() and int(batch) and int(total) % int(batch) == 0 and int(total):
+        facts.setdefault("devices", str(int(total) // int(batch)))
+    return facts
+
+
+def model_parallel(values: Mapping[str, Scalar]) -> int:
+    """How many devices share one replica of the model, by the sizes that are known; 1 where none is."""
+    sizes = [str(values.get(key, "")) for key in MODEL_PARALLEL]
+    return prod(int(size) for size in sizes if size.isascii() and size.isdigit() and int(size) > 0)

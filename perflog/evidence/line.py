@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from perflog.evidence.survey import Marks
-from perflog.evidence.witness import About, Agreement, Witness, near_factor
+from perflog.evidence.witness import Agreement, Witness, near_factor
 from perflog.formats.parser import Value
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.measurements.rows import Floats

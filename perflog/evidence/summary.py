@@ -9,7 +9,7 @@ from perflog.evidence.witness import About, Agreement, Witness, near_factor
 
 #: A mean over the same run agrees within this much.
 TOLERANCE = 0.05
-#: A program's mean holds evaluations and what comes before the first line; it may be so many times lower without a word.
+#: A program's mean holds evaluations and its start too; it may be so many times lower without a word.
 OUTSIDE = 1.5
 #: The time of a whole run holds its start too, which may be long beside few steps.
 WITH_START = 1.9

@@ -66,9 +66,11 @@ class LogFile:
         return _without(_without(self.path, _COMPRESSED), UNFINISHED)
 
 
-def _without(name: str, endings: Iterable[str]) -> str:
+def _without(name: str, endings: tuple[str, ...]) -> str:
     """A name without the longest of these endings that it has."""
-    return name[: -max((len(ending) for ending in endings if name.endswith(ending)), default=0) or None]
+    if not name.endswith(endings):
+        return name
+    return name[: -max(len(ending) for ending in endings if name.endswith(ending))]
 
 
 def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:

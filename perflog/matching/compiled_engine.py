@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,8 @@ from perflog.matching.compiled import (
     ScanError,
 )
 from perflog.matching.matches import UNIT, Batch, Engine, Ints, Matches, Texts, in_turn, is_text, joined
-from perflog.matching.sampling import samples_of
+from perflog.matching.samples import Samples
+from perflog.matching.sampling import Sampling
 
 ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore", "position": "position"}
 
@@ -99,11 +100,10 @@ class CompiledEngine:
         for text, unit in found.units.get(UNIT, ()):
             units.setdefault(text, set()).add(unit)
         candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
+        samples: Mapping[int, Samples] = {}
         if pattern.role in ("step", "position"):
             columns = with_numbers(pattern, columns)
-        samples = {}
-        if pattern.role in ("step", "position"):
-            samples = samples_of(owner, found.line, found.rank, found.offset, columns, texts)
+            samples = Sampling(owner, found.line, found.rank, found.offset, columns, texts)
         return Matches(
             pattern,
             owner,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from perflog.matching.claim import ClaimedText, claimed, numbers_of_also
 from perflog.matching.columns import with_numbers
 from perflog.matching.matches import UNIT, Batch, Matches, in_turn
 from perflog.matching.polars_texts import Hits, Texts
-from perflog.matching.sampling import samples_of
+from perflog.matching.samples import Samples
+from perflog.matching.sampling import Sampling
 
 
 class PolarsEngine:
@@ -76,11 +77,10 @@ def _matches(found: Hits, by_text: Sequence[tuple[int, Hits]], texts: Sequence[b
             columns[group] = columns[group].tolist()
     if pattern.also:
         columns |= _also(pattern, kept, texts)
+    samples: Mapping[int, Samples] = {}
     if pattern.role in ("step", "position"):
         columns = with_numbers(pattern, columns)
-    samples = {}
-    if pattern.role in ("step", "position"):
-        samples = samples_of(text, line, rank, _joined(offsets, np.int64), columns, texts)
+        samples = Sampling(text, line, rank, _joined(offsets, np.int64), columns, texts)
     units = {n: printed for n, printed in units.items() if printed}
     return Matches(pattern, text, line, rank, columns, units, found.candidates, samples, _joined(offsets, np.int64))
 

@@ -20,16 +20,26 @@ class Samples:
     """``k`` of the lines that a pattern matched in one text, evenly spread, the first and the last among them.
 
     Attributes:
-        line: from 0 in the text, (k,).
-        before: each line's text up to the match, the last :data:`BEFORE` bytes of it, (k,).
-        after: from the match to the line's end, at most :data:`AFTER` bytes, (k,).
+        line: numbers of the lines, from 1 in the text (in a log, where a whole one is read), (k,).
+        text: each line's text, at most :data:`BEFORE` bytes before its match and :data:`AFTER` from there on, (k,).
+        place: where the match begins in it, (k,).
         columns: the numbers on the lines by group, (k,) each.
     """
 
     line: Ints
-    before: tuple[bytes, ...]
-    after: tuple[bytes, ...]
+    text: tuple[bytes, ...]
+    place: tuple[int, ...]
     columns: Mapping[str, NDArray[np.float64]]
 
     def __len__(self) -> int:
         return len(self.line)
+
+    @property
+    def before(self) -> tuple[bytes, ...]:
+        """Each line's text up to the match, (k,)."""
+        return tuple(text[:place] for text, place in zip(self.text, self.place, strict=True))
+
+    @property
+    def after(self) -> tuple[bytes, ...]:
+        """Each line's text from the match on, (k,)."""
+        return tuple(text[place:] for text, place in zip(self.text, self.place, strict=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,43 +13,76 @@ from perflog.matching.matches import Ints, Texts
 from perflog.matching.samples import AFTER, BEFORE, MOST, Samples
 
 
+class Sampling(Mapping[int, Samples]):
+    """Samples of one pattern's matches, by text, taken when one is first asked for: of most patterns nobody asks.
+
+    The texts must be as they were when they were matched until then.
+    """
+
+    def __init__(
+        self, text: Ints, line: Ints, rank: Ints, offset: Ints, columns: Mapping[str, Any], texts: Sequence[bytes]
+    ) -> None:
+        """As :func:`samples_of`."""
+        self._asked = text, line, rank, offset, columns, texts
+
+    @cached_property
+    def _samples(self) -> dict[int, Samples]:
+        return samples_of(*self._asked)
+
+    def __getitem__(self, text: int) -> Samples:
+        return self._samples[text]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._samples)
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._samples
+
+
 def samples_of(
-    text: Ints,
-    line: Ints,
-    rank: Ints,
-    offset: Ints,
-    columns: Mapping[str, Any],
-    texts: Sequence[bytes],
+    text: Ints, line: Ints, rank: Ints, offset: Ints, columns: Mapping[str, Any], texts: Sequence[bytes]
 ) -> dict[int, Samples]:
     """Samples of one pattern's matches, by text.
 
     Args:
-        text, line, rank: of each match, (n,).
+        text, line, rank: of each match, (n,); lines from 0 in their text.
         offset: where each match begins in its text, (n,).
         columns: captures by group; those that are no numbers are left out.
         texts: the texts, by index.
     """
     if not len(text):
         return {}
-    rows = np.flatnonzero(rank <= 0) if (rank <= 0).any() else np.arange(len(text))
-    owner = text[rows]
+    of_first = rank <= 0
+    rows = np.flatnonzero(of_first) if of_first.any() else np.arange(len(text))
+    picks, bounds = _picked(text[rows], rows)
+    owners, offsets = text[picks], offset[picks]
+    lines = line[picks] + 1
+    numbers = {name: column[picks] for name, column in columns.items() if not isinstance(column, list)}
+    samples = {}
+    for (low, high), number in zip(pairwise(bounds), owners[bounds[:-1]].tolist(), strict=True):
+        kept, places = _lines_at(*_bounds(texts, number), offsets[low:high])
+        own = {name: column[low:high] for name, column in numbers.items()}
+        samples[number] = Samples(lines[low:high], kept, places, own)
+    return samples
+
+
+def _picked(owner: Ints, rows: Ints) -> tuple[Ints, list[int]]:
+    """(the matches picked of all texts, text by text; where each text's begin among them, and the end of all).
+
+    Args:
+        owner: the text of each match that may be picked, in order, (n,).
+        rows: which of all matches each of these is, (n,).
+    """
     first = np.flatnonzero(np.diff(owner, prepend=-1))
-    bounds = np.append(first, len(rows)).tolist()
-    numbers = {name: column for name, column in columns.items() if not isinstance(column, list)}
-    found = {}
-    for low, high in pairwise(bounds):
-        kept = min(high - low, MOST)
-        picks = rows[low + (np.arange(kept) * (high - low - 1)) // max(kept - 1, 1)]
-        number = int(text[picks[0]])
-        buffer, start, stop = _bounds(texts, number)
-        parts = [_line_at(buffer, start, start + place, stop) for place in offset[picks].tolist()]
-        found[number] = Samples(
-            line[picks],
-            tuple(before for before, _ in parts),
-            tuple(after for _, after in parts),
-            {name: column[picks] for name, column in numbers.items()},
-        )
-    return found
+    count = np.diff(first, append=len(owner))
+    kept = np.minimum(count, MOST)
+    bounds = np.append(0, np.cumsum(kept))
+    turn = np.arange(bounds[-1]) - np.repeat(bounds[:-1], kept)
+    spread = turn * np.repeat(count - 1, kept) // np.repeat(np.maximum(kept - 1, 1), kept)
+    return rows[np.repeat(first, kept) + spread], bounds.tolist()
 
 
 def _bounds(texts: Sequence[bytes], text: int) -> tuple[bytes | bytearray, int, int]:
@@ -58,12 +92,22 @@ def _bounds(texts: Sequence[bytes], text: int) -> tuple[bytes | bytearray, int, 
     return texts[text], 0, len(texts[text])
 
 
-def _line_at(buffer: bytes | bytearray, start: int, place: int, stop: int) -> tuple[bytes, bytes]:
-    """(the line up to a place in it, the line from there on), both cut to what is kept.
+def _lines_at(
+    buffer: bytes | bytearray, start: int, stop: int, offsets: Ints
+) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
+    """(the lines at places in a text, cut to what is kept; where the places are in them).
 
-    ``start``, ``stop``: the bounds of the text.
+    Args:
+        start, stop: the bounds of the text in the buffer.
+        offsets: bytes from the text's beginning, (k,).
     """
-    earliest, latest = max(start, place - BEFORE), min(stop, place + AFTER)
-    begin = buffer.rfind(b"\n", earliest, place) + 1 or earliest
-    end = buffer.find(b"\n", place, latest)
-    return bytes(buffer[begin:place]), bytes(buffer[place : end if end >= 0 else latest])
+    places = offsets + start
+    earliest, latest = np.maximum(places - BEFORE, start).tolist(), np.minimum(places + AFTER, stop).tolist()
+    kept, within = [], []
+    with memoryview(buffer) as view:
+        for place, first, last in zip(places.tolist(), earliest, latest, strict=True):
+            begin = buffer.rfind(b"\n", first, place) + 1 or first
+            end = buffer.find(b"\n", place, last)
+            kept.append(bytes(view[begin : end if end >= 0 else last]))
+            within.append(place - begin)
+    return tuple(kept), tuple(within)

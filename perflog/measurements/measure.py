@@ -60,6 +60,8 @@ def measure(
         good &= time > 0
     unknown = np.isnan(covers)
     by_design |= unknown
+    if cumulative and basis.value.offset:  # the steps that a mean leaves out are known to be in none
+        unknown &= (steps.within if basis.value.since == "epoch" else steps.end) > basis.value.offset
     if basis.first_is_start:  # nothing to be said of it
         unknown = np.zeros(len(good), dtype=bool)
     kept: slice | Mask = slice(None) if good.all() else good

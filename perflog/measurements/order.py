@@ -25,10 +25,10 @@ def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
         return np.asarray(~(columns["timestamp"] <= shifted(columns["timestamp"], previous.moment)))
     later, same = _step_after_step(pattern, rows, previous)
     if pattern.step_repeats:
-        later |= same & ~equal_to_previous(rows, previous)
+        later |= same & ~equal_to_previous(pattern, rows, previous)
     if rows.position_lines is not None:  # two measurements after one position line: a position line is missing
         shared = rows.position_lines == shifted(rows.position_lines, previous.position_line)
-        later |= same & shared & ~equal_to_previous(rows, previous)
+        later |= same & shared & ~equal_to_previous(pattern, rows, previous)
     return later
 
 
@@ -57,10 +57,10 @@ def _plainly_in_order(pattern: Pattern, rows: Rows, previous: Previous) -> bool:
     return True
 
 
-def equal_to_previous(rows: Rows, previous: Previous) -> Mask:
+def equal_to_previous(pattern: Pattern, rows: Rows, previous: Previous) -> Mask:
     """Whether each row has the very numbers of the row before it, (n,)."""
     equal = np.ones(len(rows), dtype=bool)
-    for name in rows.value_names():
+    for name in rows.value_names(pattern):
         column = rows.columns[name]
         before = shifted(column, previous.values.get(name, np.nan))  # a later block may have a group that it lacks
         equal &= (column == before) | (np.isnan(column) & np.isnan(before))
@@ -75,12 +75,12 @@ def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask) -
     First only rows equal to the one before them are doubles. Where that does not bring the rows into order, a
     row is a double when the same numbers stood anywhere before it, if that does.
     """
-    keep = order | ~equal_to_previous(rows, previous)
+    keep = order | ~equal_to_previous(pattern, rows, previous)
     if (order | ~keep).all():
         return keep
-    table = np.column_stack([rows.columns[name] for name in rows.value_names()])
+    table = np.column_stack([rows.columns[name] for name in rows.value_names(pattern)])
     if previous.values:
-        table = np.vstack((np.array([previous.values.get(name, np.nan) for name in rows.value_names()]), table))
+        table = np.vstack((np.array([previous.values.get(name, np.nan) for name in rows.value_names(pattern)]), table))
     seen: set[bytes] = set()
     fresh = np.zeros(len(table), dtype=bool)
     for place, row in enumerate(table):

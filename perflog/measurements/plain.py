@@ -150,6 +150,8 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
     if basis.value.span != "cumulative" or as_printed:
         good &= time > 0
+    elif basis.value.quantity == "elapsed":  # a clock that goes back is no plain log's
+        good &= time >= 0
     rows = np.empty((len(FIELDS), len(within)))
     for place, column in enumerate((within - reach, within, covers, time, work, printed.lines, np.zeros(len(within)))):
         rows[place] = column

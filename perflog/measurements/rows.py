@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from perflog.formats.parser import Pattern
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -60,9 +62,9 @@ class Rows:
         """Whether any row names its step."""
         return "step" in self.columns and not bool(np.isnan(self.columns["step"]).all())
 
-    def value_names(self) -> list[str]:
-        """The groups whose numbers tell one event from another."""
-        return [name for name in sorted(self.columns) if name != "rank"]
+    def value_names(self, pattern: Pattern) -> list[str]:
+        """The groups whose numbers tell one event from another; those that are read of the last lines alone do not."""
+        return [name for name in sorted(self.columns) if name != "rank" and name not in pattern.also_groups]
 
     def last(self, name: str) -> float:
         """The last row's number in a group; NaN where the format has no such group."""

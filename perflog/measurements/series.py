@@ -123,7 +123,7 @@ class RankSeries:
         if order is None:  # without steps, only the very same line printed twice in a row can be told
             adjacent = np.diff(rows.lines, prepend=segment.previous.line) == 1
             line = int(rows.lines[-1])
-            rows = self._without_doubles(segment, rows, ~(equal_to_previous(rows, segment.previous) & adjacent))
+            rows = self._without_doubles(segment, rows, ~(equal_to_previous(self.pattern, rows, segment.previous) & adjacent))
             segment.previous = replace(segment.previous, line=line)
         elif not order.all():
             rows = self._without_doubles(segment, rows, not_doubled(self.pattern, rows, segment.previous, order))
@@ -170,7 +170,7 @@ class RankSeries:
         self._note_steps(segment, rows, steps)
         paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
-        segment.previous = _previous_of(rows, segment.previous)
+        segment.previous = _previous_of(self.pattern, rows, segment.previous)
         if self.pattern.role == "position" or segment.basis is None:
             return
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)
@@ -294,13 +294,13 @@ def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
     return last
 
 
-def _previous_of(rows: Rows, before: Previous) -> Previous:
+def _previous_of(pattern: Pattern, rows: Rows, before: Previous) -> Previous:
     """The last row, as the next block's first one is compared with it."""
     stepped = "step" in rows.columns or "epoch" in rows.columns
     return Previous(
         epoch=rows.last("epoch") if stepped else before.epoch,
         step=rows.last("step") if stepped else before.step,
-        values={name: float(rows.columns[name][-1]) for name in rows.value_names()},
+        values={name: float(rows.columns[name][-1]) for name in rows.value_names(pattern)},
         position_line=before.position_line if rows.position_lines is None else int(rows.position_lines[-1]),
         moment=rows.last("timestamp") if "timestamp" in rows.columns else before.moment,
         line=max(before.line, int(rows.lines[-1])),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -120,7 +119,7 @@ def _fold_plain(reading: Reading, plain: _Plain, matched: Sequence[tuple[Matches
     for matches, low, high in matched:
         pattern = matches.pattern
         if text in matches.samples:
-            reading.samples[pattern.key] = [replace(matches.samples[text], line=matches.samples[text].line + 1)]
+            reading.samples[pattern.key] = [matches.samples[text]]
         if matches is plain.matches:
             reading.series[pattern.key] = {FIRST_RANK: RankSeries(pattern, reading.as_printed, plain.segment)}
             if text in matches.units:

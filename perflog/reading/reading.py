@@ -143,7 +143,7 @@ class Reading:
         """Keep the sampled lines of one text's matches, in a block that begins at ``first_line``."""
         for samples in () if matches.pattern.block else matches.samples.values():
             kept = self.samples.setdefault(matches.pattern.key, [])
-            kept.append(replace(samples, line=samples.line + first_line))
+            kept.append(replace(samples, line=samples.line + first_line - 1))
             if len(kept) > MOST_SAMPLED:
                 self.samples[matches.pattern.key] = [*kept[:-1:2], kept[-1]]
 

@@ -115,7 +115,7 @@ def samples_of_records(rows: Rows, heads: Sequence[Samples]) -> list[Samples]:
         inside = inside[rows.lines[place[inside]] == samples.line[inside]]
         columns: dict[str, Any] = {name: column[place[inside]] for name, column in rows.columns.items()}
         if len(inside):
-            before = tuple(samples.before[at] for at in inside.tolist())
-            after = tuple(samples.after[at] for at in inside.tolist())
-            found.append(Samples(samples.line[inside], before, after, columns))
+            texts = tuple(samples.text[head] for head in inside.tolist())
+            places = tuple(samples.place[head] for head in inside.tolist())
+            found.append(Samples(samples.line[inside], texts, places, columns))
     return found

@@ -70,7 +70,7 @@ class RunBuilder:
             self._catalog.checked(parser)
         if primary is None:
             return [self._run_of_summaries(reading, summaries)]
-        programs = programs_of(reading, self._catalog)
+        programs = programs_of(reading, self._catalog, primary)
         return [run for program in programs for run in self._runs_of_program(reading, program, len(programs))]
 
     def _runs_of_program(self, reading: Reading, program: Program, programs: int) -> list[Run]:

@@ -181,7 +181,7 @@ def _as_throughput(witness: Witness, measured: Measured) -> Witness:
 
 
 def _knows_step(measured: Measured, job: Job) -> bool:
-    """Whether the work of a step is printed, and not made of a batch size and devices, which accumulation multiplies."""
+    """Whether the work of a step is printed, not made of batch size and devices, which accumulation multiplies."""
     return job.certain or kind(measured.unit) == "tokens" or measured.scale == 1.0
 
 

@@ -19,6 +19,7 @@ from perflog.runs.extent import Extent
 from perflog.runs.machine import Machines, facts_of
 from perflog.runs.mesh import facts_of_mesh, with_devices_of_batches
 from perflog.runs.origin import FACTORS
+from perflog.runs.products import batch_on_lines
 from perflog.runs.programs import measuring_parsers
 from perflog.runs.ratio import devices_by_ratio
 from perflog.runs.sections import in_their_sections
@@ -27,6 +28,8 @@ from perflog.settings.options import Options
 
 #: Groups of metadata lines that tell of the log and not of the run.
 NO_FACTS = frozenset({SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size", "mesh_axes"})
+#: The facts that tell the samples of a step.
+_BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
 #: The facts whose values may have other names.
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
@@ -73,6 +76,8 @@ class Facts:
             label = f"{label}/device {device[1]}"
         measured = devices_by_ratio(reading, parser, extent)
         logged = self._logged(reading, parser, extent) + ([] if measured is None else [measured])
+        if not any(fact.key in _BATCHES for fact in (*self._given, *logged)):
+            logged += batch_on_lines(reading, parser, extent)
         facts = [*self._given, *logged, *from_path]
         facts += facts_of(self._machines.of(reading.log.path))
         facts += [Fact(key, value, "parser", owner.name) for key, value in owner.default.items()]

@@ -29,6 +29,7 @@ class Identities:
         self._patterns = catalog.path_patterns
         self._repeat_is_given = REPEAT in options.set or REPEAT in options.config_set
         self._known: dict[tuple[object, ...], tuple[Metadata, str]] = {}
+        self._folders: dict[str, str] = {}
 
     def of_run(self, reading: Reading, parser: str, extent: Extent) -> tuple[Metadata, str]:
         """(the metadata, the label: what no pattern understood of the path) of one run.
@@ -41,14 +42,14 @@ class Identities:
         if self._repeat_is_given or says:
             facts, label = self._facts.of_run(reading, parser, extent)
             return merge(facts), label
-        place = os.path.abspath(reading.log.place)  # noqa: PTH100 - 20,000 paths
-        folder, _, name = place.replace("\\", "/").rpartition("/")
+        folder, name = self._folder_and_name(reading.log.place)
         own = self._patterns.facts_of_part(name, "file")
         rest = tuple(item for item in own.values.items() if item[0] != REPEAT)
         printed = own.values.get(REPEAT)
         repeat = normal(REPEAT, printed) if printed is not None else None
         log = reading.log
-        key = (folder, os.path.dirname(log.path), log.given, parser, own.label, rest, repeat is None)  # noqa: PTH120
+        given = log.given != log.path and log.given  # of what was given nothing but its folder counts
+        key = (folder, os.path.dirname(log.path), given, parser, own.label, rest, repeat is None)  # noqa: PTH120
         known = self._known.get(key)
         if known is None:
             facts, label = self._facts.of_run(reading, parser, extent)
@@ -57,6 +58,17 @@ class Identities:
         if repeat is not None and metadata.values.get(REPEAT) != repeat:
             metadata = replace(metadata, values={**metadata.values, REPEAT: repeat})
         return metadata, label
+
+    def _folder_and_name(self, place: str) -> tuple[str, str]:
+        """(the whole path of the folder of a log's place, the log's name)."""
+        if "\\" in place:  # a member of an archive that was made on Windows
+            folder, _, name = os.path.abspath(place).replace("\\", "/").rpartition("/")  # noqa: PTH100
+            return folder, name
+        above, name = os.path.split(place)
+        folder = self._folders.get(above, "")
+        if not folder:
+            folder = self._folders[above] = os.path.abspath(above).rstrip("/")  # noqa: PTH100 - once for many logs
+        return folder, name
 
     def of_failure(self, reading: Reading, parser: str) -> tuple[Metadata, str]:
         """The same of a training that failed before its first measurement: the line that says so is no fact."""

@@ -47,16 +47,19 @@ class Machines:
 
     def __init__(self) -> None:
         self._by_folder: dict[str, Machine | None] = {}
+        self._by_given: dict[str, Machine | None] = {}
         self._reading = Lock()
 
     def of(self, path: str) -> Machine | None:
         """The machine of the log at ``path``; None where no ``machine.json`` stands in its folder or above."""
-        # plain texts and one look-up: every log of 20,000 asks
-        folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
-        if folder not in self._by_folder:
+        given = os.path.dirname(path)  # noqa: PTH120 - plain texts and one look-up: every log of 20,000 asks
+        if given not in self._by_given:
+            folder = os.path.abspath(given)  # noqa: PTH100
             with self._reading:
-                self._look(folder)
-        return self._by_folder[folder]
+                if folder not in self._by_folder:
+                    self._look(folder)
+            self._by_given[given] = self._by_folder[folder]
+        return self._by_given[given]
 
     def _look(self, folder: str) -> None:
         """Know a folder, and all above it up to the first that is known or has the file."""

@@ -6,6 +6,7 @@ where the log prints times.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from perflog.formats.parser import Pattern
@@ -32,31 +33,31 @@ PATH_ALONE = {
 def notes_of_path(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> list[str]:
     """What is to be said of the factors of a run's number that nothing but its path tells."""
     from_path = [key for key in FACTORS if metadata.sources.get(key) == "path"]
-    used = [key for key in from_path if _is_factor(key, reading, pattern, basis, metadata)]
     return [
         f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
         "which stands above the path that was given"
         if key in metadata.above
         else PATH_ALONE[key]
-        for key in used
+        for key in _factors(from_path, reading, pattern, basis, metadata)
     ]
 
 
 def contradiction(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> str:
     """Why a run has no number: the log gives two values for a factor of it; empty where it does not."""
-    for key, reason in metadata.contradictions.items():
-        if _is_factor(key, reading, pattern, basis, metadata):
-            return reason
-    return ""
+    contradictions = metadata.contradictions
+    return next((contradictions[key] for key in _factors(contradictions, reading, pattern, basis, metadata)), "")
 
 
-def _is_factor(key: str, reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> bool:
-    """Whether the number would be another one with another value of a fact."""
-    value = metadata.values.get(key)
-    if basis is None or value is None:
-        return False
-    other = replace(metadata, values={**metadata.values, key: _another(value)})
-    return factor_of(reading, pattern, basis, metadata).value != factor_of(reading, pattern, basis, other).value
+def _factors(
+    keys: Iterable[str], reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata
+) -> list[str]:
+    """Those of some facts with another value of which the number would be another one."""
+    known = [(key, metadata.values[key]) for key in keys if key in metadata.values]
+    if basis is None or not known:
+        return []
+    factor = factor_of(reading, pattern, basis, metadata).value
+    others = ((key, replace(metadata, values={**metadata.values, key: _another(value)})) for key, value in known)
+    return [key for key, other in others if factor_of(reading, pattern, basis, other).value != factor]
 
 
 def _another(value: Scalar) -> Scalar:

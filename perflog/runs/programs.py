@@ -15,7 +15,7 @@ from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
-from perflog.runs.primary import main_rank, primary_of, primary_pattern
+from perflog.runs.primary import main_rank, primary_of
 from perflog.runs.run import Run
 
 #: A format that measured fewer lines may have met a line of that shape by chance.
@@ -48,11 +48,8 @@ def measuring_parsers(reading: Reading) -> set[str]:
     }
 
 
-def programs_of(reading: Reading, catalog: Catalog) -> list[Program]:
-    """The programs of a log, the one that counts most first; empty where nothing is measured."""
-    primary = primary_pattern(reading, catalog)
-    if primary is None:
-        return []
+def programs_of(reading: Reading, catalog: Catalog, primary: Pattern) -> list[Program]:
+    """The programs of a log, the one of the ``primary`` pattern, which counts most, first."""
     measuring = measuring_parsers(reading)
     patterns = {primary.key: primary}
     places = {primary.key: _lines_of(reading, primary)}

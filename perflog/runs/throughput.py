@@ -14,6 +14,7 @@ from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.corroborate import COARSE, Measured, accounts_of, accounts_of_epochs, evidence_of, why_uncarried
+from perflog.runs.doubts import too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank
@@ -125,7 +126,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)
     taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
-    reason = taken.reason or factor.reason
+    reason = taken.reason or factor.reason or ("" if options.as_printed else too_coarse(pattern, segment, taken))
     throughput = Metric(
         name="throughput",
         value=None if reason else taken.estimate.value * factor.value,

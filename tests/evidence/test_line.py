@@ -20,7 +20,7 @@ CLOCK = Value("elapsed", "elapsed", "s", span="cumulative")
 LINES, COVERS, STEP = 5, 10.0, 0.25
 
 
-def marks(seconds: float, jumps: Sequence[float] = ()) -> Marks:
+def marks(seconds: float) -> Marks:
     """``seconds``: what the measurements say of one step; in the store's unit."""
     own = np.array([[COVERS] * LINES, [seconds * COVERS] * LINES, [COVERS] * LINES])
     sums = own.cumsum(axis=1)

@@ -593,10 +593,12 @@ expect = { t = 2, mean = 2.5 }
 
 def test_lines_without_steps_are_not_taken_for_every_step(extracted: Callable[..., Run]) -> None:
     """The last step before each line took 2 s, the mean of those since the line before is 2.2 s."""
-    assert extracted(KEYLESS, "took 2.000s, 2.200s\n" * 20).metrics["step_time"].value == 2.2
-    alone = KEYLESS.replace('span = "interval"', 'span = "last"')
+    log = "".join(f"took 2.0{n:02}s, 2.2{n:02}s\n" for n in range(21))
+    assert extracted(KEYLESS, log, 0, "records").metrics["step_time"].value == pytest.approx(2.21)
     reason = "each line tells of its last step only, and nothing in the log says which steps are printed"
-    assert extracted(alone, "took 2.000s, 2.200s\n" * 20).throughput.reason == reason
+    alone = KEYLESS.replace("(?P<mean>{N})", "{N}").partition('[[pattern.value]]\ngroup = "mean"')[0]
+    alone += '[[pattern.sample]]\nline = "took 2.0s, 2.5s"\n'
+    assert extracted(alone, log, 0, "records").throughput.reason == reason
 
 
 def test_a_warm_up_of_one_record_leaves_one_record_out(extracted: Callable[..., Run]) -> None:
@@ -663,3 +665,41 @@ def test_a_mean_since_the_start_goes_on_behind_a_resume(extracted: Callable[...,
     run = extracted(toml, log, warmup=20)
     assert run.metrics["step_time"].value == pytest.approx(1, abs=1e-9)
     assert extracted(toml.replace('since = "start"\n', ""), log, warmup=20).throughput.value is None
+
+
+def test_a_clock_in_whole_seconds_is_too_coarse_for_a_short_window(extracted: Callable[..., Run]) -> None:
+    """A second of 40 is 2.5 per cent, a second of 30 is 3.3."""
+    assert extracted(bar(), drawn((10, 20), (20, 40), (30, 60))).metrics["step_time"].value == 2
+    run = extracted(bar(), drawn((10, 20), (20, 40), (25, 50)))
+    reason = "the clock is printed in whole seconds, and 30 s are measured: they may be 3% off"
+    assert (run.throughput.value, run.throughput.reason) == (None, reason)
+    bars = [drawn(*((n, n // 2) for n in range(10, 101, 10)), total=100) for _ in range(4)]
+    run = extracted(bar().replace('restarts = "run"', 'restarts = "epoch"'), "".join(bars))
+    assert run.throughput.reason.endswith("195 s in 4 bars are measured: they may be 2% off") or run.throughput.value
+
+
+PRODUCT = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<ips>{N})").replace("- 2s", "- 2s 32").replace(
+    'quantity = "step_time"\n', 'quantity = "step_time"\nspan = "last"\n' + IPS.format("ips", "last")
+)  # fmt: skip
+
+
+def products(batch: int, digits: int = 3, odd: int = 0) -> str:
+    times = [0.2 + 0.0137 * (n % 7) for n in range(1, 41)]
+    return "".join(
+        f"step {n} - {t:.4f}s {(batch + odd * (n % 3)) / t:.{digits}f}\n" for n, t in enumerate(times, 1)
+    )
+
+
+@pytest.mark.parametrize(("scope", "key"), [("job", "global_batch_size"), ("rank", "batch_size")])
+def test_rate_times_time_on_one_line_is_the_batch(scope: str, key: str, extracted: Callable[..., Run]) -> None:
+    toml = PRODUCT.replace('"samples/s"\n', f'"samples/s"\nscope = "{scope}"\n')
+    run = extracted(toml, products(64))
+    assert (run.metadata.values[key], run.metadata.sources[key]) == (64, "log")
+
+
+def test_a_product_that_is_not_one_whole_number_is_no_batch(extracted: Callable[..., Run]) -> None:
+    """Work that changes from line to line, and digits that leave several numbers open."""
+    for log in (products(64, odd=5), products(4096, digits=0)):
+        assert "global_batch_size" not in extracted(PRODUCT, log).metadata.values
+    toml = PRODUCT + fact("size", "size: ", "batch_size")
+    assert "global_batch_size" not in extracted(toml, "size: 8\n" + products(64)).metadata.values

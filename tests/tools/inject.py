@@ -251,9 +251,10 @@ def _at_odds(clean: Witness, faulty: Witness | None) -> bool:
 
 @dataclass
 class Row:
-    """One line of the table, with the names of the logs of each column."""
+    """One line of the table, with the names of the logs of each column; ``said``: how many without harm are remarked."""
 
     remarks_count: bool
+    said: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     names: dict[str, list[str]] = field(default_factory=dict)
 
@@ -262,6 +263,7 @@ class Row:
         if became == "missed" and not could:
             became = "nothing could tell"
         self.counts[became] += 1
+        self.said += became == "no harm" and result is not None and bool(result.remarks - subject.remarks)
         self.names.setdefault(became, []).append(subject.name)
 
 
@@ -336,6 +338,8 @@ def main() -> int:
         rows |= {name: run_declared(lab, chosen, change, folder) for name, change in DECLARED.items()}
     print(f"{len(chosen)} logs with a number and a witness")
     print("\n".join(table(rows)))
+    between = rows["evaluation between the lines"]
+    print(f"an evaluation between the lines: {between.counts['no harm']} numbers stay, {between.said} say how much time it took")
     print(clean_line(clean))
     for name, row in rows.items():
         for log in row.names.get(shown.names or "", ()):

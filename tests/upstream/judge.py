@@ -33,6 +33,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
             leaves steps out or counts them in another way, and perflog's first and last step do not say it.
         includes: the pauses that the program's own clock runs through, and `says` a part of perflog's note on that.
         refuses: a part of the reason where perflog must give no number, and `because` why that is true.
+        remark: what else is to be said in the table.
     """
 
     set: dict[str, str | int] = {}
@@ -44,6 +45,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
     says: str | None = None
     refuses: str | None = None
     because: str | None = None
+    remark: str | None = None
 
 
 class Figures(msgspec.Struct):
@@ -55,12 +57,16 @@ class Figures(msgspec.Struct):
     pauses: list[tuple[str, float, float, int]]
 
     def seconds(self, first: int, last: int, includes: list[str]) -> float:
-        """The time from the end of step `first` (0: the start) to that of `last`, less the pauses not included."""
-        begin, end = (self.ends[first - 1] if first else 0.0), self.ends[last - 1]
-        pauses = [
-            stop - start for reason, start, stop, _ in self.pauses if reason not in includes and begin <= start < end
-        ]
-        return end - begin - sum(pauses)
+        """The time from the end of step `first` (0: the start) to that of step `last`.
+
+        Pauses in between are left out. A pause that is included belongs to the steps before it: that behind `last`
+        counts, that behind `first` does not.
+        """
+        seconds = self.ends[last - 1] - (self.ends[first - 1] if first else 0.0)
+        for reason, begin, end, step in self.pauses:
+            within, belongs = first <= step < last, reason in includes and first < step <= last
+            seconds += (end - begin) * (belongs - within)
+        return seconds
 
     def step_time(self, stretches: list[tuple[int, int]], includes: list[str]) -> float:
         """The time per step over some stretches of steps."""

@@ -1,6 +1,6 @@
 """Write docs/upstream.md: each program, its version, what the clock measured, and what perflog read.
 
-    python -m tests.upstream.table
+python -m tests.upstream.table
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ The clock's number is that of the steps that perflog used, evaluation and saving
 def versions(name: str) -> str:
     """The versions of what the program is about: the packages that its head pins, Python's left out."""
     environment = read_environment(name)
-    pinned = [text.split("==")[0].split("[")[0] for text in environment.requires + environment.without_dependencies if "==" in text]
+    pinned = [
+        text.split("==")[0].split("[")[0]
+        for text in environment.requires + environment.without_dependencies
+        if "==" in text
+    ]
     plumbing = {"numpy", "scipy", "setuptools", "torchvision", "tqdm", "webdataset", "tokenizers"}
     installed = read_record(name)["versions"]
     named = [package for package in pinned if package not in plumbing]
@@ -54,6 +58,8 @@ def remark(expected: Expected, judgement: Judgement) -> str:
         remarks.append("given: " + ", ".join(f"`--set {key}={value}`" for key, value in expected.set.items()))
     if expected.includes:
         remarks.append(f"with {' and '.join(expected.includes)}, and perflog says so")
+    if expected.remark:
+        remarks.append(expected.remark)
     if judgement.bounds and judgement.value is not None:
         remarks.append(f"perflog's bounds: {judgement.bounds[0]:.4g} to {judgement.bounds[1]:.4g}")
     return "; ".join(remarks)

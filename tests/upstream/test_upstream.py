@@ -67,5 +67,7 @@ def test_the_clock_leaves_pauses_out_unless_they_are_included() -> None:
     assert clock.seconds(0, 2, []) == 2.0
     assert clock.seconds(1, 4, []) == 3.0
     assert clock.seconds(1, 4, ["evaluation"]) == 5.0
+    assert clock.seconds(0, 2, ["evaluation"]) == 4.0
+    assert clock.seconds(2, 4, ["evaluation"]) == 2.0
     assert clock.step_time([(0, 2), (2, 4)], []) == 1.0
     assert clock.work(Expected()) == 8

@@ -40,6 +40,7 @@ class Steps(keras.callbacks.Callback):
         clock.step()
 
     def on_epoch_end(self, epoch, logs=None):
+        self.pause.__exit__(None, None, None)
         self.between.enter_context(clock.pause("saving"))
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -51,9 +52,6 @@ class Steps(keras.callbacks.Callback):
 
     def on_test_batch_begin(self, batch, logs=None):
         clock.work()
-
-    def on_test_end(self, logs=None):
-        self.pause.__exit__(None, None, None)
 
 
 model = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(4, activation="softmax")])

@@ -1,0 +1,84 @@
+"""The batch that two numbers on one line tell: samples per second times seconds per step.
+
+Programs compute the rate of a step from its time and the batch, and print both: their product is the batch, one whole
+number on all lines. It is the batch of whatever the rate is said of: of the job, or of one rank.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from perflog.formats.parser import Pattern, Value
+from perflog.formats.units import kind, rate_unit, seconds_in
+from perflog.formats.vocabulary import Fact
+from perflog.matching.samples import Samples
+from perflog.measurements.rows import Floats
+from perflog.reading.reading import Reading
+from perflog.runs.extent import Extent
+
+#: So many lines must show the batch, and this share of those that are looked at.
+LEAST_LINES, MOST_LINES = 3, 0.95
+#: Of whose work a rate tells, and the fact that the batch then is.
+_FACTS = {"job": "global_batch_size", "rank": "batch_size", "device": "batch_size"}
+_DECIMALS = 8
+
+
+def batch_on_lines(reading: Reading, parser: str, extent: Extent) -> list[Fact]:
+    """The batch size that the measured lines of one parser tell by two of their numbers; none where they do not."""
+    for key, samples in reading.samples.items():
+        pattern = reading.patterns.get(key)
+        if pattern is None or pattern.parser != parser or pattern.role != "step":
+            continue
+        for rate, time in _pairs(pattern):
+            batch = _batch(rate, time, samples, extent)
+            if batch is not None:
+                where = f"{rate.group} times {time.group} on lines {extent.first_step} to {extent.last_step}"
+                return [Fact(_FACTS[rate.scope], batch, "log", where)]
+    return []
+
+
+def _pairs(pattern: Pattern) -> list[tuple[Value, Value]]:
+    """The rates of samples and times of a step that are means over the same steps."""
+    times = [value for value in pattern.values if value.quantity == "step_time"]
+    rates = [value for value in pattern.values if value.quantity == "rate" and value.scope in _FACTS]
+    return [(rate, time) for rate, time in product(rates, times) if _span(rate) == _span(time) and _of_samples(rate)]
+
+
+def _span(value: Value) -> tuple[str, str, int, int]:
+    return value.span, value.since, value.window, value.offset
+
+
+def _of_samples(rate: Value) -> bool:
+    parsed = rate_unit(rate.unit)
+    return parsed is not None and kind(parsed[0]) == "items" and not rate.same
+
+
+def _batch(rate: Value, time: Value, samples: list[Samples], extent: Extent) -> int | None:
+    """The one whole number that rate times time is on the lines of a run, within their digits; None for none or two."""
+    parts = [part for part in samples if {rate.group, time.group} <= set(part.columns)]
+    if not parts:
+        return None
+    lines = np.concatenate([part.line for part in parts])
+    rates, times = (
+        np.concatenate([np.asarray(part.columns[group], dtype=np.float64) for part in parts])
+        for group in (rate.group, time.group)
+    )
+    known = (lines >= extent.first_step) & (lines <= extent.last_step) & (rates > 0) & (times > 0)
+    rates, times = rates[known & np.isfinite(rates * times)], times[known & np.isfinite(rates * times)]
+    if len(rates) < LEAST_LINES:
+        return None
+    parsed = rate_unit(rate.unit)
+    scale = seconds_in(time.unit) * (parsed[1] if parsed else 1.0)
+    low = np.maximum(rates - _half_digit(rates), 0) * np.maximum(times - _half_digit(times), 0) * scale
+    high = (rates + _half_digit(rates)) * (times + _half_digit(times)) * scale
+    middle = round(float(np.median(rates * times)) * scale)
+    near = [n for n in (middle - 1, middle, middle + 1) if n > 0 and np.mean((low <= n) & (n <= high)) >= MOST_LINES]
+    return near[0] if len(near) == 1 else None
+
+
+def _half_digit(numbers: Floats) -> float:
+    """Half of the last digit that the numbers need."""
+    decimals = next((d for d in range(_DECIMALS) if bool(np.all(numbers == np.round(numbers, d)))), _DECIMALS)
+    return float(0.5 * 10.0**-decimals)

@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest coverage fuzz sanitize wheels bench fixtures campaign campaign-short clean
+.PHONY: demo test lint types pytest coverage fuzz sanitize wheels bench fixtures upstream campaign campaign-short clean
 
 #: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
 COUNT ?= 20000
@@ -67,6 +67,12 @@ bench: $(VENV)/.dev
 fixtures: $(BIN)/perflog
 	$(BIN)/python -m fixtures.generate
 	$(BIN)/python -m fixtures.generate_parsers
+
+# Real programs trained anew, and what perflog reads of them judged by a clock of our own (docs/upstream.md): some GB from
+# PyPI and about an hour. PROGRAMS="hf_trainer keras_jax" runs these alone.
+upstream: $(VENV)/.dev
+	$(BIN)/python -m tests.upstream.run $(PROGRAMS)
+	$(BIN)/python -m pytest -q tests/upstream
 
 campaign campaign-short: $(VENV)/.dev
 	$(BIN)/perflog run --quiet $(addprefix --make-environment ,pytorch paddle mxnet mindspore)

@@ -119,7 +119,7 @@ def test_explain_is_what_the_command_explains() -> None:
 
 def test_table_is_the_commands(sides: tuple[Path, Path]) -> None:
     table = perflog.table(
-        sides[0], "devices", values="throughput,n", digits={"throughput": "%.1f"}, titles={"throughput": "speed"}
+        sides[0], "devices", value="throughput,n", digits={"throughput": "%.1f"}, titles={"throughput": "speed"}
     )
     assert (table.table.header, table.table.rows, table.table.keys) == (
         ["devices", "speed", "n"],
@@ -171,6 +171,14 @@ def test_report_is_the_commands_and_is_written_on_demand(name: str, tmp_path: Pa
     if name == "README.md":
         with pytest.raises(UsageError, match="makes its regions true; name another file"):
             perflog.report(BZ128, tmp_path / "python" / name)
+
+
+def test_a_table_takes_values_as_printed() -> None:
+    log = FIXTURES / "parsers/paddleclas/static.log"
+    made = perflog.table(log, "framework", value="throughput", values="printed", estimator="mean", set={"devices": 8})
+    words = ["--rows", "framework", "--values", "printed", "-e", "mean", "-s", "devices=8"]
+    assert made.text == printed("table", log, *words)
+    assert made.text != perflog.table(log, "framework", estimator="mean", set={"devices": 8}).text
 
 
 def test_readme_says_what_differs_and_writes_on_demand(sides: tuple[Path, Path]) -> None:

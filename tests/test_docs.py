@@ -9,8 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 from perflog.formats.catalog import load_catalog
+from perflog.formats.regexes import MACROS
+from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
 from perflog.settings.convention import load_conventions
 from tests.support import ROOT, SHARED
 
@@ -34,24 +38,34 @@ def commands() -> list[tuple[str, str, str]]:
     return found
 
 
-def sessions() -> dict[str, list[tuple[str, str]]]:
-    """What is run one after the other, by a name: a command and its expected output, or all of a page."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def sessions() -> dict[str, list[tuple[str, list[str]]]]:
+    """What is run one after the other, by a name: commands, each with the outputs shown of it.
+
+    A session is a command, shown on one page or on several, or all of a page.
+    """
+    found: dict[str, list[tuple[str, list[str]]]] = {}
+    alone: dict[str, list[str]] = {}
     for page, command, output in commands():
-        found.setdefault(page if page in IN_ORDER else f"{page}: {command}", []).append((command, output))
+        if page in IN_ORDER:
+            found.setdefault(page, []).append((command, [output]))
+        elif command in alone:
+            alone[command].append(output)
+        else:
+            alone[command] = [output]
+            found[f"{page}: {command}"] = [(command, alone[command])]
     return found
 
 
 @pytest.mark.parametrize("session", sessions().values(), ids=[name[:80] for name in sessions()])
-def test_shown_command_prints_what_is_shown(session: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_shown_command_prints_what_is_shown(session: list[tuple[str, list[str]]], tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
-    for command, expected in session:
+    for command, shown in session:
         if "../shared" in command and not SHARED.is_dir():
             pytest.skip("../shared is not here")
         shell = f'perflog() {{ {sys.executable} -m perflog "$@"; }}; cd {ROOT} && {command}'
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=environment)
         printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
-        assert printed == expected
+        assert [printed] * len(shown) == shown
 
 
 def test_there_are_sessions() -> None:
@@ -90,6 +104,14 @@ def test_shipped_lists_in_the_docs_are_complete() -> None:
         )
     for name in load_conventions():
         assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("table", [ParserFile, PatternTable, ValueTable, SampleTable], ids=lambda table: table.__name__)
+def test_every_key_of_the_format_language_is_described(table: type[Struct]) -> None:
+    text = (ROOT / "docs/parsers.md").read_text(encoding="utf-8")
+    written = set(re.findall(r"(?:^|(?<=[`.\[]))[a-z_]+(?=[`.\]]| = )", text, flags=re.MULTILINE))
+    assert {field.name for field in fields(table)} - written == set()
+    assert [macro for macro in MACROS if f"`{macro}`" not in text] == []
 
 
 def test_the_tables_and_pictures_of_the_documentation_are_true() -> None:

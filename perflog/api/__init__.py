@@ -9,6 +9,7 @@ Every function takes the options of extraction by the names that they have on th
 ``last``                  the last so many steps, in place of ``warmup`` and ``steps``
 ``estimator``             ``total``, ``mean``, ``median``, ``trimmed``, ``last`` or ``reported``
 ``aggregate``             the centre over runs: ``median``, ``mean`` or ``olympic``
+``values``                running means and clocks: ``differenced``, or as ``printed``
 ``baseline``              the case that speedups are relative to: ``{"devices": 1}``
 ``set``                   facts that logs and paths do not tell: ``{"batch_size": 32}``
 ``convention``            the rule of a family of published reports

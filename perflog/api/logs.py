@@ -89,7 +89,7 @@ def table(
     rows: str,
     *,
     columns: str = "",
-    values: str = "throughput",
+    value: str = "throughput",
     where: Mapping[str, Any] | None = None,
     style: str = "plain",
     language: str = "en",
@@ -107,7 +107,7 @@ def table(
         paths: files and folders.
         rows: the fields of the rows: ``"nodes,devices"``, or ``"devices=1:8:32"``.
         columns: the fields of the columns.
-        values: what the cells hold: ``"throughput,speedup"``.
+        value: what the cells hold: ``"throughput,speedup"``.
         where: the cases with these values alone: ``{"model": "rn50"}``.
         style: a table style's name (docs/tables.md).
         language: of the headings, ``en`` or ``zh``.
@@ -130,7 +130,7 @@ def table(
     logs = path_list(paths)
     folders = [os.fspath(folder) for folder in templates]
     look = Look(style, language, folders, notes, digits or {}, titles or {}, names or {}, missing)
-    shown = projection(rows, columns, values, texts(where))
+    shown = projection(rows, columns, value, texts(where))
     return make_table(logs, settings_of(options, logs), Extractions(), shown, look)
 
 

@@ -140,8 +140,8 @@ class _Reader(HTMLParser):
         elif tag == "a" and "href" in given:
             self._link = (given["href"], len(self._text))
         elif tag == "table":
-            self._end_line()
             self._end_table()
+            self._end_line()
             self._table = (self._line, "", [])
         elif self._table is not None and tag in ("tr", "td", "th", "thead", "tbody", "tfoot"):
             self._begin_in_table(tag, given)

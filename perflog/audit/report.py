@@ -30,8 +30,9 @@ MEANINGS = {
 
 
 def failing(judgements: Iterable[Judgement]) -> bool:
-    """Whether a cell differs or contradicts."""
-    return any(judgement.verdict in FAILING for judgement in judgements)
+    """Whether a cell differs or contradicts, or there are cells and none of them could be understood."""
+    verdicts = {judgement.verdict for judgement in judgements}
+    return bool(verdicts & FAILING) or verdicts == {"not understood"}
 
 
 def counts(judgements: Iterable[Judgement]) -> Counter[str]:

@@ -18,6 +18,8 @@ from perflog.settings.options import Options
 OWN = "perflog"
 #: Work over time of all but the first record, and of everything measured: for logs that are shorter than a warm-up.
 LATER, WHOLE = "all but the first record", "the whole log"
+#: One record, whatever is left out before it.
+LAST = "the last record"
 #: What the program itself printed as its result.
 REPORTED = "the program's own report"
 #: How many records plain rules leave out: those of the conventions (PaddlePaddle/Perf, DLPerf) and round numbers.
@@ -49,6 +51,9 @@ def known_rules(options: Options) -> dict[str, Rule]:
                 name = words + records(left_out, bool(words)) + (", as printed" if printed else "")
                 plain = replace(_plain(options, left_out, estimator, name), as_printed=printed)
                 rules.setdefault(name, Rule(plain, plain=True))
+    for printed in (False, True):
+        name = LAST + (", as printed" if printed else "")
+        rules[name] = Rule(replace(_plain(options, 0, "last", name), as_printed=printed), plain=True)
     return rules
 
 

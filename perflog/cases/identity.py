@@ -86,4 +86,4 @@ def most_known(runs: Iterable[Run], failures: str) -> Run:
     """The run whose facts stand for its case: the first that knows most, a failed one only where all are."""
     members = list(runs)
     measured = [run for run in members if run.parser != failures] or members
-    return max(measured, key=lambda run: ("nodes" in run.values))
+    return max(measured, key=lambda run: "nodes" in run.values)

@@ -67,7 +67,7 @@ def clock_witness(
         about: *throughput* where the scale holds the work of a step, else *time per step*.
         factors: ratios that a misreading of this log would give, beside the usual ones.
         sampled: whether the measurements are single steps that stand for others between them.
-        certain: whether the work of a step is known; a batch size times devices is it only where nothing is accumulated.
+        certain: whether the work of a step is known; batch size times devices is it only where nothing accumulates.
     """
     stretches = [] if scale is None else _stretches(marks, moments, scale)
     if not stretches:

@@ -104,6 +104,7 @@ def _pattern(
         step_per="epoch" if table.restarts == "epoch" else counter.step_per,
         step_repeats=table.step_repeats,
         step_counts=table.step_counts,
+        step_rounded=table.step_rounded,
         forms=_forms(table),
         redrawn=table.redrawn,
         irregular=table.irregular,

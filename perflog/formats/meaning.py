@@ -153,8 +153,11 @@ def _of_position(parser: Parser, pattern: Pattern) -> Faults:
     if not pattern.position:
         return
     roles = {other.name: other.role for other in parser.patterns}
-    if pattern.role != "step":
+    above = next((other for other in parser.patterns if other.name == pattern.position), None)
+    if pattern.role not in ("step", "position"):
         yield f"position: a pattern with role {pattern.role} has no measurements to place"
+    elif pattern.role == "position" and above is not None and ("epoch" not in above.groups or above.position):
+        yield f"position = {pattern.position!r}: a position takes its epoch from a line that tells the epoch itself"
     elif pattern.position not in roles:
         hint = near(pattern.position, roles)
         yield f"takes its position from '{pattern.position}', which is not a pattern of this file{hint}"
@@ -190,6 +193,8 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
     counters = [value for value in pattern.values if value.quantity == "samples" and value.span == "cumulative"]
     if pattern.step_counts == "samples" and (not counters or "step" in pattern.groups):
         yield "step_counts = 'samples': steps follow from a value of quantity 'samples' and span 'cumulative' alone"
+    if pattern.step_rounded and pattern.forms.get("step") != "scaled":
+        yield "step_rounded: a counter in whole thousands needs scaled = [\"step\"]"
     for group in pattern.forms:
         if group not in pattern.groups:
             yield f"scaled: {group!r} is not a named group of the regex{near(group, pattern.groups)}"

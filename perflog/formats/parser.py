@@ -104,6 +104,7 @@ class Pattern:
     step_per: str = "run"
     step_repeats: bool = False
     step_counts: str = "steps"
+    step_rounded: bool = False
     forms: Mapping[str, str] = field(default_factory=dict)
     redrawn: bool = False
     irregular: bool = False
@@ -147,7 +148,7 @@ class Pattern:
         """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
         record = (self.never_with, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
-        steps = self.step_base_shown or self.step_counts != "steps"
+        steps = self.step_base_shown or self.step_rounded or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
         shown = any(v.window_from or v.holds_pauses or v.partial or v.since == "start" for v in self.values)
         return not (any(bar) or any(record) or steps or counters or shown or self.printed_means)
@@ -155,7 +156,7 @@ class Pattern:
     @property
     def needs_settings(self) -> bool:
         """Whether its measurements need what the log's settings say: the length of a window, the size of a batch."""
-        return self.step_counts == "samples" or any(value.window_from for value in self.values)
+        return self.step_counts == "samples" or self.step_rounded or any(value.window_from for value in self.values)
 
     @property
     def printed_means(self) -> tuple[Value, ...]:

@@ -63,6 +63,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     step_per: CounterOf = "run"
     step_repeats: bool = False
     step_counts: Literal["steps", "samples"] = "steps"
+    step_rounded: bool = False
     scaled: tuple[str, ...] = ()
     redrawn: bool = False
     irregular: bool = False

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from perflog.measurements.basis import Basis
+from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
 from perflog.measurements.store import Store
@@ -107,7 +108,6 @@ class Tally:
     leading: int = 0
     begun: bool = False
     partial: int = 0
-    most_work: float = 0.0
 
 
 class Taken(NamedTuple):
@@ -144,7 +144,8 @@ class Segment:
     ``refused`` says why it is no run, empty for one that is. ``last`` holds the last number of each of
     ``LAST_GROUPS`` with its line. ``taken`` is what the options' window takes, where that was computed for a whole
     batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a
-    counter of samples; 0 while unknown.
+    counter of samples; 0 while unknown. ``counter``: where a rounded counter of steps stands; ``works``: the work
+    of a step that the lines print.
     """
 
     first_line: int = 0
@@ -159,3 +160,5 @@ class Segment:
     running: RunningTotal = RunningTotal()
     taken: Taken | None = None
     step_work: float = 0.0
+    counter: Counter = NOTHING_COUNTED
+    works: Works = NO_WORKS

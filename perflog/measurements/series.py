@@ -14,18 +14,17 @@ import numpy as np
 from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch
 from perflog.measurements.basis import choose_basis
+from perflog.measurements.counters import steps_from_counter, unrounded, whole_records
 from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Previous, Segment, Tally
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
-from perflog.measurements.steps import Steps, count_steps, explicit_covers, steps_from_counter
+from perflog.measurements.steps import Steps, count_steps, explicit_covers
 
 NO_LINES: Ints = np.empty(0, dtype=np.int64)
 
-#: A record is whole when its work of a step is at least this share of the others'.
-WHOLE = 0.999
 #: The end of a bar is left out when its steps took so many times as long as those before.
 CLOSING = 2.0
 #: A bar's clock is cut to whole seconds.
@@ -89,13 +88,24 @@ class RankSeries:
     def _add_lines(self, rows: Rows, starts: Ints) -> None:
         segment = self.segments[-1]
         rows = self._with_steps(segment, self._counted(segment, rows))
+        if segment.refused:
+            segment.last_line = int(rows.lines[-1])
+            segment.tally.printed += len(rows)
+            return
         if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
             rows = rows.take(rows.position_lines != shifted(rows.position_lines, segment.previous.position_line))
         if len(rows):
             self._fold(rows, starts)
 
     def _counted(self, segment: Segment, rows: Rows) -> Rows:
-        """The rows with the steps that follow from a counter of samples, where the format prints no steps."""
+        """The rows with the steps that follow from a counter of samples, or from one that is rounded."""
+        if self.pattern.step_rounded and "step" in rows.columns and not np.isnan(rows.columns["step"]).any():
+            interval = self.shown.before("print_interval", int(rows.lines[0]))
+            step, segment.counter, wrong = unrounded(rows.columns["step"], segment.counter, interval)
+            if wrong >= 0:
+                why = "steps are printed in whole thousands, and no interval between the lines fits"
+                segment.refused = f"line {rows.lines[wrong]}: {why}"
+            return rows.with_columns({"step": step})
         if self.pattern.step_counts != "samples":
             return rows
         counter = next(v.group for v in self.pattern.values if v.quantity == "samples" and v.span == "cumulative")
@@ -231,18 +241,11 @@ class RankSeries:
         return measured[:, ~paused]
 
     def _whole_rows(self, segment: Segment, rows: Rows) -> Mask:
-        """Which rows are means over as many steps as the others, (n,), by the work of a step that they print.
-
-        A line of fewer steps divides by the usual number all the same, so that its work of a step is too small.
-        """
-        whole = np.ones(len(rows), dtype=bool)
+        """Which rows are means over as many steps as the others, (n,), by the work of a step that they print."""
         value = next((v for v in self.pattern.values if v.partial and v.group in rows.columns), None)
-        if value is None:
-            return whole
-        work = np.nan_to_num(rows.columns[value.group])
-        most = np.maximum(np.maximum.accumulate(work), segment.tally.most_work)
-        whole = np.asarray((work >= WHOLE * most) | (work == 0))
-        segment.tally.most_work = float(most[-1])
+        if value is None or self.as_printed:
+            return np.ones(len(rows), dtype=bool)
+        whole, segment.works = whole_records(rows.columns[value.group], segment.works)
         segment.tally.partial += int((~whole).sum())
         return whole
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 #: The groups of metadata lines that measurements may need while a log is read.
-SHOWN = frozenset({"window_size", "batch_size", "global_batch_size", "devices", "gradient_accumulation_steps"})
+SHOWN = frozenset(
+    {"window_size", "print_interval", "batch_size", "global_batch_size", "devices", "gradient_accumulation_steps"}
+)
 
 
 @dataclass(frozen=True, slots=True)

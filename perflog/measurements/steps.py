@@ -12,9 +12,6 @@ from perflog.formats.units import seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Count, Previous
 
-#: A count of samples is a whole number of steps within this much of one.
-EXACT = 1e-6
-
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -181,28 +178,3 @@ def _shown_base(step: Floats) -> int:
     if interval <= 1 or step[0] == interval:
         return 1
     return 0 if step[0] % interval == 0 else 1
-
-
-def steps_from_counter(
-    counter: Floats, epoch: Floats | None, step_work: float | None
-) -> tuple[Floats | None, float]:
-    """(the step at each row (n,), None where none can be told; the samples in a step, 0 where unknown).
-
-    Args:
-        counter: samples of the whole job so far, since the run or each epoch began, (n,).
-        epoch: the printed epoch, (n,); None where none is printed.
-        step_work: what is known of a step's samples. Else the first row tells it, where it may be of one step.
-    """
-    for work in (step_work, _work_of_first(counter, epoch)):
-        if work and bool((np.abs(counter / work - np.rint(counter / work)) < EXACT)[np.isfinite(counter)].all()):
-            return np.rint(counter / work), float(work)
-    return None, 0.0
-
-
-def _work_of_first(counter: Floats, epoch: Floats | None) -> float:
-    """The samples of one step, where the first row may be of one step: none is smaller, nor any distance; else 0."""
-    same = np.ones(len(counter) - 1, dtype=bool) if epoch is None else epoch[1:] == epoch[:-1]
-    distances = np.diff(counter)[same]
-    first = float(counter[0]) if len(counter) else 0.0
-    rising = len(distances) > 0 and bool((distances >= first).all())
-    return first if rising else 0.0

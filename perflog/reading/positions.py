@@ -28,11 +28,32 @@ class Positions:
     _block: dict[str, tuple[Matches, int]] = field(default_factory=dict)
     _carried: dict[tuple[str, int], _Position] = field(default_factory=dict)
 
-    def see(self, block: Sequence[Matches], first_line: int) -> None:
-        """Take the position lines of the next block, whose first line is ``first_line``."""
+    def see(self, block: Sequence[Matches], first_line: int) -> list[Matches]:
+        """Take the position lines of the next block, whose first line is ``first_line``.
+
+        Returns:
+            The block, in which position lines that stand below lines of epochs have those epochs.
+        """
         self._block = {
             matches.pattern.key: (matches, first_line) for matches in block if matches.pattern.role == "position"
         }
+        placed = [self._with_epochs(matches, first_line) for matches in block]
+        for matches in placed:
+            if matches.pattern.role == "position":
+                self._block[matches.pattern.key] = matches, first_line
+        return placed
+
+    def _with_epochs(self, matches: Matches, first_line: int) -> Matches:
+        """Position lines with the epoch printed last before each; any other lines as they are."""
+        pattern = matches.pattern
+        if pattern.role != "position" or not pattern.position or not len(matches):
+            return matches
+        epoch, ranks = np.full(len(matches), np.nan), np.maximum(matches.rank, FIRST_RANK)
+        for rank in np.unique(ranks).tolist():
+            mine = ranks == rank
+            placed = self.place(pattern, Rows(matches.line[mine] + first_line, {}), rank)
+            epoch[mine] = placed.columns.get("epoch", np.nan)
+        return replace(matches, columns={**matches.columns, "epoch": epoch})
 
     def place(self, pattern: Pattern, rows: Rows, rank: int) -> Rows:
         """Rows with the epoch and step printed last before each; the same rows where a line names its own."""

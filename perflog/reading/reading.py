@@ -122,7 +122,7 @@ class Reading:
             self.add_samples(matches, first_line)
         starts = np.array(sorted(self._starts), dtype=np.int64)
         self._positions = self._positions or Positions()
-        self._positions.see(block, first_line)
+        block = self._positions.see(block, first_line)
         for matches in block:
             if not len(matches):
                 continue

@@ -23,14 +23,14 @@ from perflog.measurements.basis import MEASURING, Basis
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken
 from perflog.reading.reading import Reading
-from perflog.runs.factor import factor_of, global_batch, tokens_per_step
+from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.metadata import Metadata
-from perflog.runs.run import Metric
 
 #: A number that may be rounded by more than this share is read from its line again, to see its digits.
 COARSE = 0.002
 #: So many lines are read again.
 READ_AGAIN = 5
+_BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
     samples = _SampledLines.of(reading, measured.pattern)
     found = survey(measured.segment, measured.taken, samples.lines)
     marks, picked = _exact(found.marks, samples)
-    job = _job(measured, metadata)
+    job = _job(measured, _as_stated(reading, metadata))
     rounding = _roundings(measured, samples, found)
     witnesses: list[Witness] = []
     clock = _clock(reading, measured, marks, picked, job)
@@ -153,10 +153,16 @@ def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
 
 
 def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarray, job: Job) -> Witness | None:
-    """The clock of the measured lines, or of the lines that tell their steps; None where no line tells its step."""
+    """The clock of the measured lines, or of the lines that tell their steps; None where no line tells its step.
+
+    It speaks of the throughput where the work of a step is known by more than the measured numbers themselves.
+    """
     if measured.segment.count.keyless:
         return None
-    about: About = "throughput" if measured.basis.is_rate and not measured.basis.real_time else "time per step"
+    rated = measured.basis.is_rate and not measured.basis.real_time and measured.scale != 1.0
+    work, multiplier = job.work(kind(measured.unit)), job.multiplier(measured.basis.value.scope)
+    about: About = "throughput" if rated and work and multiplier else "time per step"
+    scale = work / multiplier if about == "throughput" and work and multiplier else measured.scale
     sampled = measured.basis.value.span == "last" and measured.segment.count.interval > 1
     samples = _SampledLines.of(reading, measured.pattern)
     literal = measured.pattern.literal.encode()
@@ -169,8 +175,8 @@ def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarra
         found = survey(measured.segment, measured.taken, heads.lines)
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
-    certain = about != "throughput" or _knows_step(measured, job)
-    witness = clock_witness(marks, moments, measured.scale, about, job.factors, sampled, certain)
+    certain = not rated or job.certain or kind(measured.unit) == "tokens"
+    witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain)
     return witness if witness is None or about != "throughput" else _as_throughput(witness, measured)
 
 
@@ -180,14 +186,16 @@ def _as_throughput(witness: Witness, measured: Measured) -> Witness:
     return replace(witness, unit=measured.unit, measured=value, told=value * witness.measured / witness.told)
 
 
-def _knows_step(measured: Measured, job: Job) -> bool:
-    """Whether the work of a step is printed, not made of batch size and devices, which accumulation multiplies."""
-    return job.certain or kind(measured.unit) == "tokens" or measured.scale == 1.0
-
-
 def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | None:
     place = int(np.searchsorted(heads.lines, line, "right")) - 1
     return moment_of(heads.head(place, literal)) if place >= 0 else None
+
+
+def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
+    """The metadata without batch sizes that come of the very numbers on the lines that they would be held against."""
+    stated = {key for fact in reading.facts if fact.pattern.role == "metadata" for key in fact.fields}
+    own = {key for key in _BATCHES - stated if metadata.sources.get(key) == "log"}
+    return replace(metadata, values={key: value for key, value in metadata.values.items() if key not in own})
 
 
 def _job(measured: Measured, metadata: Metadata) -> Job:
@@ -251,48 +259,3 @@ def _looks_coarse(numbers: Floats) -> bool:
         bool(np.all(known == np.round(known, decimals))) and 0.5 * 10.0**-decimals / typical > COARSE
         for decimals in range(5)
     )
-
-
-def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account]:
-    """What the program's own metrics say of the whole run: its rate, its time per step, its time."""
-    quantities = {
-        value.metric or f"reported_{value.quantity}": value.quantity
-        for pattern in reading.patterns.values()
-        if pattern.role == "summary"
-        for value in pattern.values
-    }
-    found = []
-    for name, metric in metrics.items():
-        kind_of_account = _ACCOUNTS.get("rate" if name == "reported" else quantities.get(name, name))
-        if kind_of_account is not None and metric.value is not None:
-            title = "the program's own summary" if name == "reported" else f"the program's own {name}"
-            found.append(Account(title, kind_of_account, metric.value, metric.unit, metric.last_line))
-    return found
-
-
-_ACCOUNTS = {
-    "rate": "throughput", "step_time": "time per step", "elapsed": "run time", "time_to_train": "run time"
-}  # fmt: skip
-
-
-def accounts_of_epochs(reading: Reading, measured: Measured, metadata: Metadata) -> list[Account]:
-    """What the lines of whole epochs say, where they are not what is measured: their rate, or their time per step."""
-    found = []
-    for key, ranks in reading.series.items():
-        pattern = reading.patterns[key]
-        if not pattern.total or pattern.parser != measured.pattern.parser or pattern is measured.pattern:
-            continue
-        for segment in ranks[min(ranks)].segments[:1] if ranks else ():
-            if segment.basis is None or not segment.store.count:
-                continue
-            rows = np.concatenate(list(segment.store.blocks()), axis=1)
-            rows = rows[:, 1:] if rows.shape[1] > 1 else rows  # the first epoch holds the start-up
-            covers, time, work = rows[2:5].sum(axis=1).tolist()
-            factor = factor_of(reading, pattern, segment.basis, metadata)
-            line = int(rows[5, -1])
-            if segment.basis.is_rate and not factor.reason:
-                rate = work / time * factor.value
-                found.append(Account("the lines of whole epochs", "throughput", rate, factor.unit, line))
-            elif segment.basis.real_time:
-                found.append(Account("the lines of whole epochs", "time per step", time / covers, "s", line))
-    return found

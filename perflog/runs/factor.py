@@ -10,7 +10,7 @@ from perflog.formats.vocabulary import SOURCES
 from perflog.measurements.basis import Basis
 from perflog.reading.reading import Reading
 from perflog.runs.mesh import model_parallel
-from perflog.runs.metadata import Metadata
+from perflog.runs.metadata import Metadata, of_micro_batches
 
 
 def seconds_scale(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metadata) -> float | None:
@@ -102,7 +102,9 @@ def _factor_of_steps(metadata: Metadata) -> Factor:
     if tokens is not None:
         return Factor(float(tokens), "tokens/s")
     accumulated = str(metadata.values.get("gradient_accumulation_steps", "1"))
-    if accumulated != "1" and "global_batch_size" not in metadata.values:
+    of_device = of_micro_batches(metadata.values)
+    known = "global_batch_size" in metadata.values or (of_device and of_device == metadata.integer("batch_size"))
+    if accumulated != "1" and not known:
         why = f"each step accumulates {accumulated} micro-batches of unknown size together, so that steps are counted"
         return Factor(1.0, "steps/s", "", f"{why}: for samples/s give --set global_batch_size=N")
     batch = global_batch(metadata)

@@ -27,7 +27,9 @@ from perflog.runs.statements import Statement, in_force
 from perflog.settings.options import Options
 
 #: Groups of metadata lines that tell of the log and not of the run.
-NO_FACTS = frozenset({SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size", "mesh_axes"})
+NO_FACTS = frozenset(
+    {SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size", "print_interval", "mesh_axes"}
+)
 #: The facts that tell the samples of a step.
 _BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
 #: The facts whose values may have other names.

@@ -7,7 +7,7 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal
@@ -109,8 +109,9 @@ def _derive(result: Metadata) -> None:
     elif devices == 1 and not nodes:
         _derived(result, "nodes", 1, sources["devices"], "devices")
     devices = result.integer("devices")
-    batch, total = result.integer("batch_size"), result.integer("global_batch_size")
     split = model_parallel(values)
+    _derive_batch(result, devices, split)
+    batch, total = result.integer("batch_size"), result.integer("global_batch_size")
     if devices and total and not batch and total % devices == 0 and split == 1:
         _derived(result, "batch_size", total // devices, sources["global_batch_size"], "global_batch_size", "devices")
     elif devices and batch and total and batch * devices != total * split and sources["batch_size"] != "log":
@@ -118,3 +119,24 @@ def _derive(result: Metadata) -> None:
         product = f"batch size {batch} × {devices} devices{shared}"
         result.doubts.append(f"{product} is not the log's global batch size {total}")
     values.pop("devices_per_node", None)
+
+
+def of_micro_batches(values: Mapping[str, Scalar]) -> int | None:
+    """The samples of one device in a step that accumulates micro-batches; None where either number is unknown."""
+    numbers = [str(values.get(key, "")) for key in ("micro_batch_size", "gradient_accumulation_steps")]
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        return None
+    return int(numbers[0]) * int(numbers[1])
+
+
+def _derive_batch(result: Metadata, devices: int | None, split: int) -> None:
+    """The batch size of a step that accumulates micro-batches, where the log says no other."""
+    batch = of_micro_batches(result.values)
+    if batch is None or split != 1 or {"batch_size", "global_batch_size"} & set(result.values):
+        return
+    parts = ("micro_batch_size", "gradient_accumulation_steps")
+    source = max((result.sources[part] for part in parts), key=SOURCES.index)
+    _derived(result, "batch_size", batch, source, *parts)
+    if devices:
+        source = max(source, result.sources["devices"], key=SOURCES.index)
+        _derived(result, "global_batch_size", batch * devices, source, *parts, "devices")

@@ -13,7 +13,8 @@ from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.reading.reading import Reading
-from perflog.runs.corroborate import COARSE, Measured, accounts_of, accounts_of_epochs, evidence_of, why_uncarried
+from perflog.runs.accounts import accounts_of, accounts_of_epochs
+from perflog.runs.corroborate import COARSE, Measured, evidence_of, why_uncarried
 from perflog.runs.doubts import too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.metadata import Metadata

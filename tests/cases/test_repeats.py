@@ -16,7 +16,9 @@ def benchmark(rate: float, steps: int = 40, batch: int = 128, model: str = "resn
     """The log of tf_cnn_benchmarks with a line every ten steps."""
     head = f"TensorFlow:  1.15\nModel:       {model}\nBatch size:  {batch} global\n             {batch} per device\n"
     head += "Num batches: 100\nDevices:     ['/gpu:0']\nPrecision:   fp32\n"
-    lines = [f"{step}\timages/sec: {rate + step / 100:.1f} +/- 0.1 (jitter = 0.3)\t7.9\n" for step in range(1, steps + 1)]
+    lines = [
+        f"{step}\timages/sec: {rate + step / 100:.1f} +/- 0.1 (jitter = 0.3)\t7.9\n" for step in range(1, steps + 1)
+    ]
     return head + "Step\tImg/sec\ttotal_loss\n" + "".join(lines)
 
 

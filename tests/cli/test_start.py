@@ -69,7 +69,17 @@ def test_help_imports_nothing_heavy() -> None:
     program = f"import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {FAST}"
     loaded = set(eval(python(program, "--help").stderr))
     assert "perflog.cli.reports" in loaded and "rich.console" in loaded
-    heavy = {"msgspec", "numpy", "polars", "jinja2", "scipy", "tomllib", "markdown_it", "pygments", "perflog.extraction"}
+    heavy = {
+        "msgspec",
+        "numpy",
+        "polars",
+        "jinja2",
+        "scipy",
+        "tomllib",
+        "markdown_it",
+        "pygments",
+        "perflog.extraction",
+    }
     assert not loaded & heavy
 
 

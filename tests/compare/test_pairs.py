@@ -32,7 +32,8 @@ def test_spellings_of_a_model_are_one(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("resnet50", "resnet101"), ("llama-2-7b", "llama-27b"), ("bert", "bert-large"), ("rn50", "resnet50")]
+    ("old", "new"),
+    [("resnet50", "resnet101"), ("llama-2-7b", "llama-27b"), ("bert", "bert-large"), ("rn50", "resnet50")],
 )
 def test_other_models_are_others(old: str, new: str) -> None:
     assert pairs(case(model=old), case(model=new)) == []

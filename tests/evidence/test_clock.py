@@ -30,7 +30,9 @@ def marks(seconds: Sequence[float]) -> Marks:
 def stamps(passed: Sequence[float], resolution: float = 0.001, **more: bool) -> list[Moment | None]:
     """Stamps of lines that come so many seconds after the line before."""
     moments = 1000.0 + np.cumsum(passed)
-    return [Moment(float(np.floor(at / resolution) * resolution), "year-month-day", resolution, **more) for at in moments]
+    return [
+        Moment(float(np.floor(at / resolution) * resolution), "year-month-day", resolution, **more) for at in moments
+    ]
 
 
 def heard(

@@ -27,9 +27,7 @@ CLOCK = Witness("the clock of the <lines>", "throughput", "samples/s", 370.5, 18
 TOTAL = Witness("the program's own summary", "throughput", "samples/s", 370.5, 371.0, "agrees", (209, 209))
 
 
-def extraction(
-    evidence: Verdict | None, rounding: tuple[float, float] | None = None, reason: str = ""
-) -> Extraction:
+def extraction(evidence: Verdict | None, rounding: tuple[float, float] | None = None, reason: str = "") -> Extraction:
     run = campaign(1, 1).runs[0]
     throughput = replace(run.throughput, rounding=rounding)
     if reason:

@@ -79,7 +79,8 @@ def results(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, lin
     told: dict[str, list[tuple[Any, ...]]] = {}
     for options, names in chosen(turn).items():
         extraction = extracted(*names, **arguments(list(options)))
-        for outcome in [*extraction.runs, *extraction.skipped]:
+        outcomes: list[Run | Skipped] = [*extraction.runs, *extraction.skipped]
+        for outcome in outcomes:
             told.setdefault(outcome.log.path, []).append(_told(outcome, line_numbers))
     return told
 

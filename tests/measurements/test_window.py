@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pytest
 
@@ -29,7 +29,7 @@ def taken(
     return take(segment, window_of(warmup, steps, last), "total", scale, doubts=False)
 
 
-def lines_and_rest(result: Taken) -> tuple[int, int, int, dict[str, int]]:
+def lines_and_rest(result: Taken) -> tuple[int, int, int, Mapping[str, int]]:
     return result.first_line, result.last_line, result.estimate.used, result.excluded
 
 
@@ -57,7 +57,7 @@ TEN = range(1, 11)  # the n-th step takes n seconds
     ],
 )
 def test_what_a_window_takes(
-    warmup: str | int, steps: str | int | None, last: str | int | None, expected: tuple[int, int, int, dict[str, int]]
+    warmup: str | int, steps: str | int | None, last: str | int | None, expected: tuple[int, int, int, Mapping[str, int]]
 ) -> None:
     result = taken(timed(*TEN), warmup, steps, last)
     first, until, used, _ = expected
@@ -86,7 +86,7 @@ def test_blocks_make_no_difference(border: int, warmup: str) -> None:
     ],
 )
 def test_a_measurement_across_a_border_is_left_out(
-    warmup: int, steps: int | None, expected: tuple[int, int, int, dict[str, int]]
+    warmup: int, steps: int | None, expected: tuple[int, int, int, Mapping[str, int]]
 ) -> None:
     assert lines_and_rest(taken(timed(1, 1, 1, 1, interval=10), warmup, steps)) == expected
 

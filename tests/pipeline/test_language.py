@@ -362,7 +362,8 @@ def test_rate_times_time_of_an_epoch_tell_its_steps(extracted: Callable[..., Run
         "".join(f"step {e} {n} - 2s 32\n" for n in range(10, 101, 10)) + f"END {e} 300s 21.33333\n" for e in (1, 2, 3)
     ]
     run = extracted(toml, "".join(epochs), warmup=20)
-    assert (run.throughput.value, run.throughput.used) == (pytest.approx(64 / 3, rel=1e-6), 2)
+    assert run.throughput.value == pytest.approx(64 / 3, rel=1e-6)
+    assert run.throughput.used == 2
 
 
 IPS = '[[pattern.value]]\ngroup = "{}"\nquantity = "rate"\nunit = "samples/s"\nspan = "{}"\n'
@@ -411,7 +412,8 @@ expect = { step = 1, per = 22 }
 def test_a_time_per_work_is_the_inverse_of_a_rate(extracted: Callable[..., Run]) -> None:
     """Equal work in each tick, at 20 and at 30 s per 1,000 images: 40 images/s."""
     run = extracted(PER_WORK, "".join(f"tick {n} sec/kimg {20 if n % 2 else 30}.000\n" for n in range(1, 11)))
-    assert (run.throughput.value, run.throughput.unit) == (pytest.approx(40), "images/s")
+    assert run.throughput.value == pytest.approx(40)
+    assert run.throughput.unit == "images/s"
 
 
 ASSUMED = """
@@ -683,10 +685,10 @@ PRODUCT = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<ips>{N})").replace("- 2s
 )  # fmt: skip
 
 
-def products(batch: int, digits: int = 3, odd: int = 0) -> str:
+def products(batch: int, digits: int = 4, odd: int = 0) -> str:
     times = [0.2 + 0.0137 * (n % 7) for n in range(1, 41)]
     return "".join(
-        f"step {n} - {t:.4f}s {(batch + odd * (n % 3)) / t:.{digits}f}\n" for n, t in enumerate(times, 1)
+        f"step {n} - {t:.{digits}f}s {(batch + odd * (n % 3)) / t:.3f}\n" for n, t in enumerate(times, 1)
     )
 
 
@@ -699,7 +701,67 @@ def test_rate_times_time_on_one_line_is_the_batch(scope: str, key: str, extracte
 
 def test_a_product_that_is_not_one_whole_number_is_no_batch(extracted: Callable[..., Run]) -> None:
     """Work that changes from line to line, and digits that leave several numbers open."""
-    for log in (products(64, odd=5), products(4096, digits=0)):
+    for log in (products(64, odd=5), products(4096, digits=2)):
         assert "global_batch_size" not in extracted(PRODUCT, log).metadata.values
     toml = PRODUCT + fact("size", "size: ", "batch_size")
     assert "global_batch_size" not in extracted(toml, "size: 8\n" + products(64)).metadata.values
+
+
+def test_micro_batches_times_accumulation_are_the_batch(extracted: Callable[..., Run]) -> None:
+    """4 samples a micro-batch, 8 of them a step, on 2 devices: 64 samples in 2 s."""
+    toml = STEPS + fact("micro", "micro: ", "micro_batch_size") + fact("devices", "devices: ", "devices")
+    toml += fact("accumulation", "accumulation: ", "gradient_accumulation_steps")
+    run = extracted(toml, "micro: 4\naccumulation: 8\ndevices: 2\n" + steps())
+    assert (run.throughput.value, run.throughput.unit, run.metadata.values["batch_size"]) == (32, "samples/s", 32)
+    assert extracted(toml, "micro: 4\ndevices: 2\n" + steps()).throughput.unit == "steps/s"
+    run = extracted(toml, "micro: 4\naccumulation: 8\n" + steps())
+    assert (run.throughput.unit, "give --set devices=N" in " ".join(run.notes)) == ("steps/s", True)
+
+
+ROUNDED = STEPS.replace("(?P<step>{I})", "(?P<step>{NS})").replace("regex =", 'scaled = ["step"]\nstep_rounded = true\nregex =')
+
+
+def big(number: int) -> str:
+    """A number as LeRobot prints it: 800, 1K, 12K, 1M."""
+    value, suffixes = float(number), ["", "K", "M"]
+    while abs(value) >= 1000:
+        value, suffixes = value / 1000, suffixes[1:]
+    return f"{value:.0f}{suffixes[0]}"
+
+
+def test_a_counter_in_whole_thousands_goes_on_by_its_interval(extracted: Callable[..., Run]) -> None:
+    """Every 200th step is printed, up to step 20,000, 2 s each: 100 records, of which many say the same thousand."""
+    log = "".join(f"step {big(n)} - {2 + n / 1e6:.6f}s\n" for n in range(200, 20_001, 200))
+    run = extracted(ROUNDED, log, warmup=200)
+    assert (run.throughput.used, run.throughput.first_step, run.throughput.last_step) == (99, 200, 20_000)
+    assert run.metrics["step_time"].value == pytest.approx(2 + 10_200 / 1e6, rel=1e-9)
+
+
+def test_a_rounded_counter_that_nothing_explains_gives_no_number(extracted: Callable[..., Run]) -> None:
+    """A line that is missing, and a log that begins with thousands, unless its settings say the interval."""
+    lines = [f"step {big(n)} - 2.0000s\n" for n in range(200, 20_001, 200)]
+    reason = "steps are printed in whole thousands, and no interval between the lines fits"
+    assert reason in extracted(ROUNDED, "".join(lines[:30] + lines[31:])).throughput.reason
+    late = "".join(lines[50:])
+    assert reason in extracted(ROUNDED, late).throughput.reason
+    run = extracted(ROUNDED + fact("every", "every: ", "print_interval"), "every: 200\n" + late)
+    assert run.throughput.last_step == pytest.approx(20_000, abs=500)
+    assert run.metrics["step_time"].value == 2
+    assert "print_interval" not in run.metadata.values
+
+
+def test_an_epoch_above_the_heads_of_records_places_them(extracted: Callable[..., Run]) -> None:
+    """Steps begin anew with each of two epochs of 50; 40,960 tokens and 4 s a step."""
+    epoch = EPOCHS.partition('[[pattern]]\nname = "step"')[0]
+    toml = epoch + BLOCK.replace('role = "position"', 'role = "position"\nposition = "epoch"\nstep_per = "epoch"')
+    log = "".join(
+        f"Epoch {e}/2\n"
+        + "".join(
+            f"[step={n}\n   clock={4 * (n + 50 * e - 50)}\n   total_tokens={40960 * (n + 50 * e - 50)}\n"
+            for n in range(10, 51, 10)
+        )
+        for e in (1, 2)
+    )  # fmt: skip
+    run = extracted(toml, log, warmup=20)
+    assert (run.throughput.value, run.throughput.first_step, run.throughput.last_step) == (10240, 20, 100)
+    assert extracted(BLOCK, log, warmup=20).throughput.value is None

@@ -175,7 +175,9 @@ def test_a_campaign_of_thirty_cases_stays_small() -> None:
 def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path) -> None:
     for version in ("1.1.0", "1.10.2"):
         for devices in ("1n1g", "1n2g"):
-            shutil.copytree(ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices, copy_function=another_training)
+            shutil.copytree(
+                ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices, copy_function=another_training
+            )
     text = report(tmp_path / "r.html", str(tmp_path), "-w", "100")
     for at, version in ((0, "1.1.0"), (2, "1.10.2")):
         assert f"<summary>MindSpore rn50 fp32 bs128 2 devices ({version})</summary>" in text

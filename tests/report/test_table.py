@@ -219,9 +219,7 @@ def copies(folder: Path, source: Path, names: list[str]) -> Path:
 
 def memory_logs(folder: Path) -> Path:
     """Logs that print the peak of memory."""
-    return copies(
-        folder, FIXTURES / "parsers/mmcv1/mmdet_epoch.log", ["mmdet/1n8g/fp32.log", "mmdet/2n8g/fp32.log"]
-    )
+    return copies(folder, FIXTURES / "parsers/mmcv1/mmdet_epoch.log", ["mmdet/1n8g/fp32.log", "mmdet/2n8g/fp32.log"])
 
 
 def server_logs(folder: Path) -> Path:

@@ -180,7 +180,10 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("warmup_steps = 5", "unknown option 'warmup_steps'; did you mean 'warmup'? (known: aggregate, aliases, baseline,"),
+        (
+            "warmup_steps = 5",
+            "unknown option 'warmup_steps'; did you mean 'warmup'? (known: aggregate, aliases, baseline,",
+        ),
         ("warmup = [5]", "warmup = [5]: expected an amount such as 100"),
         (
             'estimator = "totl"',

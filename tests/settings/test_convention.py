@@ -30,7 +30,6 @@ def test_what_a_convention_fixes(tmp_path: Path) -> None:
         "warmup": "1records",
         "steps": "5records",
         "last": None,
-        "values": "printed",
         "estimator": "mean",
         "aggregate": "olympic",
         "values": "printed",

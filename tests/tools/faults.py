@@ -152,9 +152,7 @@ def doubled_rank(subject: Subject) -> str | None:
     return "\n".join(f"[rank{rank}]: {line}" for line in subject.lines for rank in (0, 1))
 
 
-def _configuration(
-    subject: Subject, change: Callable[[str, int], int]
-) -> tuple[list[tuple[int, str]], bool]:
+def _configuration(subject: Subject, change: Callable[[str, int], int]) -> tuple[list[tuple[int, str]], bool]:
     """(the lines of facts before the first measurement, by their places, with changed numbers; whether one changed)."""
     lines: dict[int, str] = {}
     changed = False

@@ -11,122 +11,25 @@ import argparse
 import shutil
 import sys
 import tempfile
-import threading
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from perflog.evidence.clock import NAME as CLOCK
 from perflog.evidence.witness import Witness
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern, Value
-from perflog.logs.find import find_logs
-from perflog.reading.reading import Reading
-from perflog.reading.schedule import read_logs
-from perflog.runs import build
-from perflog.runs.metadata import Metadata
 from perflog.runs.run import Run
-from perflog.runs.throughput import Speed
-from perflog.settings.options import Options
-from tests.support import CORPUS, FIXTURES, arguments, catalog, options
+from tests.support import catalog
 from tests.tools import faults
 from tests.tools.faults import Subject
+from tests.tools.laboratory import Laboratory, Result, copied, subjects
 
 #: A number that moved by no more than this share is as it was.
 SAME = 0.01
 #: A witness is at odds with the number where the ratio between them moved by more than this share.
 MOVED = 0.25
-#: Remarks that say what happened, beside the verdict's doubts.
-SAYS = ("alone holds", "outside the measurements", "are printed twice")
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of a log: its last run, the number before evidence was heard, and what was measured."""
-
-    run: Run
-    raw: Speed
-    metadata: Metadata
-    facts: Sequence[Any]
-
-    @property
-    def doubted(self) -> bool:
-        return bool(self.run.evidence and self.run.evidence.doubts)
-
-    @property
-    def remarks(self) -> set[str]:
-        """What is said of records, stamps and ranks that stand out."""
-        return {note for note in self.run.notes if any(word in note for word in SAYS)}
-
-
-class Laboratory:
-    """Reads folders of logs, and keeps each number as it was before it was held against the evidence."""
-
-    def __init__(self, given: Mapping[str, dict[str, Any]]) -> None:
-        """``given``: the options of each log, by its name below the folder."""
-        self._given = given
-        self._heard = threading.local()
-
-    def results(self, folder: Path, formats: Catalog) -> dict[str, Result]:
-        """By the log's name below the folder; logs without a measured run are left out."""
-        builders: dict[str, build.RunBuilder] = {}
-
-        def finish(reading: Reading) -> tuple[str, Result | None]:
-            name = str(Path(reading.log.path).relative_to(folder))
-            wanted = self._given.get(name, {})
-            key = repr(sorted(wanted.items()))
-            if key not in builders:
-                builders[key] = build.RunBuilder(formats, options(**wanted) if wanted else Options())
-            self._heard.speeds = []
-            outcome = builders[key].build(reading)
-            if not isinstance(outcome, list) or not self._heard.speeds:
-                return name, None
-            speed, metadata = self._heard.speeds[-1]
-            return name, Result(outcome[-1], speed, metadata, list(reading.facts))
-
-        original = build.corroborated
-
-        def listening(reading: Reading, chosen: Options, speed: Speed, metadata: Metadata, own: Any) -> Speed:
-            self._heard.speeds.append((speed, metadata))
-            return original(reading, chosen, speed, metadata, own)
-
-        build.corroborated = listening  # type: ignore[assignment]
-        try:
-            logs = find_logs([folder])
-            return {name: result for name, result in read_logs(logs, formats, finish) if result is not None}
-        finally:
-            build.corroborated = original  # type: ignore[assignment]
-
-
-def copied(folder: Path) -> dict[str, dict[str, Any]]:
-    """Copies of the plain logs of fixtures and corpus in a folder, and the options that some of them need."""
-    given = {}
-    for root in (FIXTURES / "parsers", CORPUS):
-        for source in sorted(root.rglob("*")) if root.is_dir() else ():
-            name = f"{root.name}/{source.relative_to(root)}"
-            if not source.is_file() or source.suffix in (".toml", ".md", ".csv", ".gz", ".zip", ".tar", ".zst"):
-                continue
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, folder / name)
-            side = source.with_name(source.name + ".toml")
-            if side.is_file():
-                given[name] = arguments(tomllib.loads(side.read_text(encoding="utf-8")).get("options", []))
-    return given
-
-
-def subjects(folder: Path, given: Mapping[str, dict[str, Any]], results: Mapping[str, Result]) -> Iterator[Subject]:
-    """The logs with a number that some witness speaks of."""
-    for name, result in results.items():
-        verdict, value = result.run.evidence, result.run.throughput.value
-        if verdict is None or value is None or result.raw.measured is None:
-            continue
-        if all(witness.agreement == "silent" for witness in verdict.witnesses):
-            continue
-        text = (folder / name).read_bytes().decode("latin-1")
-        yield Subject(name, given.get(name, {}), text.split("\n"), value, result.run.throughput.unit, verdict,
-                      result.raw.measured, result.metadata, result.facts, frozenset(result.remarks))  # fmt: skip
 
 
 # ---------------------------------------------------------------- the faults
@@ -237,7 +140,14 @@ def outcome(subject: Subject, result: Result | None, remarks_count: bool) -> tup
 def could_tell(subject: Subject, run: Run) -> bool:
     """Whether a witness of the clean log stands otherwise to the number now, or is no longer heard."""
     now = {witness.name: witness for witness in run.evidence.witnesses} if run.evidence else {}
-    return any(_at_odds(w, now.get(w.name)) for w in subject.verdict.witnesses if w.agreement in ("agrees", "slower"))
+    rated = subject.measured.basis.is_rate and not subject.measured.basis.real_time
+    return any(
+        _at_odds(w, now.get(w.name))
+        for w in subject.verdict.witnesses
+        if w.agreement in ("agrees", "slower")
+        # a clock that speaks of the printed time beside a rate knows nothing of the rate
+        and not (rated and w.name == CLOCK and w.about == "time per step" and w.name not in now)
+    )
 
 
 def _at_odds(clean: Witness, faulty: Witness | None) -> bool:
@@ -331,7 +241,7 @@ def main() -> int:
         folder = Path(scratch) / "clean"
         lab = Laboratory(copied(folder))
         clean = lab.results(folder, catalog())
-        chosen = list(subjects(folder, lab._given, clean))
+        chosen = list(subjects(folder, lab.given, clean))
         faulty = Path(scratch) / "faulty"
         rows = {name: run_texts(lab, chosen, kinds, faulty, False) for name, kinds in FACTORS.items()}
         rows |= {name: run_texts(lab, chosen, kinds, faulty, True) for name, kinds in TEXTS.items()}
@@ -339,7 +249,9 @@ def main() -> int:
     print(f"{len(chosen)} logs with a number and a witness")
     print("\n".join(table(rows)))
     between = rows["evaluation between the lines"]
-    print(f"an evaluation between the lines: {between.counts['no harm']} numbers stay, {between.said} say how much time it took")
+    print(
+        f"an evaluation between the lines: {between.counts['no harm']} numbers stay, {between.said} say how much time it took"
+    )
     print(clean_line(clean))
     for name, row in rows.items():
         for log in row.names.get(shown.names or "", ()):

@@ -139,14 +139,15 @@ def judge(name: str, expected: Expected) -> Judgement:
 def _compared(
     clock: Figures, expected: Expected, throughput: dict[str, Any], step_time: dict[str, Any], notes: list[str]
 ) -> Judgement:
-    first, last = throughput.get("first_step"), throughput.get("last_step")
+    value = throughput.get("value")
+    first, last = (None, None) if value is None else (throughput["first_step"], throughput["last_step"])
     first = WARMUP if first is None else round(first / expected.ticks)
     last = len(clock.ends) if last is None else min(round(last / expected.ticks), len(clock.ends))
     stretches = expected.stretches or [(first, last)]
     rounding = throughput.get("rounding")
     clock_step_time = clock.step_time(stretches, expected.includes)
     return Judgement(
-        value=throughput.get("value"),
+        value=value,
         unit=throughput.get("unit", expected.unit),
         step_time=step_time.get("value"),
         bounds=(rounding[0], rounding[1]) if rounding else None,

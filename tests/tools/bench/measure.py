@@ -84,8 +84,10 @@ def _failure(tool: Tool, status: int, out: Path, err: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
+    """The environment of what is measured: a user's, in which Python keeps what it has compiled."""
     paths = [str(REPO), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def _children_cpu() -> float:

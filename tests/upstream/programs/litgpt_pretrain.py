@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import lightning
 import litgpt.pretrain
 import torch
 from clock import Clock, paused
@@ -49,6 +50,7 @@ class Model(litgpt.pretrain.GPT):
 litgpt.pretrain.GPT = Model
 paused(clock, "evaluation", litgpt.pretrain, "validate")
 paused(clock, "saving", litgpt.pretrain, "save_checkpoint")
+paused(clock, "logging", lightning.Fabric, "log_dict")
 register_optimizer_step_post_hook(lambda *_: clock.step())
 sys.argv = ["litgpt", "pretrain", "tiny"]  # read again where the checkpoint's settings are saved
 litgpt.pretrain.setup(

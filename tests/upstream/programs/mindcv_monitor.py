@@ -7,6 +7,8 @@
 # ruff: noqa: ARG002 (the arguments are the framework's)
 """MindCV's StateMonitor in Model.train, set up as its train.py does: three epochs with validation and checkpoints."""
 
+from contextlib import ExitStack
+
 import mindspore
 import numpy as np
 from clock import Clock
@@ -17,6 +19,7 @@ from mindspore.train import Callback, Model
 
 BATCH = 16
 clock = Clock(samples_per_step=BATCH)
+between = ExitStack()
 
 
 class Samples:
@@ -32,6 +35,8 @@ class Samples:
 
 
 class Steps(Callback):
+    """Stands behind the monitor: its steps begin before this one's work and end before this one's clock."""
+
     def on_train_begin(self, run_context):
         clock.start()
 
@@ -40,16 +45,14 @@ class Steps(Callback):
 
     def on_train_step_end(self, run_context):
         clock.step()
+        between.enter_context(clock.pause("loading"))
 
 
 class Between(Callback):
-    def on_train_epoch_end(self, run_context):
-        self.pause = clock.pause("evaluation")
-        self.pause.__enter__()
+    """Stands before the monitor, whose time leaves out what lies between two steps: evaluation, saving, loading."""
 
-    def on_train_epoch_begin(self, run_context):
-        if hasattr(self, "pause"):
-            self.pause.__exit__(None, None, None)
+    def on_train_step_begin(self, run_context):
+        between.close()
 
 
 def dataset(size):
@@ -68,4 +71,5 @@ monitor = StateMonitor(
     summary_dir="work", rank_id=0, device_num=1,
 )  # fmt: skip
 model.train(3, dataset(60), [Between(), monitor, Steps()], dataset_sink_mode=False)
+between.close()
 clock.write()

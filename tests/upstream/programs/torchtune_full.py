@@ -27,7 +27,7 @@ class Tokenizer:
 
 
 class Rows(torch.utils.data.Dataset):
-    def __init__(self, tokenizer):
+    def __init__(self, tokenizer, packed=False):
         self.rows = torch.randint(1, 100, (80 * BATCH, LENGTH), generator=torch.Generator().manual_seed(1)).tolist()
 
     def __len__(self):

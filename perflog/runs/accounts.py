@@ -1,0 +1,59 @@
+"""What a program itself says of its whole run, and its lines of whole epochs: accounts beside the measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from perflog.evidence.summary import Account
+from perflog.reading.reading import Reading
+from perflog.runs.corroborate import Measured
+from perflog.runs.factor import factor_of
+from perflog.runs.metadata import Metadata
+from perflog.runs.run import Metric
+
+
+def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account]:
+    """What the program's own metrics say of the whole run: its rate, its time per step, its time."""
+    quantities = {
+        value.metric or f"reported_{value.quantity}": value.quantity
+        for pattern in reading.patterns.values()
+        if pattern.role == "summary"
+        for value in pattern.values
+    }
+    found = []
+    for name, metric in metrics.items():
+        kind_of_account = _ACCOUNTS.get("rate" if name == "reported" else quantities.get(name, name))
+        if kind_of_account is not None and metric.value is not None:
+            title = "the program's own summary" if name == "reported" else f"the program's own {name}"
+            found.append(Account(title, kind_of_account, metric.value, metric.unit, metric.last_line))
+    return found
+
+
+_ACCOUNTS = {
+    "rate": "throughput", "step_time": "time per step", "elapsed": "run time", "time_to_train": "run time"
+}  # fmt: skip
+
+
+def accounts_of_epochs(reading: Reading, measured: Measured, metadata: Metadata) -> list[Account]:
+    """What the lines of whole epochs say, where they are not what is measured: their rate, or their time per step."""
+    found = []
+    for key, ranks in reading.series.items():
+        pattern = reading.patterns[key]
+        if not pattern.total or pattern.parser != measured.pattern.parser or pattern is measured.pattern:
+            continue
+        for segment in ranks[min(ranks)].segments[:1] if ranks else ():
+            if segment.basis is None or not segment.store.count:
+                continue
+            rows = np.concatenate(list(segment.store.blocks()), axis=1)
+            rows = rows[:, 1:] if rows.shape[1] > 1 else rows  # the first epoch holds the start-up
+            covers, time, work = rows[2:5].sum(axis=1).tolist()
+            factor = factor_of(reading, pattern, segment.basis, metadata)
+            line = int(rows[5, -1])
+            if segment.basis.is_rate and not factor.reason:
+                rate = work / time * factor.value
+                found.append(Account("the lines of whole epochs", "throughput", rate, factor.unit, line))
+            elif segment.basis.real_time:
+                found.append(Account("the lines of whole epochs", "time per step", time / covers, "s", line))
+    return found

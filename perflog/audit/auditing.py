@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perflog.audit.claims import claims
 from perflog.audit.document import PAGES, read_document
-from perflog.audit.evidence import link_up, read_evidence
+from perflog.audit.evidence import Members, link_up, read_evidence, with_plain_rules
 from perflog.audit.judge import judge
 from perflog.audit.judgement import Judgement
 from perflog.audit.recipes import rows_of_recipes
@@ -58,8 +58,27 @@ def audit(
     read = [read_document(file) for file in files]
     root = Path(os.path.commonpath([str(file.resolve().parent) for file in files]))
     read_logs = [log for log in logs if Path(log.path).suffix.lower() not in (*_DOCUMENTS, *PAGES)]
-    evidence = link_up(read_evidence(read_logs, catalog, options or Options()), read, catalog)
+    chosen = options or Options()
     extractions = Extractions()
     recipes = {document.path: rows_of_recipes(document.path, extractions) for document in read}
-    judgements = judge([claim for document in read for claim in claims(document, root)], evidence, recipes)
+    every_claim = [claim for document in read for claim in claims(document, root)]
+    cases = read_evidence(read_logs, catalog, chosen)
+    evidence = link_up(cases, read, catalog)
+    judgements = judge(every_claim, evidence, recipes)
+    open_cases = _cases_of_open_cells(judgements)
+    if open_cases:  # plain rules are many: they are tried for the logs of cells that no other rule gives
+        evidence = link_up(with_plain_rules(cases, open_cases, read_logs, catalog, chosen), read, catalog)
+        judgements = judge(every_claim, evidence, recipes)
     return with_suspicions(judgements, evidence)
+
+
+def _cases_of_open_cells(judgements: Sequence[Judgement]) -> set[Members]:
+    """The cases that may be those of cells whose numbers no rule has given."""
+    settled = ("reproduced", "not understood")
+    return {
+        log.members
+        for judgement in judgements
+        if judgement.verdict not in settled
+        for log in (*judgement.candidates, *judgement.evidence)
+        if log.there
+    }

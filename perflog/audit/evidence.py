@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 from perflog.audit.document import Document, Link
-from perflog.audit.rules import OWN, REPORTED, Rule, known_rules
+from perflog.audit.rules import OWN, REPORTED, Rule, known_rules, plain_rules
 from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
@@ -52,6 +52,10 @@ class RuleValue:
     plain: bool = False
 
 
+#: Which runs a case is of, whatever the rule: log and line of each.
+Members = tuple[tuple[str, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """A case of the logs, or a log that a report links to and that is not there.
@@ -63,6 +67,7 @@ class Evidence:
         values: what each rule makes of it.
         also: what links' texts say of it; ``links``: the documents and links that lead to it.
         places: ``paths`` without symbolic links.
+        members: the log and line of each of its runs, which tell it whatever the rule.
     """
 
     facts: dict[str, Scalar]
@@ -72,6 +77,7 @@ class Evidence:
     also: tuple[Facts, ...] = ()
     links: tuple[tuple[Path, Link], ...] = ()
     places: tuple[Path, ...] = ()
+    members: Members = ()
 
     @property
     def linked_from(self) -> set[Path]:
@@ -86,13 +92,48 @@ class Evidence:
 
 #: A log's runs, by the name of the rule that made their numbers.
 _ByRule = dict[str, list[Run]]
-#: Which runs a case is of, whatever the rule: log and line of each.
-_Members = tuple[tuple[str, int], ...]
 
 
 def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> list[Evidence]:
-    """All cases of the logs with the values that every known rule gives."""
+    """All cases of the logs with the values that perflog's own rule and the conventions give."""
     rules = known_rules(options)
+    runs = _runs_of(logs, catalog, rules)
+    left_out = _copies_and_other_ranks(runs[OWN], catalog, options)
+    cases: dict[Members, Evidence] = {}
+    for name, rule in rules.items():
+        for case in _cases((run for run in runs[name] if run.log not in left_out), catalog, rule):
+            known = cases.get(_members(case)) or _without_values(case)
+            cases[_members(case)] = replace(known, values=(*known.values, *_values(case, name)))
+    return list(cases.values())
+
+
+def with_plain_rules(
+    evidence: Sequence[Evidence],
+    wanted: Collection[Members],
+    logs: Sequence[LogFile],
+    catalog: Catalog,
+    options: Options,
+) -> list[Evidence]:
+    """The evidence, its cases among ``wanted`` with the values of plain rules that no other rule gives."""
+    names = {name for members in wanted for name, _ in members}
+    rules = plain_rules(options)
+    runs = _runs_of([log for log in logs if log.name in names], catalog, rules)
+    more: dict[Members, list[RuleValue]] = {}
+    for name, rule in rules.items():
+        for case in _cases(runs[name], catalog, rule):
+            more.setdefault(_members(case), []).extend(_values(case, name, plain=True))
+    return [_with_new(log, more.get(log.members, ())) if log.members in wanted else log for log in evidence]
+
+
+def _with_new(log: Evidence, more: Iterable[RuleValue]) -> Evidence:
+    """A case with more values, of several that are equal the first."""
+    there = {(value.quantity, value.value) for value in log.values}
+    new = {(v.quantity, v.value): v for v in reversed(list(more)) if v.value is not None}
+    return replace(log, values=(*log.values, *(v for key, v in reversed(new.items()) if key not in there)))
+
+
+def _runs_of(logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule]) -> _ByRule:
+    """The runs of logs by each rule."""
     runs: _ByRule = {name: [] for name in rules}
     indexed = indexed_by_device(logs, catalog.path_patterns)
     for printed in (False, True):
@@ -104,15 +145,15 @@ def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -
         for by_rule in read_logs(logs, catalog, partial(_runs_by_rule, builders=builders), printed):
             for name, of_log in by_rule.items():
                 runs[name] += of_log
-    left_out = _copies_and_other_ranks(runs[OWN], catalog, options)
-    cases: dict[_Members, Evidence] = {}
-    for name, rule in rules.items():
-        members = [run for run in runs[name] if run.log not in left_out]
-        for case in build_cases(settled(members, catalog.path_patterns), rule.options):
-            key = tuple((run.log.name, run.first_line) for run in case.runs)
-            known = cases.get(key) or _without_values(case)
-            cases[key] = replace(known, values=_with_values(known.values, case, name, rule))
-    return list(cases.values())
+    return runs
+
+
+def _cases(runs: Iterable[Run], catalog: Catalog, rule: Rule) -> list[Case]:
+    return build_cases(settled(list(runs), catalog.path_patterns), rule.options)
+
+
+def _members(case: Case) -> Members:
+    return tuple((run.log.name, run.first_line) for run in case.runs)
 
 
 def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog, options: Options) -> set[LogFile]:
@@ -128,7 +169,8 @@ def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog, options: Opti
 
 def _without_values(case: Case) -> Evidence:
     paths = tuple(dict.fromkeys(run.log.path for run in case.runs))
-    return Evidence(_facts(case), paths, case.runs[0].parser, places=tuple(Path(path).resolve() for path in paths))
+    places = tuple(Path(path).resolve() for path in paths)
+    return Evidence(_facts(case), paths, case.runs[0].parser, places=places, members=_members(case))
 
 
 def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> _ByRule:
@@ -161,17 +203,7 @@ def _facts(case: Case) -> dict[str, Scalar]:
     return facts
 
 
-def _with_values(known: tuple[RuleValue, ...], case: Case, name: str, rule: Rule) -> tuple[RuleValue, ...]:
-    """The values of a case with those of one more rule; a plain rule's only where no rule before it gives the same."""
-    values = _values(case, name, rule.plain)
-    if not rule.plain:
-        return (*known, *values)
-    there = {(value.quantity, value.value) for value in known}
-    new = (v for v in values if v.value is not None and (v.quantity, v.value) not in there)
-    return (*known, *new)
-
-
-def _values(case: Case, rule: str, plain: bool) -> list[RuleValue]:
+def _values(case: Case, rule: str, plain: bool = False) -> list[RuleValue]:
     """What one rule makes of a case; its other metrics are the same under every rule, and are perflog's own."""
     values = []
     for name, summary in case.metrics.items():

@@ -40,17 +40,23 @@ class Rule:
 
 
 def known_rules(options: Options) -> dict[str, Rule]:
-    """perflog's own rule, the conventions and the plain rules by name, in the order in which they are tried."""
+    """perflog's own rule, those for short logs and the conventions by name, in the order in which they are tried."""
     rules = {OWN: Rule(options)}
     rules |= {records(left_out): Rule(_plain(options, left_out, "total", records(left_out))) for left_out in (1, 0)}
     for name, convention in load_conventions().items():  # a cell may print more digits than its family does
         rules[name] = Rule(replace(convention.apply(options), digits=""), convention.parsers)
+    return rules
+
+
+def plain_rules(options: Options) -> dict[str, Rule]:
+    """The plain rules by name. They are many: they are tried where no other rule gives a number."""
+    rules: dict[str, Rule] = {}
     for left_out in LEFT_OUT:
         for estimator, words in _ESTIMATORS.items():
             for printed in (False, True):
                 name = words + records(left_out, bool(words)) + (", as printed" if printed else "")
                 plain = replace(_plain(options, left_out, estimator, name), as_printed=printed)
-                rules.setdefault(name, Rule(plain, plain=True))
+                rules[name] = Rule(plain, plain=True)
     for printed in (False, True):
         name = LAST + (", as printed" if printed else "")
         rules[name] = Rule(replace(_plain(options, 0, "last", name), as_printed=printed), plain=True)

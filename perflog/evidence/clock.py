@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import About, Agreement, Witness, near_factor
@@ -24,8 +25,7 @@ LEAST_LENGTH = 5
 LEAST_COUNT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Between two marks: steps, seconds by the measurements and by the clock, and the clock's resolution."""
 
     steps: float
@@ -42,14 +42,6 @@ class Stretch:
     def tolerance(self) -> float:
         """The share by which two cut stamps may be off."""
         return 2 * self.resolution / self.clock if self.clock > 0 else float("inf")
-
-    def __add__(self, other: Stretch) -> Stretch:
-        return Stretch(
-            self.steps + other.steps,
-            self.measured + other.measured,
-            self.clock + other.clock,
-            max(self.resolution, other.resolution),
-        )
 
 
 def clock_witness(
@@ -75,14 +67,15 @@ def clock_witness(
     whole = _sum(stretches)
     if whole.clock <= 0 or whole.measured <= 0 or max(whole.clock, whole.measured) < 4 * whole.resolution:
         return None
-    typical = _with_fewest_pauses(stretches)
+    near = abs(whole.ratio - 1) <= TOLERANCE
+    typical = whole if near else _with_fewest_pauses(stretches)
     agreement = _agreement(whole, typical, factors, sampled)
     if not certain and typical.ratio > MOST_OUTSIDE and agreement in ("contradicts", "doubts"):
         agreement = "doubts" if near_factor(typical.ratio, factors) else "silent"
     collected = next(moment.collected for moment in moments if moment is not None)
     if collected and agreement == "contradicts":  # a buffer may have been emptied late, which no stamp tells
         agreement = "doubts" if typical.ratio > 1 else "silent"
-    told = whole if agreement in ("agrees", "slower") and abs(whole.ratio - 1) <= TOLERANCE else typical
+    told = whole if agreement in ("agrees", "slower") and near else typical
     return Witness(
         name=NAME,
         about=about,
@@ -96,25 +89,28 @@ def clock_witness(
 
 
 def _sum(stretches: Sequence[Stretch]) -> Stretch:
-    total = stretches[0]
-    for stretch in stretches[1:]:
-        total += stretch
-    return total
+    steps = measured = clock = resolution = 0.0
+    for stretch in stretches:  # one by one: versions of Python add the numbers of `sum` in different ways
+        steps += stretch.steps
+        measured += stretch.measured
+        clock += stretch.clock
+        resolution = max(resolution, stretch.resolution)
+    return Stretch(steps, measured, clock, resolution)
 
 
 def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> list[Stretch]:
     """The stretches between neighbouring marks whose stamps can be compared; none where the stamps count down."""
     found, backwards = [], 0
-    for place in range(1, len(marks)):
-        before, after = moments[place - 1], moments[place]
+    ends, covered, times = marks.end.tolist(), marks.covers.tolist(), marks.time.tolist()
+    for place, (before, after) in enumerate(pairwise(moments)):
         if before is None or after is None:
             continue
         seconds = between(before, after)
-        steps, covers = (float(values[place] - values[place - 1]) for values in (marks.end, marks.covers))
+        steps, covers = ends[place + 1] - ends[place], covered[place + 1] - covered[place]
         if seconds is None or steps <= 0 or covers <= 0:
             continue
         backwards += after.seconds < before.seconds
-        per_step = float(marks.time[place] - marks.time[place - 1]) * scale / covers
+        per_step = (times[place + 1] - times[place]) * scale / covers
         found.append(Stretch(steps, per_step * steps, seconds, max(before.resolution, after.resolution)))
     return found if backwards <= max(1, len(found) // 2) else []  # else it is the time that is left
 
@@ -124,7 +120,7 @@ def _with_fewest_pauses(stretches: Sequence[Stretch]) -> Stretch:
     timed: list[Stretch] = []
     rest: Stretch | None = None
     for stretch in stretches:
-        rest = stretch if rest is None else rest + stretch
+        rest = stretch if rest is None else _sum((rest, stretch))
         if rest.clock >= LEAST_LENGTH * rest.resolution and rest.measured > 0:
             timed.append(rest)
             rest = None
@@ -132,7 +128,7 @@ def _with_fewest_pauses(stretches: Sequence[Stretch]) -> Stretch:
         return _sum(stretches)
     low = sorted(timed, key=lambda stretch: stretch.ratio)[(len(timed) - 1) // 4]
     near = [stretch for stretch in timed if abs(stretch.ratio / low.ratio - 1) <= TOLERANCE + low.tolerance]
-    return replace(_sum(near), resolution=low.resolution * math.sqrt(len(near)))  # cut at random, each for itself
+    return _sum(near)._replace(resolution=low.resolution * math.sqrt(len(near)))  # cut at random, each for itself
 
 
 def _agreement(whole: Stretch, typical: Stretch, factors: Sequence[float], sampled: bool) -> Agreement:

@@ -28,6 +28,23 @@ def half_digit(printed: str) -> float | None:
     return float(f"0.5e{int(found[3] or 0) - decimals}")
 
 
+def decimals_of(numbers: Sequence[float], most: int) -> int | None:
+    """The least number of decimals that some finite numbers have; None where it is more than ``most``.
+
+    >>> decimals_of([0.5, 1.25], 4), decimals_of([0.1234567], 4)
+    (2, None)
+    """
+    for decimals in range(most + 1):
+        power = 10.0**decimals
+        for number in numbers:  # nearly always the first one needs more
+            scaled = number * power
+            if not math.isfinite(scaled) or round(scaled) / power != number:
+                break
+        else:
+            return decimals
+    return None
+
+
 def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> float:
     """How much rounding may hide of a mean over ``used`` printed numbers, as a share of it.
 

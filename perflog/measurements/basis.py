@@ -61,18 +61,10 @@ def choose_basis(
         steps_per_print: the usual number of steps between two lines, 0 where no line tells its step.
         window: over how many steps the log says that a mean looks back, where it does.
     """
-    usable = [v for v in pattern.values if v.quantity in MEASURING and _any_finite(columns[v.group])]
+    usable = _usable(pattern, columns, every_step, as_printed)
     if not usable:
         return None
-    rank = {"last": 0 if every_step else 4, "interval": 1, "cumulative": 2, "window": 3, "run": 5}
-    order = {"rate": 0, "interval_time": 1, "step_time": 1, "elapsed": 2, "timestamp": 3}
-    if as_printed:
-        usable.sort(key=lambda v: order[v.quantity])
-    else:
-        usable.sort(key=lambda v: (rank[v.span], order[v.quantity]))
     chosen = usable[0] if as_printed or not pattern.irregular else _finest(usable, columns)
-    reach = int(window) if window and chosen.window_from else chosen.window
-    note = _note_on(chosen, reach, every_step or as_printed, steps_per_print)
     weight = work = None
     works = [value for value in pattern.values if value.quantity == "samples" and not value.partial]
     counted = next((value for value in works if _any_finite(columns[value.group])), None)
@@ -88,8 +80,20 @@ def choose_basis(
                 (v for v in usable if v.span == chosen.span and (v.quantity in _TIMES or _counts_steps(v))), None
             )
     batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
+    reach = int(window) if window and chosen.window_from else chosen.window
+    note = _note_on(chosen, reach, every_step or as_printed, steps_per_print)
     first_is_start = pattern.first_is_start and chosen.quantity == "elapsed"
     return Basis(chosen, weight, work, batch and chosen.quantity != "rate", note, reach, first_is_start)
+
+
+def _usable(pattern: Pattern, columns: Columns, every_step: bool, as_printed: bool) -> list[Value]:
+    """The values that the lines print, the one that says most about all steps first."""
+    usable = [v for v in pattern.values if v.quantity in MEASURING and _any_finite(columns[v.group])]
+    rank = {"last": 0 if every_step else 4, "interval": 1, "cumulative": 2, "window": 3, "run": 5}
+    order = {"rate": 0, "interval_time": 1, "step_time": 1, "elapsed": 2, "timestamp": 3}
+    if as_printed:
+        return sorted(usable, key=lambda v: order[v.quantity])
+    return sorted(usable, key=lambda v: (rank[v.span], order[v.quantity]))
 
 
 def _note_on(chosen: Value, window: int, whole: bool, steps_per_print: float) -> str:

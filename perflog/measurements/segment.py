@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
+from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
 from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
+from perflog.measurements.rows import Mask, Rows
 from perflog.measurements.store import Store
 from perflog.settings.amount import Window
 
@@ -109,6 +113,12 @@ class Tally:
     begun: bool = False
     partial: int = 0
 
+    def lead(self, good: Mask) -> None:
+        """Count the rows before the first that measures, (n,) as they are good or not."""
+        if not self.begun:
+            self.begun = bool(good.any())
+            self.leading += int(np.argmax(good)) if self.begun else len(good)
+
 
 class Taken(NamedTuple):
     """What a window takes of a segment.
@@ -162,3 +172,17 @@ class Segment:
     step_work: float = 0.0
     counter: Counter = NOTHING_COUNTED
     works: Works = NO_WORKS
+
+
+def previous_of(pattern: Pattern, rows: Rows, before: Previous) -> Previous:
+    """The last row, as the next block's first one is compared with it."""
+    stepped = "step" in rows.columns or "epoch" in rows.columns
+    return Previous(
+        epoch=rows.last("epoch") if stepped else before.epoch,
+        step=rows.last("step") if stepped else before.step,
+        values={name: float(rows.columns[name][-1]) for name in rows.value_names(pattern)},
+        position_line=before.position_line if rows.position_lines is None else int(rows.position_lines[-1]),
+        moment=rows.last("timestamp") if "timestamp" in rows.columns else before.moment,
+        line=max(before.line, int(rows.lines[-1])),
+        place=before.place if rows.places is None else int(rows.places[-1]),
+    )

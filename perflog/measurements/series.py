@@ -19,7 +19,7 @@ from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
-from perflog.measurements.segment import Previous, Segment, Tally
+from perflog.measurements.segment import Previous, Segment, previous_of
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
 
@@ -133,7 +133,8 @@ class RankSeries:
         if order is None:  # without steps, only the very same line printed twice in a row can be told
             adjacent = np.diff(rows.lines, prepend=segment.previous.line) == 1
             line = int(rows.lines[-1])
-            rows = self._without_doubles(segment, rows, ~(equal_to_previous(self.pattern, rows, segment.previous) & adjacent))
+            again = equal_to_previous(self.pattern, rows, segment.previous) & adjacent
+            rows = self._without_doubles(segment, rows, ~again)
             segment.previous = replace(segment.previous, line=line)
         elif not order.all():
             rows = self._without_doubles(segment, rows, not_doubled(self.pattern, rows, segment.previous, order))
@@ -180,7 +181,7 @@ class RankSeries:
         self._note_steps(segment, rows, steps)
         paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
-        segment.previous = _previous_of(self.pattern, rows, segment.previous)
+        segment.previous = previous_of(self.pattern, rows, segment.previous)
         if self.pattern.role == "position" or segment.basis is None:
             return
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)
@@ -189,7 +190,7 @@ class RankSeries:
         segment.tally.unusable += int(measured.unusable.sum())
         if measured.unusable.any() and not segment.tally.unusable_line:
             segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
-        _count_leading(segment.tally, measured.good)
+        segment.tally.lead(measured.good)
         table = with_metrics(self.pattern, measured.rows, rows.columns, measured.good)
         whole = self._whole_rows(segment, rows)[measured.good]
         kept = self._without_pauses(segment, table[:, whole], paused[measured.good][whole])
@@ -274,14 +275,6 @@ class RankSeries:
             )
 
 
-def _count_leading(tally: Tally, good: Mask) -> None:
-    """Count the rows before the first that measures, (n,) as they are good or not."""
-    if tally.begun:
-        return
-    tally.begun = bool(good.any())
-    tally.leading += int(np.argmax(good)) if tally.begun else len(good)
-
-
 def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
     """The last number of each of ``LAST_GROUPS``, with its line."""
     last = {}
@@ -295,17 +288,3 @@ def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
             if place >= 0:
                 last[name] = float(column[place]), int(lines[place])
     return last
-
-
-def _previous_of(pattern: Pattern, rows: Rows, before: Previous) -> Previous:
-    """The last row, as the next block's first one is compared with it."""
-    stepped = "step" in rows.columns or "epoch" in rows.columns
-    return Previous(
-        epoch=rows.last("epoch") if stepped else before.epoch,
-        step=rows.last("step") if stepped else before.step,
-        values={name: float(rows.columns[name][-1]) for name in rows.value_names(pattern)},
-        position_line=before.position_line if rows.position_lines is None else int(rows.position_lines[-1]),
-        moment=rows.last("timestamp") if "timestamp" in rows.columns else before.moment,
-        line=max(before.line, int(rows.lines[-1])),
-        place=before.place if rows.places is None else int(rows.places[-1]),
-    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from perflog.formats.parser import Pattern
-from perflog.matching.matches import FIRST_RANK, Ints, Matches
+from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
 from perflog.measurements.rows import Floats, Rows
 
 
@@ -104,3 +104,16 @@ class Positions:
         lacking = np.full(len(matches), np.nan)
         epoch, step = (matches.columns.get(name, lacking)[mine] for name in ("epoch", "step"))
         return _Position(matches.line[mine] + first_line, epoch, step)
+
+
+def ranks_of_lines(matches: Matches) -> Ints | None:
+    """Each line's rank by its launcher's tag or its own words, (n,); None where nothing tells one.
+
+    A line without a tag, among tagged ones, is the first rank's or nobody's.
+    """
+    if (matches.rank != UNTAGGED).any():
+        return np.asarray(np.maximum(matches.rank, FIRST_RANK))
+    if "rank" in matches.columns:
+        named: Ints = np.nan_to_num(matches.columns["rank"], nan=FIRST_RANK).astype(np.int64)
+        return named
+    return None

@@ -11,13 +11,13 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
 from perflog.logs.find import LogFile
-from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
+from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
 from perflog.reading.account import Account, LogFact, Tried, facts_of, facts_that_count
 from perflog.reading.marks import Marks
-from perflog.reading.positions import Positions
+from perflog.reading.positions import Positions, ranks_of_lines
 from perflog.reading.records import Records, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
 from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
@@ -269,7 +269,7 @@ class Reading:
         for printed in matches.units.values():
             self.units.setdefault(pattern.key, set()).update(printed)
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
-        ranks = _ranks(matches)
+        ranks = ranks_of_lines(matches)
         of_rank = self.series.setdefault(pattern.key, {})
         pauses = self._marks.pauses(pattern)
         evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
@@ -291,16 +291,3 @@ class Reading:
                 of_rank[rank] = RankSeries(pattern, self.as_printed)
             of_rank[rank].shown = self._marks.shown(pattern)
             of_rank[rank].add(rows, starts, pauses)
-
-
-def _ranks(matches: Matches) -> Ints | None:
-    """Each line's rank by its launcher's tag or its own words, (n,); None where nothing tells one.
-
-    A line without a tag, among tagged ones, is the first rank's or nobody's.
-    """
-    if (matches.rank != UNTAGGED).any():
-        return np.asarray(np.maximum(matches.rank, FIRST_RANK))
-    if "rank" in matches.columns:
-        named: Ints = np.nan_to_num(matches.columns["rank"], nan=FIRST_RANK).astype(np.int64)
-        return named
-    return None

@@ -16,6 +16,8 @@ from perflog.runs.run import Metric
 
 def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account]:
     """What the program's own metrics say of the whole run: its rate, its time per step, its time."""
+    if not metrics:
+        return []
     quantities = {
         value.metric or f"reported_{value.quantity}": value.quantity
         for pattern in reading.patterns.values()

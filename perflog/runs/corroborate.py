@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from perflog.evidence.clock import clock_witness
 from perflog.evidence.line import Base, Job, line_witnesses
-from perflog.evidence.rounding import mean_share, number_share, total_share
+from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
 from perflog.evidence.share import ruling_record
 from perflog.evidence.summary import Account, Whole, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
-from perflog.formats.moments import Moment, moment_of
-from perflog.formats.parser import Pattern
+from perflog.formats.moments import Moment, moment_by_shape
+from perflog.formats.parser import Pattern, Value
 from perflog.formats.samples import read_line
 from perflog.formats.units import kind
 from perflog.matching.samples import Samples
@@ -25,11 +26,14 @@ from perflog.measurements.segment import Segment, Taken
 from perflog.reading.reading import Reading
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.metadata import Metadata
+from perflog.stats.centre import median
 
 #: A number that may be rounded by more than this share is read from its line again, to see its digits.
 COARSE = 0.002
 #: So many lines are read again.
 READ_AGAIN = 5
+#: Numbers with more decimals are rounded by less than matters.
+MOST_DECIMALS = 4
 _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
@@ -71,24 +75,30 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
     job = _job(measured, _as_stated(reading, metadata))
     rounding = _roundings(measured, samples, found)
     witnesses: list[Witness] = []
-    clock = _clock(reading, measured, marks, picked, job)
+    clock = _clock(reading, measured, marks, samples, picked, job)
     if clock is not None:
         witnesses.append(clock)
-    if len(marks):
-        others = [v for v in measured.pattern.values if v.quantity in MEASURING and v.quantity != "timestamp"]
+    others = _others(measured)
+    if len(marks) and others:
         columns = {name: column[picked] for name, column in samples.columns.items()}
         base = Base(measured.basis.value, measured.scale)
-        weights = (measured.basis.weight, measured.basis.work)
-        others = [value for value in others if value not in weights]
         single = {group: share for group, (share, _) in rounding.items()}
         witnesses += line_witnesses(base, others, marks, columns, single, job)
-    witnesses += summary_witnesses(accounts, _whole(measured, found), job.factors)
+    if accounts:
+        witnesses += summary_witnesses(accounts, _whole(measured, found), job.factors)
     estimate = measured.taken.estimate
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
     ruling = ruling_record(found.heaviest, estimate.used, estimate.time, estimate.work, throughput) if total else ""
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     return Evidence(judged(witnesses), ruling, share)
+
+
+def _others(measured: Measured) -> list[Value]:
+    """The values of the measured lines beside those that the number was made from."""
+    made_from = (measured.basis.value, measured.basis.weight, measured.basis.work)
+    measuring = (value for value in measured.pattern.values if value.quantity in MEASURING)
+    return [value for value in measuring if value.quantity != "timestamp" and value not in made_from]
 
 
 def why_uncarried(measured: Measured, verdict: Verdict) -> str:
@@ -107,21 +117,23 @@ def why_uncarried(measured: Measured, verdict: Verdict) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _SampledLines:
-    """The sampled lines of a pattern in the whole log, (k,) each: number, text before and after the match, columns."""
+    """The sampled lines of a pattern in the whole log, (k,) each: number, text, place of the match in it, columns."""
 
     lines: np.ndarray
-    before: tuple[bytes, ...]
-    after: tuple[bytes, ...]
+    texts: tuple[bytes, ...]
+    places: tuple[int, ...]
     columns: Mapping[str, Floats]
 
     @classmethod
     def of(cls, reading: Reading, pattern: Pattern) -> _SampledLines:
         parts: list[Samples] = reading.samples.get(pattern.key, [])
+        if len(parts) == 1:
+            return cls(parts[0].line, parts[0].text, parts[0].place, parts[0].columns)
         names = set.intersection(*(set(part.columns) for part in parts)) if parts else set()
         return cls(
             np.concatenate([part.line for part in parts]) if parts else np.empty(0, dtype=np.int64),
-            tuple(text for part in parts for text in part.before),
-            tuple(text for part in parts for text in part.after),
+            tuple(text for part in parts for text in part.text),
+            tuple(place for part in parts for place in part.place),
             {name: np.concatenate([part.columns[name] for part in parts]) for name in sorted(names)},
         )
 
@@ -131,20 +143,32 @@ class _SampledLines:
 
     def text(self, place: int) -> str:
         """A line's part with the match: from where a terminal last drew it anew up to where it next would."""
-        return (_drawn_last(self.before[place]) + self.after[place]).decode("utf-8", "replace").split("\r")[0]
+        text = self.texts[place]
+        return text[_drawn_from(text, self.places[place]) :].decode("utf-8", "replace").split("\r")[0]
 
-    def head(self, place: int, literal: bytes) -> bytes:
-        """What stands in that part before a pattern's literal."""
-        return _drawn_last(self.before[place]) + self.after[place].partition(literal)[0]
+    def heads(self, places: Iterable[int], literal: bytes) -> list[bytes]:
+        """What stands in that part of some lines before a pattern's literal."""
+        heads = []
+        for place in places:
+            text, match = self.texts[place], self.places[place]
+            end = match if text.startswith(literal, match) else text.find(literal, match)
+            heads.append(text[_drawn_from(text, match) : end if end >= 0 else None])
+        return heads
 
 
-def _drawn_last(text: bytes) -> bytes:
-    return text.replace(b"\b", b"\r").rpartition(b"\r")[2]
+def _drawn_from(text: bytes, match: int) -> int:
+    """Where a line's text begins that a terminal drew with a place in it."""
+    if b"\r" not in text and b"\b" not in text:
+        return 0
+    start = text.rfind(b"\r", 0, match) + 1
+    return max(start, text.rfind(b"\b", start, match) + 1)
 
 
 def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
     """(the marks at sampled lines themselves, which samples they are)."""
-    places = np.searchsorted(samples.lines, marks.lines)
+    places = samples.lines.searchsorted(marks.lines)
+    if len(places) and places[-1] < len(samples.lines) and (samples.lines[places] == marks.lines).all():
+        return marks, places
     inside = places < len(samples.lines)
     inside[inside] = samples.lines[places[inside]] == marks.lines[inside]
     chosen = Marks(marks.lines[inside], marks.end[inside], marks.covers[inside], marks.time[inside],
@@ -152,7 +176,9 @@ def _exact(marks: Marks, samples: _SampledLines) -> tuple[Marks, np.ndarray]:
     return chosen, places[inside]
 
 
-def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarray, job: Job) -> Witness | None:
+def _clock(
+    reading: Reading, measured: Measured, marks: Marks, samples: _SampledLines, picked: np.ndarray, job: Job
+) -> Witness | None:
     """The clock of the measured lines, or of the lines that tell their steps; None where no line tells its step.
 
     It speaks of the throughput where the work of a step is known by more than the measured numbers themselves.
@@ -164,9 +190,8 @@ def _clock(reading: Reading, measured: Measured, marks: Marks, picked: np.ndarra
     about: About = "throughput" if rated and work and multiplier else "time per step"
     scale = work / multiplier if about == "throughput" and work and multiplier else measured.scale
     sampled = measured.basis.value.span == "last" and measured.segment.count.interval > 1
-    samples = _SampledLines.of(reading, measured.pattern)
     literal = measured.pattern.literal.encode()
-    moments: list[Moment | None] = [moment_of(samples.head(place, literal)) for place in picked.tolist()]
+    moments = [moment_by_shape(head) for head in samples.heads(picked.tolist(), literal)]
     if sum(moment is not None for moment in moments) < 2 and measured.pattern.position:
         position = reading.patterns.get(f"{measured.pattern.parser}.{measured.pattern.position}")
         if position is None:
@@ -188,7 +213,7 @@ def _as_throughput(witness: Witness, measured: Measured) -> Witness:
 
 def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | None:
     place = int(np.searchsorted(heads.lines, line, "right")) - 1
-    return moment_of(heads.head(place, literal)) if place >= 0 else None
+    return moment_by_shape(heads.heads([place], literal)[0]) if place >= 0 else None
 
 
 def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
@@ -211,17 +236,17 @@ def _job(measured: Measured, metadata: Metadata) -> Job:
 
 
 def _whole(measured: Measured, found: Survey) -> Whole:
-    estimate = measured.taken.estimate
+    estimate, whole = measured.taken.estimate, found.totals
     factor, scale = measured.factor, measured.scale
-    throughput = (estimate.value * factor, found.work / found.time * factor) if found.time > 0 else None
+    throughput = (estimate.value * factor, whole.work / whole.time * factor) if whole.time > 0 else None
     per_step = None
-    if scale is not None and estimate.covers > 0 and found.covers > 0:
-        per_step = (estimate.time / estimate.covers * scale, found.time / found.covers * scale)
+    if scale is not None and estimate.covers > 0 and whole.covers > 0:
+        per_step = (estimate.time / estimate.covers * scale, whole.time / whole.covers * scale)
     seconds = None
     count = measured.segment.count
     steps = count.end - count.origin
-    if scale is not None and found.covers > 0:
-        seconds = found.time / found.covers * scale * steps
+    if scale is not None and whole.covers > 0:
+        seconds = whole.time / whole.covers * scale * steps
     return Whole(throughput, measured.unit, per_step, seconds, made=steps / count.end if count.end > 0 else 1.0)
 
 
@@ -235,7 +260,7 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
     if not coarse:
         return {}
     lines = [(place, read_line(measured.pattern, samples.text(place))) for place in samples.some(READ_AGAIN)]
-    used, whole = measured.taken.estimate.used, found.time / measured.taken.estimate.time
+    used, whole = measured.taken.estimate.used, found.totals.time / measured.taken.estimate.time
     shares = {}
     for value in coarse:
         known = [(text, place) for place, read in lines if read is not None and (text := read.get(value.group))]
@@ -251,11 +276,6 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
 
 def _looks_coarse(numbers: Floats) -> bool:
     """Whether numbers have so few decimals that rounding may hide more than ``COARSE`` of them."""
-    known = np.abs(numbers[np.isfinite(numbers) & (numbers != 0)])
-    if not len(known):
-        return False
-    typical = float(np.median(known))
-    return any(
-        bool(np.all(known == np.round(known, decimals))) and 0.5 * 10.0**-decimals / typical > COARSE
-        for decimals in range(5)
-    )
+    known = [abs(number) for number in numbers.tolist() if number and math.isfinite(number)]
+    decimals = decimals_of(known, MOST_DECIMALS)
+    return bool(known) and decimals is not None and 0.5 * 10.0**-decimals / median(known) > COARSE

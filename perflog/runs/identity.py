@@ -14,6 +14,7 @@ from perflog.runs.extent import Extent
 from perflog.runs.facts import Facts
 from perflog.runs.machine import Machines
 from perflog.runs.metadata import Metadata, merge
+from perflog.runs.products import batch_on_lines
 from perflog.runs.ratio import prints_two_scopes
 from perflog.settings.options import Options
 
@@ -49,7 +50,9 @@ class Identities:
         repeat = normal(REPEAT, printed) if printed is not None else None
         log = reading.log
         given = log.given != log.path and log.given  # of what was given nothing but its folder counts
-        key = (folder, os.path.dirname(log.path), given, parser, own.label, rest, repeat is None)  # noqa: PTH120
+        printed_batch = tuple(batch_on_lines(reading, parser, extent))
+        place = (folder, os.path.dirname(log.path), given)  # noqa: PTH120
+        key = (*place, parser, own.label, rest, repeat is None, printed_batch)
         known = self._known.get(key)
         if known is None:
             facts, label = self._facts.of_run(reading, parser, extent)

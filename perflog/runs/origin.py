@@ -7,7 +7,6 @@ where the log prints times.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from perflog.formats.parser import Pattern
 from perflog.formats.vocabulary import Scalar
@@ -56,7 +55,7 @@ def _factors(
     if basis is None or not known:
         return []
     factor = factor_of(reading, pattern, basis, metadata).value
-    others = ((key, replace(metadata, values={**metadata.values, key: _another(value)})) for key, value in known)
+    others = ((key, Metadata({**metadata.values, key: _another(value)}, metadata.sources)) for key, value in known)
     return [key for key, other in others if factor_of(reading, pattern, basis, other).value != factor]
 
 

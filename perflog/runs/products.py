@@ -6,17 +6,18 @@ number on all lines. It is the batch of whatever the rate is said of: of the job
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import product
 
-import numpy as np
-
+from perflog.evidence.rounding import decimals_of
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import Fact
 from perflog.matching.samples import Samples
-from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading
 from perflog.runs.extent import Extent
+from perflog.stats.centre import median
 
 #: So many lines must show the batch, and this share of those that are looked at.
 LEAST_LINES, MOST_LINES = 3, 0.95
@@ -57,28 +58,32 @@ def _of_samples(rate: Value) -> bool:
 
 def _batch(rate: Value, time: Value, samples: list[Samples], extent: Extent) -> int | None:
     """The one whole number that rate times time is on the lines of a run, within their digits; None for none or two."""
-    parts = [part for part in samples if {rate.group, time.group} <= set(part.columns)]
-    if not parts:
-        return None
-    lines = np.concatenate([part.line for part in parts])
-    rates, times = (
-        np.concatenate([np.asarray(part.columns[group], dtype=np.float64) for part in parts])
-        for group in (rate.group, time.group)
-    )
-    known = (lines >= extent.first_step) & (lines <= extent.last_step) & (rates > 0) & (times > 0)
-    rates, times = rates[known & np.isfinite(rates * times)], times[known & np.isfinite(rates * times)]
-    if len(rates) < LEAST_LINES:
+    known = [
+        (rate_number, time_number)
+        for part in samples
+        if rate.group in part.columns and time.group in part.columns
+        for line, rate_number, time_number in zip(
+            part.line.tolist(), part.columns[rate.group].tolist(), part.columns[time.group].tolist(), strict=True
+        )
+        if extent.first_step <= line <= extent.last_step
+        and rate_number > 0 and time_number > 0 and math.isfinite(rate_number * time_number)
+    ]  # fmt: skip
+    if len(known) < LEAST_LINES:
         return None
     parsed = rate_unit(rate.unit)
     scale = seconds_in(time.unit) * (parsed[1] if parsed else 1.0)
-    low = np.maximum(rates - _half_digit(rates), 0) * np.maximum(times - _half_digit(times), 0) * scale
-    high = (rates + _half_digit(rates)) * (times + _half_digit(times)) * scale
-    middle = round(float(np.median(rates * times)) * scale)
-    near = [n for n in (middle - 1, middle, middle + 1) if n > 0 and np.mean((low <= n) & (n <= high)) >= MOST_LINES]
+    half_rate, half_time = (_half_digit(numbers) for numbers in zip(*known, strict=True))
+    bounds = [
+        (max(r - half_rate, 0) * max(t - half_time, 0) * scale, (r + half_rate) * (t + half_time) * scale)
+        for r, t in known
+    ]
+    middle = round(median([r * t for r, t in known]) * scale)
+    whole = [n for n in (middle - 1, middle, middle + 1) if n > 0]
+    near = [n for n in whole if sum(low <= n <= high for low, high in bounds) / len(bounds) >= MOST_LINES]
     return near[0] if len(near) == 1 else None
 
 
-def _half_digit(numbers: Floats) -> float:
+def _half_digit(numbers: Sequence[float]) -> float:
     """Half of the last digit that the numbers need."""
-    decimals = next((d for d in range(_DECIMALS) if bool(np.all(numbers == np.round(numbers, d)))), _DECIMALS)
-    return float(0.5 * 10.0**-decimals)
+    decimals = decimals_of(numbers, _DECIMALS - 1)
+    return float(0.5 * 10.0 ** -(_DECIMALS if decimals is None else decimals))

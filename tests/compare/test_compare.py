@@ -169,8 +169,8 @@ def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
 
 
 def test_counts_of_different_kinds_have_no_ratio() -> None:
-    keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,global_batch_size"
-    sides = (next((FIXTURES / "parsers/torchtitan").glob("*.log")), FIXTURES / "parsers/mmcv1/mmdet_epoch.log")
+    keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,global_batch_size,sequence_length"
+    sides = (FIXTURES / "parsers/torchtitan/color.log", FIXTURES / "parsers/mmcv1/mmdet_epoch.log")
     ((row,),) = (
         one["rows"] for one in compared(*sides, "--across", keys, "-w", "1", "-s", "devices=8", "-s", "batch_size=2")
     )

@@ -92,6 +92,12 @@ def test_pauses_in_some_stretches_agree_and_are_said() -> None:
     )
 
 
+def test_pauses_in_most_stretches_still_leave_some_without() -> None:
+    passed = [5.0, 25, 5, 25, 25, 5, 25, 5, 25, 25]
+    assert agreement(passed) == "agrees"
+    assert agreement(passed, measured=2.5) == "contradicts"
+
+
 def test_pauses_do_not_hide_a_factor() -> None:
     passed = [5.0, 5, 5, 25, 5, 5, 25, 5, 5, 25]
     assert agreement(passed, measured=2.5) == "contradicts"

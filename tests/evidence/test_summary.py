@@ -15,8 +15,8 @@ def heard(quantity: str, value: float, unit: str = "samples/s", whole: Whole = W
     return next(iter(summary_witnesses([Account("its own", quantity, value, unit, 99)], whole, FACTORS)), None)
 
 
-def agreement(quantity: str, value: float, **more: Whole) -> str | None:
-    witness = heard(quantity, value, **more)
+def agreement(quantity: str, value: float, whole: Whole = WHOLE) -> str | None:
+    witness = heard(quantity, value, whole=whole)
     return witness.agreement if witness is not None else None
 
 

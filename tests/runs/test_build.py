@@ -254,6 +254,40 @@ def test_of_ranks_that_print_the_jobs_rate_the_first_is_taken() -> None:
     assert (made.throughput.value, made.notes) == (5, ["2 ranks print the job's value: rank 0 is taken"])
 
 
+def test_a_rank_that_is_printed_twice_tells_no_devices() -> None:
+    text = "".join(f"[rank{rank}]:row step={step} ips={4 + step / 8:.3f}\n" for step in range(1, 5) for rank in (0, 1))
+    made = run(PER_RANK, text)
+    assert (made.throughput.unit, "devices" in made.values) == ("samples/s/rank", False)
+    assert made.throughput.value == pytest.approx(4 / sum(1 / (4 + step / 8) for step in range(1, 5)))
+    assert made.notes[0] == "2 ranks print the same numbers, as one does that is printed twice: they tell no devices"
+
+
+@pytest.mark.parametrize(
+    ("setting", "about", "expected"),
+    [("", "time per step", "agrees"), ("set batch_size=8\n", "throughput", "agrees"),
+     ("set batch_size=16\n", "throughput", "contradicts")],
+)  # fmt: skip
+def test_the_clock_speaks_of_the_throughput_where_the_log_states_a_batch(
+    setting: str, about: str, expected: str
+) -> None:
+    """Eight samples in a step of 1.94 seconds; without the setting, the batch comes of rate and time on the lines."""
+    timed = formats(sampled("step ips ms", RATE, STEP_TIME), fact("batch_size"))
+    lines = "".join(f"10:00:{2 * step} row step={step} ips=4.125 ms=1939.39\n" for step in range(5, 25))
+    made = run(timed, setting + lines, set={"devices": "1"})
+    assert made.evidence is not None
+    clock = next(witness for witness in made.evidence.witnesses if witness.name == "the clock of the lines")
+    assert (clock.about, clock.agreement) == (about, expected)
+
+
+def test_the_log_may_be_drawn_anew_on_one_line() -> None:
+    """The digits of a bar's last state count, whatever the terminal showed before it."""
+    timed = formats(sampled("step ms", STEP_TIME))
+    text = "".join(f"row step=x ms=?\rrow step={step} ms=2000.0\n" for step in range(1, 6))
+    assert run(timed, text).throughput.rounding is None
+    coarse = run(timed, text.replace("2000.0", "20")).throughput
+    assert coarse.rounding == pytest.approx((50 / 1.025, 50 / 0.975))
+
+
 def test_a_rank_without_measurements_does_not_count() -> None:
     made = run(PER_RANK, "set devices=1\n" + ranked(5) + "[rank1]:row step=1 ips=nan\n")
     assert (made.throughput.value, made.notes) == (5, [])

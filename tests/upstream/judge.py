@@ -32,6 +32,8 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
         stretches: the clock's steps that the log's records cover, from the end of one to that of another; where the log
             leaves steps out or counts them in another way, and perflog's first and last step do not say it.
         includes: the pauses that the program's own clock runs through, and `says` a part of perflog's note on that.
+        ending: an included pause is part of the interval that ends with it (an epoch with its validation), not of the
+            interval that begins with it.
         refuses: a part of the reason where perflog must give no number, and `because` why that is true.
         remark: what else is to be said in the table.
     """
@@ -43,6 +45,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
     stretches: list[tuple[int, int]] = []
     includes: list[str] = []
     says: str | None = None
+    ending: bool = False
     refuses: str | None = None
     because: str | None = None
     remark: str | None = None
@@ -56,21 +59,18 @@ class Figures(msgspec.Struct):
     ends: list[float]
     pauses: list[tuple[str, float, float, int]]
 
-    def seconds(self, first: int, last: int, includes: list[str]) -> float:
-        """The time from the end of step `first` (0: the start) to that of step `last`.
-
-        Pauses in between are left out. A pause that is included belongs to the steps before it: that behind `last`
-        counts, that behind `first` does not.
-        """
+    def seconds(self, first: int, last: int, expected: Expected) -> float:
+        """The time from the end of step `first` (0: the start) to that of step `last`, with the pauses that are included."""
         seconds = self.ends[last - 1] - (self.ends[first - 1] if first else 0.0)
         for reason, begin, end, step in self.pauses:
-            within, belongs = first <= step < last, reason in includes and first < step <= last
-            seconds += (end - begin) * (belongs - within)
+            within, ends = first <= step < last, first < step <= last
+            counts = reason in expected.includes and (ends if expected.ending else within)
+            seconds += (end - begin) * (counts - within)
         return seconds
 
-    def step_time(self, stretches: list[tuple[int, int]], includes: list[str]) -> float:
+    def step_time(self, stretches: list[tuple[int, int]], expected: Expected) -> float:
         """The time per step over some stretches of steps."""
-        seconds = sum(self.seconds(first, last, includes) for first, last in stretches)
+        seconds = sum(self.seconds(first, last, expected) for first, last in stretches)
         return seconds / sum(last - first for first, last in stretches)
 
     def work(self, expected: Expected) -> float:
@@ -145,7 +145,7 @@ def _compared(
     last = len(clock.ends) if last is None else min(round(last / expected.ticks), len(clock.ends))
     stretches = expected.stretches or [(first, last)]
     rounding = throughput.get("rounding")
-    clock_step_time = clock.step_time(stretches, expected.includes)
+    clock_step_time = clock.step_time(stretches, expected)
     return Judgement(
         value=value,
         unit=throughput.get("unit", expected.unit),

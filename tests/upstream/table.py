@@ -35,8 +35,8 @@ FOOT = """
 | program | why |
 |---|---|
 | PaddleClas 2.6.0 | its wheel lacks `ppcls.engine`, the trainer |
-| timm 1.0.31, GluonCV, GluonNLP | the training programs stand in the repositories, not in the wheels |
-| fairseq, ESPnet, MaxText, PaddleSeg, PaddleDetection | not tried |
+| timm 1.0.31 | its training program stands in the repository, not in the wheel |
+| GluonCV, GluonNLP, fairseq, ESPnet, MaxText, PaddleSeg, PaddleDetection | not tried |
 
 Torch comes as a build for CPUs. torchvision and torchaudio have none here: `tests/upstream/torchvision_operators.py` lets
 torchvision be imported without its compiled operators, and SpeechBrain's program puts an empty torchaudio in its place;
@@ -49,10 +49,14 @@ def versions(name: str) -> str:
     environment = read_environment(name)
     pinned = [
         text.split("==")[0].split("[")[0]
-        for text in environment.requires + environment.without_dependencies
+        for text in environment.without_dependencies + environment.requires
         if "==" in text
     ]
-    plumbing = {"numpy", "scipy", "setuptools", "torchvision", "tqdm", "webdataset", "tokenizers"}
+    plumbing = {
+        "numpy", "scipy", "setuptools", "torchvision", "tqdm", "webdataset", "tokenizers", "pandas", "pyarrow", "gql", "torchdata",
+        "huggingface_hub", "tensordict", "torchmetrics", "hyperpyyaml", "datasets", "ultralytics-thop", "torchao",
+        "mosaicml-cli", "torch-optimizer", "pytorch-ranger", "aistudio-sdk",
+    }  # fmt: skip
     installed = read_record(name)["versions"]
     named = [package for package in pinned if package not in plumbing]
     return ", ".join(f"{package} {installed[package].partition('+')[0]}" for package in named[:4])

@@ -64,10 +64,10 @@ def test_where_there_is_no_number_the_reason_is_the_true_one(name: str) -> None:
 
 def test_the_clock_leaves_pauses_out_unless_they_are_included() -> None:
     clock = Figures(8, None, [1.0, 2.0, 5.0, 6.0], [("evaluation", 2.0, 4.0, 2)])
-    assert clock.seconds(0, 2, []) == 2.0
-    assert clock.seconds(1, 4, []) == 3.0
-    assert clock.seconds(1, 4, ["evaluation"]) == 5.0
-    assert clock.seconds(0, 2, ["evaluation"]) == 4.0
-    assert clock.seconds(2, 4, ["evaluation"]) == 2.0
-    assert clock.step_time([(0, 2), (2, 4)], []) == 1.0
-    assert clock.work(Expected()) == 8
+    training, through = Expected(), Expected(includes=["evaluation"])
+    epoch = Expected(includes=["evaluation"], ending=True)
+    assert [clock.seconds(0, 2, training), clock.seconds(1, 4, training), clock.seconds(2, 4, training)] == [2, 3, 2]
+    assert [clock.seconds(0, 2, through), clock.seconds(1, 4, through), clock.seconds(2, 4, through)] == [2, 5, 4]
+    assert [clock.seconds(0, 2, epoch), clock.seconds(1, 4, epoch), clock.seconds(2, 4, epoch)] == [4, 5, 2]
+    assert clock.step_time([(0, 2), (2, 4)], training) == 1.0
+    assert clock.work(training) == 8

@@ -9,20 +9,20 @@
 """LitGPT's pretrain with a tiny Pythia made from a configuration, random tokens, validation and checkpoints."""
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import lightning
 import litgpt.pretrain
 import torch
 from clock import Clock, paused
 from litgpt import Config
 from litgpt.args import EvalArgs, TrainArgs
 from litgpt.data import DataModule
-from torch.optim.optimizer import register_optimizer_step_post_hook
 
 BATCH, LENGTH, STEPS = 4, 32, 160
 clock = Clock(samples_per_step=BATCH, tokens_per_step=BATCH * LENGTH)
+between = ExitStack()  # steps: metrics, loading, evaluation, saving
 
 
 @dataclass
@@ -43,15 +43,31 @@ class RandomTokens(DataModule):
 class Model(litgpt.pretrain.GPT):
     def forward(self, indices, *arguments, **options):
         if indices.device.type != "meta":
-            clock.work()
+            clock.work(0.1, 0.2)
         return super().forward(indices, *arguments, **options)
 
 
 litgpt.pretrain.GPT = Model
+
+
+def end_step(monitor, **figures):
+    clock.step()
+    update(monitor, **figures)
+    between.enter_context(clock.pause("between steps"))
+
+
+def begin_step(iterator):
+    batch = take_batch(iterator)
+    between.close()
+    return batch
+
+
 paused(clock, "evaluation", litgpt.pretrain, "validate")
 paused(clock, "saving", litgpt.pretrain, "save_checkpoint")
-paused(clock, "logging", lightning.Fabric, "log_dict")
-register_optimizer_step_post_hook(lambda *_: clock.step())
+update = litgpt.pretrain.ThroughputMonitor.update
+litgpt.pretrain.ThroughputMonitor.update = end_step  # called where the iteration's time is taken
+take_batch = litgpt.pretrain.CycleIterator.__next__
+litgpt.pretrain.CycleIterator.__next__ = begin_step
 sys.argv = ["litgpt", "pretrain", "tiny"]  # read again where the checkpoint's settings are saved
 litgpt.pretrain.setup(
     model_name="tiny",
@@ -63,4 +79,5 @@ litgpt.pretrain.setup(
     ),
     eval=EvalArgs(interval=80, max_iters=10),
 )  # fmt: skip
+between.close()
 clock.write()

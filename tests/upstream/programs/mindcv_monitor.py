@@ -35,24 +35,24 @@ class Samples:
 
 
 class Steps(Callback):
-    """Stands behind the monitor: its steps begin before this one's work and end before this one's clock."""
+    """Stands before the monitor, whose time is that of the steps alone: loading, evaluation and saving lie between."""
 
     def on_train_begin(self, run_context):
         clock.start()
 
     def on_train_step_begin(self, run_context):
-        clock.work()
+        between.close()
 
     def on_train_step_end(self, run_context):
         clock.step()
         between.enter_context(clock.pause("loading"))
 
 
-class Between(Callback):
-    """Stands before the monitor, whose time leaves out what lies between two steps: evaluation, saving, loading."""
+class Work(Callback):
+    """Stands behind the monitor: works within its time."""
 
     def on_train_step_begin(self, run_context):
-        between.close()
+        clock.work()
 
 
 def dataset(size):
@@ -70,6 +70,6 @@ monitor = StateMonitor(
     model, model_name="tiny", dataset_val=dataset(10), dataset_sink_mode=False, ckpt_save_dir="work", log_interval=10,
     summary_dir="work", rank_id=0, device_num=1,
 )  # fmt: skip
-model.train(3, dataset(60), [Between(), monitor, Steps()], dataset_sink_mode=False)
+model.train(3, dataset(60), [Steps(), monitor, Work()], dataset_sink_mode=False)
 between.close()
 clock.write()

@@ -50,9 +50,8 @@ class Heaviest:
 
 
 class Totals(NamedTuple):
-    """How many measurements a segment has, the warm-up's too, and their sums in the store's units."""
+    """The sums of all measurements of a segment, the warm-up's too, in the store's units."""
 
-    count: int
     covers: float
     time: float
     work: float
@@ -72,7 +71,7 @@ class Survey:
         whole = np.zeros(3)
         for rows in self.segment.store.blocks():
             whole += rows[2:5].sum(axis=1)
-        return Totals(self.segment.store.count, *whole.tolist())
+        return Totals(*whole.tolist())
 
 
 def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
@@ -114,8 +113,8 @@ def _places(measured: Floats, lines: Ints) -> Ints:
 
 def _marks(rows: NDArray[np.float64], places: Ints, before: NDArray[np.float64]) -> Marks:
     """The marks at some places of a block; ``before``: sums over the window up to the block, (3, 1)."""
-    upto = rows[2:5].cumsum(axis=1)[:, places] + before
-    return Marks(rows[5, places].astype(np.int64), rows[1, places], *upto, rows[2:5, places])
+    covers, time, work = rows[2:5].cumsum(axis=1)[:, places] + before
+    return Marks(rows[5, places].astype(np.int64), rows[1, places], covers, time, work, rows[2:5, places])
 
 
 def _joined(marks: Sequence[Marks]) -> Marks:
@@ -124,14 +123,19 @@ def _joined(marks: Sequence[Marks]) -> Marks:
     if not marks:
         nothing = np.empty(0)
         return Marks(np.empty(0, dtype=np.int64), nothing, nothing, nothing, nothing, np.empty((3, 0)))
-    columns = (np.concatenate([getattr(part, name) for part in marks]) for name in ("end", "covers", "time", "work"))
-    lines = np.concatenate([part.lines for part in marks])
-    return Marks(lines, *columns, np.concatenate([part.own for part in marks], axis=1))
+    return Marks(
+        np.concatenate([part.lines for part in marks]),
+        np.concatenate([part.end for part in marks]),
+        np.concatenate([part.covers for part in marks]),
+        np.concatenate([part.time for part in marks]),
+        np.concatenate([part.work for part in marks]),
+        np.concatenate([part.own for part in marks], axis=1),
+    )
 
 
 def _heavier(heaviest: Heaviest | None, rows: NDArray[np.float64]) -> Heaviest | None:
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_step = rows[3]
+        per_step = rows[3] / rows[2]
     place = int(np.argmax(per_step))
     if heaviest is not None and heaviest.time / heaviest.covers >= per_step[place]:
         return heaviest

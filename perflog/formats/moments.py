@@ -24,7 +24,8 @@ _WITHOUT_YEAR = ("glog", "syslog", "month-day")
 
 _TIME = rb"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?"
 _TWO_DIGITS = {b"%02d" % number: number for number in range(100)}
-_NOT_DIGIT = rb"(?<![\d.:])"
+#: Not within a number or a time; a launcher's tag before a stamp ends with a colon.
+_NOT_DIGIT = rb"(?:(?<![\d.:])|(?<=[\]>]:))"
 
 
 class Moment(NamedTuple):
@@ -65,7 +66,7 @@ _FORMS = (
           lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1]))),
     _Form("month-day", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[ T]" + _TIME),
           lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
-    _Form("time", re.compile(rb"(?:^|[\[( ])" + _TIME + rb"(?=[\]) ,|:]|$)"), lambda _: 0),
+    _Form("time", re.compile(rb"(?:^|[\[( ]|[\]>]:)" + _TIME + rb"(?=[\]) ,|:]|$)"), lambda _: 0),
 )  # fmt: skip
 _FORM_OF = {form.name: form for form in _FORMS}
 

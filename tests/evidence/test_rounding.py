@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from perflog.evidence.rounding import bounds, half_digit, mean_share, total_share
+from perflog.evidence.rounding import bounds, decimals_of, half_digit, mean_share, total_share
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,15 @@ def test_numbers_without_digits_bound_nothing() -> None:
     assert mean_share(["nan", "fast"], [float("nan"), 1.0], used=5) == 0.0
     assert mean_share([], [], used=5) == 0.0
     assert total_share([], []) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "most", "decimals"),
+    [([12.0, 3.0], 4, 0), ([0.5, 0.125], 4, 3), ([0.125, 0.5], 4, 3), ([0.1, 0.12345], 4, None), ([0.1, 0.12345], 5, 5),
+     ([1e300, 0.25], 4, 2), ([-0.25], 4, 2), ([], 4, 0)],
+)  # fmt: skip
+def test_the_decimals_that_all_numbers_need(numbers: list[float], most: int, decimals: int | None) -> None:
+    assert decimals_of(numbers, most) == decimals
 
 
 def test_of_a_total_the_last_counts() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflog.formats.moments import Moment, between, moment_of
+from perflog.formats.moments import Moment, between, moment_by_shape, moment_of
 
 DAY = 86_400
 
@@ -21,6 +21,9 @@ def seconds(first: str, last: str) -> float | None:
     [
         ("2024-02-29 10:00:00,123 - ", "year-month-day", 1e-3),
         ("[2024/02/29 10:00:00] ppcls INFO: ", "year-month-day", 1),
+        ("[rank3]:2024-02-29 10:00:00 | INFO ", "year-month-day", 1),
+        ("[1,3]<stdout>:2024-02-29 10:00:00 | INFO ", "year-month-day", 1),
+        ("[1,3]<stdout>:10:00:00 step ", "time", 1),
         ("2024-02-29T10:00:00.5 step ", "year-month-day", 0.1),
         ("[2024-02-29_10:00:00] ", "year-month-day", 1),
         ("02/29/2024 10:00:00 - INFO", "month/day/year", 1),
@@ -59,6 +62,18 @@ def test_the_programs_own_stamp_counts_before_a_collectors() -> None:
     collected = moment_of(b"2024-02-29T10:00:07.5Z step")
     assert collected is not None
     assert (collected.form, collected.collected, collected.resolution) == ("T…Z", True, 0.1)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["2024-{:02}-29 10:00:00,123 - ", "[2024/{:02}/03 10:00:00] x 2024/{:02}/04 11:22:33 ", "{:02}:10:00 ", " {:02}:59:61 ",
+     "2024-02-03T10:00:{:02}.5Z {:02}:00:07 step ", "2024-02-03T10:00:{:02}.5Z step ", "step {:02} ", "I02{:02} 10:00:00.25 x ",
+     "[Feb {:02} 10:00:00] ", "{:02}/{:02}/2024 10:00:00 - INFO", "13-{:02} 10:00:00 01:02:03"],
+)  # fmt: skip
+def test_heads_of_one_shape_tell_each_their_own_moment(form: str) -> None:
+    """Some of these numbers are no day, month or hour, where another form counts or none."""
+    heads = [form.format(*[number] * 2).encode() for number in (2, 1, 31, 13, 24, 99, 0, 2)]
+    assert [moment_by_shape(head) for head in heads] == [moment_of(head) for head in heads]
 
 
 def test_of_two_stamps_of_one_form_the_last_counts() -> None:

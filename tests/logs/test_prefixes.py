@@ -32,9 +32,10 @@ STAY = {
     "cat -n", "line number", "grep -n", "grep -Hn",
 }  # fmt: skip
 #: Of these, those with stamps, which are invented here: the program's own clock, for all that a log can tell. What they
-#: say of a log's time is told in notes, or refutes its numbers; `grep -n` hides such a stamp behind a number.
+#: say of a log's time is told in notes, or refutes its numbers; `grep` hides such a stamp behind a number.
 CLOCKS = {
     "TeamCity", "TeamCity with a blank", "ts", "ts with %F", "logging stamped", "loguru", "Hydra", "abseil", "grep -n",
+    "grep -Hn",
 }  # fmt: skip
 #: What is no text of a program, line by line: nothing stands before its lines.
 STRUCTURED = {"tensorboard", "tensorboard_loss", "metrics_csv", "mlflow"}

@@ -277,6 +277,18 @@ def test_an_owner_may_ignore_a_line() -> None:
     ]
 
 
+def test_a_position_beside_anothers_line_takes_its_literal_from_its_own_parser_alone() -> None:
+    rules = [
+        tail("step ", "(?P<n>[0-9]+)", "n", parser=1, priority=60),
+        tail("at ", "(?P<n>[0-9]+)", "n", parser=2, priority=20, role="position"),
+        tail("at ", "(?P<n>[0-9])", "n", parser=2, priority=20, role="position"),
+        tail("at ", "(?P<n>[0-9]{2})", "n", parser=3, priority=10, role="position"),
+        tail("at ", "(?P<n>[0-9])", "n", parser=4, priority=5),
+    ]
+    scan = scan_one(rules, "step 1 at 22\n")
+    assert [rows(scan, index) for index in range(5)] == [[(0, 0, 1.0)], [(0, 7, 22.0)], [], [(0, 7, 22.0)], []]
+
+
 def test_metadata_is_kept_on_a_line_of_another() -> None:
     scan = scan_one([tail("a", "", parser=1, role="metadata"), tail("b", "", parser=2)], "ab\n")
     assert rows(scan, 0) == [(0, 0)] and rows(scan, 1) == [(0, 1)]

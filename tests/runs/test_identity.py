@@ -8,6 +8,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.paths import PathPatterns, _path_pattern, _PatternTable
 from perflog.runs.build import RunBuilder
 from perflog.runs.run import Run
+from tests.measurements.support import RATE, STEP_TIME, table
 from tests.reading.support import STEPS, fact, formats, read, steps
 from tests.runs.support import options
 
@@ -62,3 +63,17 @@ def test_what_a_log_says_itself_is_its_own() -> None:
         for text in ("", "set model=a\n", "set model=b\n", "")
     ]
     assert models == [None, "a", "b", None]
+
+
+def test_the_batch_on_the_lines_of_a_repeat_is_its_own() -> None:
+    """Samples a second times seconds a step: 8 samples in the first repeat, 16 in the second."""
+    sample = {"line": "row step=1 ips=4 ms=2000", "expect": {"step": 1, "ips": 4, "ms": 2000}}
+    made = Catalog(formats(table("step ips ms", RATE, STEP_TIME, sample=[sample])).parsers, PATHS)
+    builder = RunBuilder(made, options())
+    batches = []
+    for repeat, rate in ((1, 3.999), (2, 7.998), (3, 3.999)):
+        text = "".join(f"row step={step} ips={rate} ms=2000.5\n" for step in range(1, 9))
+        outcome = builder.build(read(made, text, path=f"/logs/x_r{repeat}.log"))
+        assert isinstance(outcome, list)
+        batches.append((outcome[0].values.get("repeat"), outcome[0].values.get("global_batch_size")))
+    assert batches == [(1, 8), (2, 16), (3, 8)]

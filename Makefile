@@ -72,6 +72,7 @@ fixtures: $(BIN)/perflog
 # PyPI and about an hour. PROGRAMS="hf_trainer keras_jax" runs these alone.
 upstream: $(VENV)/.dev
 	$(BIN)/python -m tests.upstream.run $(PROGRAMS)
+	$(BIN)/python -m tests.upstream.table
 	$(BIN)/python -m pytest -q tests/upstream
 
 campaign campaign-short: $(VENV)/.dev

@@ -78,7 +78,7 @@ def _metric_of(_pattern: Pattern, value: Value) -> Faults:
     if value.quantity == "metric" and not value.metric:
         yield "quantity 'metric' needs metric = \"<its name>\""
     if value.definition and not value.metric:
-        yield "definition: only a metric has one; name it with metric = \"<its name>\""
+        yield 'definition: only a metric has one; name it with metric = "<its name>"'
     if value.metric in _OWN_METRICS:
         yield f"metric = {value.metric!r}: perflog makes a metric of this name itself; choose another"
 
@@ -194,7 +194,7 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
     if pattern.step_counts == "samples" and (not counters or "step" in pattern.groups):
         yield "step_counts = 'samples': steps follow from a value of quantity 'samples' and span 'cumulative' alone"
     if pattern.step_rounded and pattern.forms.get("step") != "scaled":
-        yield "step_rounded: a counter in whole thousands needs scaled = [\"step\"]"
+        yield 'step_rounded: a counter in whole thousands needs scaled = ["step"]'
     for group in pattern.forms:
         if group not in pattern.groups:
             yield f"scaled: {group!r} is not a named group of the regex{near(group, pattern.groups)}"

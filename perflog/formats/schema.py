@@ -11,8 +11,16 @@ from perflog.formats.toml import Scalar
 Text = Annotated[str, Meta(min_length=1)]
 Role = Literal["step", "position", "summary", "event", "metadata", "ignore"]
 Quantity = Literal[
-    "step_time", "rate", "time_per_work", "elapsed", "interval_time", "samples", "timestamp", "time_to_train",
-    "accuracy", "metric",
+    "step_time",
+    "rate",
+    "time_per_work",
+    "elapsed",
+    "interval_time",
+    "samples",
+    "timestamp",
+    "time_to_train",
+    "accuracy",
+    "metric",
 ]
 Span = Literal["last", "interval", "window", "cumulative", "run"]
 Scope = Literal["rank", "device", "node", "job"]

@@ -52,9 +52,7 @@ class Prefix:
     native: bool = False
 
 
-def _prefix(
-    regex: bytes, key: Literal["rank", "name", ""] = "", share: float = _MOST, native: bool = False
-) -> Prefix:
+def _prefix(regex: bytes, key: Literal["rank", "name", ""] = "", share: float = _MOST, native: bool = False) -> Prefix:
     return Prefix(re.compile(_SGR + b"(?:" + regex + b")"), key, share, native)
 
 

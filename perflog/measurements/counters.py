@@ -94,9 +94,7 @@ def _nearest(step: float, between: float) -> float:
     return round(step / between) * between if between else step
 
 
-def steps_from_counter(
-    counter: Floats, epoch: Floats | None, step_work: float | None
-) -> tuple[Floats | None, float]:
+def steps_from_counter(counter: Floats, epoch: Floats | None, step_work: float | None) -> tuple[Floats | None, float]:
     """(the step at each row (n,), None where none can be told; the samples in a step, 0 where unknown).
 
     Args:

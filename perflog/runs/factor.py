@@ -27,8 +27,16 @@ def seconds_scale(reading: Reading, pattern: Pattern, basis: Basis, metadata: Me
         return 1.0
     work = {"items": global_batch, "tokens": tokens_per_step}.get(kind(unit))
     total = work(metadata) if work is not None else None
+    if kind(unit) == "items" and _accumulates(metadata):
+        total = None  # how many micro-batches a step of the rate holds is not said
     multiplier, _ = scope_multiplier(basis.value.scope, metadata)
     return total / multiplier if total is not None and multiplier else None
+
+
+def _accumulates(metadata: Metadata) -> bool:
+    """Whether a step is several micro-batches and no batch size of the whole step is known."""
+    accumulated = str(metadata.values.get("gradient_accumulation_steps", "1"))
+    return accumulated != "1" and "global_batch_size" not in metadata.values
 
 
 def global_batch(metadata: Metadata) -> int | None:

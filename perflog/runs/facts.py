@@ -97,7 +97,8 @@ class Facts:
         settings = [
             fact
             for fact in in_their_sections(reading.facts)
-            if fact.pattern.role == "metadata" and extent.program <= fact.line <= extent.end
+            if fact.pattern.role == "metadata"
+            and extent.program <= fact.line <= extent.end
             and not (fact.pattern.own and fact.pattern.parser != parser)
         ]
         if not settings:

@@ -74,10 +74,7 @@ def _without_weaker(statements: Sequence[Statement], extent: Extent) -> Sequence
     if not any(statement.weak for statement in statements):
         return statements
     surer = {
-        (s.parser, s.fact.key, inside)
-        for s in statements
-        if not s.weak
-        for inside in (False, s.line >= extent.begin)
+        (s.parser, s.fact.key, inside) for s in statements if not s.weak for inside in (False, s.line >= extent.begin)
     }
     return [s for s in statements if not s.weak or (s.parser, s.fact.key, s.line >= extent.begin) not in surer]
 

@@ -135,7 +135,9 @@ def test_a_parser_of_a_distribution_in_an_archive(tmp_path: Path, monkeypatch: p
     file = folder_with(tmp_path / "files") / "own.toml"
     archive = tmp_path / "own_formats.zip"
     with zipfile.ZipFile(archive, "w") as opened:
-        opened.writestr("own_formats-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: own-formats\nVersion: 1.0\n")
+        opened.writestr(
+            "own_formats-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: own-formats\nVersion: 1.0\n"
+        )
         opened.writestr("own_formats-1.0.dist-info/entry_points.txt", "[perflog.parsers]\nown = own_formats:parser\n")
         opened.writestr(
             "own_formats.py",

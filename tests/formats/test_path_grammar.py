@@ -117,7 +117,11 @@ def test_names_of_a_series_say_what_each_says_alone(stem: str, number: str) -> N
 
 def test_a_pattern_that_makes_more_of_the_number_is_heard() -> None:
     seed = PathPatterns((_path_pattern(_PatternTable(regex=r"_(?P<seed>\d)\.log"), "t"), *own().patterns))
-    assert [seed.facts_of_part(f"x_fp32_{number}.log", "file").values["seed"] for number in (1, 2, 3)] == ["1", "2", "3"]
+    assert [seed.facts_of_part(f"x_fp32_{number}.log", "file").values["seed"] for number in (1, 2, 3)] == [
+        "1",
+        "2",
+        "3",
+    ]
 
 
 _HEX = "0123456789abcdef"
@@ -143,7 +147,9 @@ _pieces = st.one_of(_uuid, _hash, _date, _setting, _size, _model, _version)
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.lists(_pieces, min_size=1, max_size=4), st.sampled_from(["_", "-", "/"]), st.sampled_from(["", ".log", ".txt"]))
+@given(
+    st.lists(_pieces, min_size=1, max_size=4), st.sampled_from(["_", "-", "/"]), st.sampled_from(["", ".log", ".txt"])
+)
 def test_no_name_of_a_run_a_version_or_a_setting_is_a_factor(pieces: list[str], between: str, ending: str) -> None:
     name = between.join(pieces) + ending
     assert FACTORS.isdisjoint(said(name)), name

@@ -50,7 +50,9 @@ def differences(one: Any, other: Any, place: str = "") -> list[str]:
         return [f"{place}: {type(one)} and {type(other)}"]
     if is_dataclass(one):
         names = [field.name for field in fields(one)]
-        return [text for name in names for text in differences(getattr(one, name), getattr(other, name), f"{place}.{name}")]
+        return [
+            text for name in names for text in differences(getattr(one, name), getattr(other, name), f"{place}.{name}")
+        ]
     if isinstance(one, (tuple, list, dict)):
         items = [list(items.items()) if isinstance(items, dict) else list(items) for items in (one, other)]
         if len(items[0]) != len(items[1]):
@@ -138,7 +140,9 @@ DAMAGE = {
     "empty": lambda data: data[:0],
     "cut": lambda data: data[:-1],
     "longer": lambda data: data + b"\0",
-    "a bit in a regex": lambda data: data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :],
+    "a bit in a regex": lambda data: (
+        data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+    ),
     "a bit in the key": lambda data: bytes([data[0] ^ 1]) + data[1:],
     "a bit in the hash": lambda data: data[:16] + bytes([data[16] ^ 1]) + data[17:],
     "another file": lambda data: b"not a file of perflog" * len(data),

@@ -63,7 +63,9 @@ def docker_json_in_halves(text: bytes) -> bytes:
     out = []
     for line in _by_feed(text):
         halves = [line[: len(line) // 2], line[len(line) // 2 :]] if len(line) > 3 else [line]
-        out += [json.dumps({"log": half, "stream": "stderr", "time": "2026-05-04T10:11:12.3Z"}).encode() for half in halves]
+        out += [
+            json.dumps({"log": half, "stream": "stderr", "time": "2026-05-04T10:11:12.3Z"}).encode() for half in halves
+        ]
     return b"\n".join(out) + b"\n"
 
 
@@ -102,7 +104,11 @@ def cri(text: bytes) -> bytes:
 
 
 def gitlab(text: bytes) -> bytes:
-    return b"section_start:1777889472:step_script\r\x1b[0K\x1b[0K" + text + b"section_end:1777889479:step_script\r\x1b[0K\n"
+    return (
+        b"section_start:1777889472:step_script\r\x1b[0K\x1b[0K"
+        + text
+        + b"section_end:1777889479:step_script\r\x1b[0K\n"
+    )
 
 
 def crlf(text: bytes) -> bytes:

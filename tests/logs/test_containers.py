@@ -383,7 +383,9 @@ def test_names_from_chinese_systems(tmp_path: Path) -> None:
     data[place + 5] = 0  # written by DOS
     (tmp_path / "a.zip").write_bytes(data)
     (tmp_path / "b.zip").write_bytes(data[:place])
-    (tmp_path / "c.tar").write_bytes(tarred([(name.encode("gbk").decode("utf-8", "surrogateescape"), b"x\n")], tarfile.GNU_FORMAT))
+    (tmp_path / "c.tar").write_bytes(
+        tarred([(name.encode("gbk").decode("utf-8", "surrogateescape"), b"x\n")], tarfile.GNU_FORMAT)
+    )
     assert [log.member for log in find_logs([tmp_path]) if log.member] == [name] * 3
 
 

@@ -24,7 +24,9 @@ def between(*lines: bytes) -> Wrap:
 
     def wrap(text: bytes) -> bytes:
         own = text.splitlines(keepends=True) if b"\r" not in text else [text]
-        return block + b"".join(line + (block if n % 5 == 4 and line.endswith(b"\n") else b"") for n, line in enumerate(own))
+        return block + b"".join(
+            line + (block if n % 5 == 4 and line.endswith(b"\n") else b"") for n, line in enumerate(own)
+        )
 
     return wrap
 
@@ -53,9 +55,7 @@ ENCODINGS: dict[str, Wrap] = {
     "NUL runs": between(bytes(5000), b"\x00x\x00"),
     "full-width colons": lambda text: text.replace(b":", "：".encode()),
     "full-width digits": lambda text: text.translate(None).replace(b"3", "３".encode()),
-    "full-width colons in GBK": lambda text: (
-        text.replace(b":", "：".encode("gbk")) if text.isascii() else text
-    ),
+    "full-width colons in GBK": lambda text: text.replace(b":", "：".encode("gbk")) if text.isascii() else text,
     "colours": around(b"\x1b[1;32m", b"\x1b[0m\x1b[K"),
     "titles": around(b"\x1b]0;training \x07", b"\x1b]8;;http://a\x1b\\"),
     "cursor up": around(b"\x1b[A\x1b[2K", b""),

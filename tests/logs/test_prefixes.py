@@ -65,7 +65,9 @@ def chosen(turn: int | None) -> Mapping[tuple[str, ...], list[str]]:
 @lru_cache(maxsize=1)
 def anchored() -> frozenset[str]:
     """The parsers with a regex that asks for the beginning of the line: behind what stays there, it does not match."""
-    return frozenset(p.parser for parser in catalog().parsers for p in parser.patterns if re.search(r"(?<![\\\[])\^", p.regex))
+    return frozenset(
+        p.parser for parser in catalog().parsers for p in parser.patterns if re.search(r"(?<![\\\[])\^", p.regex)
+    )
 
 
 @lru_cache(maxsize=1)

@@ -57,7 +57,10 @@ TEN = range(1, 11)  # the n-th step takes n seconds
     ],
 )
 def test_what_a_window_takes(
-    warmup: str | int, steps: str | int | None, last: str | int | None, expected: tuple[int, int, int, Mapping[str, int]]
+    warmup: str | int,
+    steps: str | int | None,
+    last: str | int | None,
+    expected: tuple[int, int, int, Mapping[str, int]],
 ) -> None:
     result = taken(timed(*TEN), warmup, steps, last)
     first, until, used, _ = expected

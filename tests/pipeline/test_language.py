@@ -482,9 +482,7 @@ def steps(count: int = 20) -> str:
     return "".join(f"step {n} - 2.0000s\n" for n in range(1, count + 1))
 
 
-def test_a_fact_of_its_own_counts_in_logs_of_its_parser_alone(
-    tmp_path: Path, extracted: Callable[..., Run]
-) -> None:
+def test_a_fact_of_its_own_counts_in_logs_of_its_parser_alone(tmp_path: Path, extracted: Callable[..., Run]) -> None:
     log = "size: 64\n" + steps()
     own = fact("size", "size: ", "global_batch_size", "own = true")
     run = extracted(STEPS + own, log)
@@ -517,7 +515,9 @@ def test_what_a_weak_fact_says_is_no_contradiction(extracted: Callable[..., Run]
 @pytest.mark.parametrize(("key", "fault"), [("own = true", "own, weak, section"), ('section = "x"', "section")])
 def test_what_only_facts_have_is_refused_elsewhere(key: str, fault: str) -> None:
     with pytest.raises(ParserError, match=fault):
-        parser_from(tomllib.loads(HEAD + STEPS.replace("[[pattern.value]]", key + "\n[[pattern.value]]")), Path("m.toml"))
+        parser_from(
+            tomllib.loads(HEAD + STEPS.replace("[[pattern.value]]", key + "\n[[pattern.value]]")), Path("m.toml")
+        )
     with pytest.raises(ParserError, match="no pattern with role metadata has a group named 'section'"):
         text = HEAD + STEPS + fact("size", "size: ", "global_batch_size", 'section = "train"')
         parser_from(tomllib.loads(text), Path("m.toml"))
@@ -652,9 +652,7 @@ def test_records_of_fewer_steps_than_the_others_are_left_out_and_said(extracted:
     """Lines divide by ten steps, also where one was made since the last: 6.4 samples a step in place of 64."""
     toml = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<samples>{N})").replace("- 2s", "- 2s 64")
     toml += '[[pattern.value]]\ngroup = "samples"\nquantity = "samples"\npartial = true\n'
-    log = "".join(
-        f"step {n} - {0.2 if n == 50 else 2:.4f}s {6.4 if n == 50 else 64}\n" for n in range(10, 101, 10)
-    )
+    log = "".join(f"step {n} - {0.2 if n == 50 else 2:.4f}s {6.4 if n == 50 else 64}\n" for n in range(10, 101, 10))
     run = extracted(toml, log)
     assert (run.metrics["step_time"].value, run.throughput.used, run.throughput.unit) == (2, 9, "steps/s")
     assert run.throughput.excluded == {"mean over fewer steps than the others": 1}
@@ -687,9 +685,7 @@ PRODUCT = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<ips>{N})").replace("- 2s
 
 def products(batch: int, digits: int = 4, odd: int = 0) -> str:
     times = [0.2 + 0.0137 * (n % 7) for n in range(1, 41)]
-    return "".join(
-        f"step {n} - {t:.{digits}f}s {(batch + odd * (n % 3)) / t:.3f}\n" for n, t in enumerate(times, 1)
-    )
+    return "".join(f"step {n} - {t:.{digits}f}s {(batch + odd * (n % 3)) / t:.3f}\n" for n, t in enumerate(times, 1))
 
 
 @pytest.mark.parametrize(("scope", "key"), [("job", "global_batch_size"), ("rank", "batch_size")])
@@ -718,7 +714,9 @@ def test_micro_batches_times_accumulation_are_the_batch(extracted: Callable[...,
     assert (run.throughput.unit, "give --set devices=N" in " ".join(run.notes)) == ("steps/s", True)
 
 
-ROUNDED = STEPS.replace("(?P<step>{I})", "(?P<step>{NS})").replace("regex =", 'scaled = ["step"]\nstep_rounded = true\nregex =')
+ROUNDED = STEPS.replace("(?P<step>{I})", "(?P<step>{NS})").replace(
+    "regex =", 'scaled = ["step"]\nstep_rounded = true\nregex ='
+)
 
 
 def big(number: int) -> str:

@@ -113,7 +113,9 @@ def timed(*numbers: int, ms: int = 100) -> str:
 
 
 def test_a_start_that_failed_is_no_part_of_the_run() -> None:
-    text = "begin\nset devices=4\nset batch_size=64\nout of memory\nbegin\nset batch_size=8\nset devices=4\n" + timed(1, 2)
+    text = "begin\nset devices=4\nset batch_size=64\nout of memory\nbegin\nset batch_size=8\nset devices=4\n" + timed(
+        1, 2
+    )
     made = run(TIMED, text)
     assert (made.throughput.value, notes_of(made)) == (8 * 4 / 0.1, [])
 
@@ -133,7 +135,10 @@ def test_what_only_the_failed_start_said_counts_still() -> None:
     ("text", "lines"),
     [
         ("set devices=4\nset batch_size=64\nset batch_size=8\n" + timed(1, 2), "8 (line 3) and 64 (line 2)"),
-        ("set devices=4\nset batch_size=64\n" + timed(1) + "set batch_size=8\n" + timed(2), "64 (line 2) and 8 (line 4)"),
+        (
+            "set devices=4\nset batch_size=64\n" + timed(1) + "set batch_size=8\n" + timed(2),
+            "64 (line 2) and 8 (line 4)",
+        ),
         ("set devices=4\nbegin\nset batch_size=64\nset batch_size=8\n" + timed(1, 2), "8 (line 4) and 64 (line 3)"),
     ],
 )
@@ -194,7 +199,9 @@ def test_a_factor_that_names_alone_tell_is_said() -> None:
 
 
 def test_a_folder_above_the_given_path_is_named() -> None:
-    above = "the number of devices, 4, is known from the folder 'gpu4' alone, which stands above the path that was given"
+    above = (
+        "the number of devices, 4, is known from the folder 'gpu4' alone, which stands above the path that was given"
+    )
     assert noted("/logs/gpu4/x/bs8.log", "/logs/gpu4/x") == (320, [above, PATH_ALONE["batch_size"]])
     assert noted("/logs/gpu4/bs8.log", "/logs/gpu4/bs8.log") == (320, [above, PATH_ALONE["batch_size"]])
     assert noted("/logs/gpu4/bs8.log", "/logs/gpu4") == (320, [PATH_ALONE["devices"], PATH_ALONE["batch_size"]])
@@ -227,7 +234,10 @@ SECOND = parser(
 )  # fmt: skip
 FIRST = parser(TIMES, *(fact(key) for key in KEYS[:4]), framework="PyTorch")
 BOTH = catalog(FIRST, SECOND)
-MINE, THEIRS = "set batch_size=8\nset devices=1\n" + timed(1, 2, 3), "batch 32\nover 2\ntick 1 200\ntick 2 200\ntick 3 200\n"
+MINE, THEIRS = (
+    "set batch_size=8\nset devices=1\n" + timed(1, 2, 3),
+    "batch 32\nover 2\ntick 1 200\ntick 2 200\ntick 3 200\n",
+)
 
 
 def by_parser(text: str) -> dict[str, float | None]:

@@ -7,6 +7,8 @@
 ``claims``              every number of its tables, with the configuration it is said to be of
 ``rules``               by which rules published reports are known to have made their numbers
 ``evidence``            what the logs give, by every known rule
+``links``               what reports link to
+``configurations``      tables of configuration, which are no results
 ``candidates``          which logs may be a claim's
 ``agreement``           whether numbers agree
 ``judgement``           what is said of a cell

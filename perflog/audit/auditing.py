@@ -8,9 +8,10 @@ from pathlib import Path
 
 from perflog.audit.claims import claims
 from perflog.audit.document import PAGES, read_document
-from perflog.audit.evidence import Members, link_up, read_evidence, with_plain_rules
+from perflog.audit.evidence import Members, read_evidence, with_plain_rules
 from perflog.audit.judge import judge
 from perflog.audit.judgement import Judgement
+from perflog.audit.links import link_up
 from perflog.audit.recipes import rows_of_recipes
 from perflog.audit.slips import with_suspicions
 from perflog.errors import UsageError

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perflog.audit.claims import SIZES, Claim
-from perflog.audit.evidence import Evidence, target_of
+from perflog.audit.evidence import Evidence
+from perflog.audit.links import target_of
 from perflog.audit.words import REDUCED
 from perflog.formats.vocabulary import Scalar
 

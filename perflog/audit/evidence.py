@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote
 
-from perflog.audit.document import Document, Link
+from perflog.audit.document import Link
 from perflog.audit.rules import OWN, REPORTED, Rule, known_rules, plain_rules
 from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
@@ -16,7 +15,6 @@ from perflog.cases.case import Case
 from perflog.cases.copies import without_copies
 from perflog.cases.repeats import of_first_ranks, settled
 from perflog.formats.catalog import Catalog
-from perflog.formats.paths import facts_of_path
 from perflog.formats.units import rate_unit
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
@@ -24,11 +22,11 @@ from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import RunBuilder
 from perflog.runs.device_index import indexed_by_device
-from perflog.runs.metadata import merge
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
 
-_KEYS = (
+#: What a case's key says that reports compare.
+KEYS = (
     "framework", "framework_version", "model", "precision", "batch_size", "global_batch_size", "nodes", "devices",
     "threads", "accelerator",
 )  # fmt: skip
@@ -190,7 +188,7 @@ def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rul
 
 
 def _facts(case: Case) -> dict[str, Scalar]:
-    facts = {key: case.key[key] for key in _KEYS if key in case.key}
+    facts = {key: case.key[key] for key in KEYS if key in case.key}
     path = nearest([facts_of(part) for part in reversed(Path(case.runs[0].log.path).parts[-4:])])
     for key in ("reader", "mode", "accelerator", "xla"):
         value = path.get(key)
@@ -226,82 +224,3 @@ def _meaning(rule: str, metric: str, unit: str) -> tuple[str, str]:
     if metric != "throughput" and rate_unit(unit) is not None:
         return f"{REPORTED} of {metric}", "throughput"
     return rule, metric
-
-
-def link_up(evidence: Sequence[Evidence], documents: Iterable[Document], catalog: Catalog) -> list[Evidence]:
-    """The cases with what links say of them, and behind them the logs that are linked and not there."""
-    by_path: dict[str, list[int]] = {}
-    for index, log in enumerate(evidence):
-        for place in log.places:
-            by_path.setdefault(str(place), []).append(index)
-    linked = list(evidence)
-    absent: list[Evidence] = []
-    for document, link, place in _links(documents):
-        indices = by_path.get(str(place), [])
-        missing = not place.exists()
-        if not indices and missing:
-            indices = _moved(document, link, place, by_path, evidence)
-        for index in indices:
-            log = linked[index]
-            links = (*log.links, (document.path, link))
-            linked[index] = replace(log, also=(*log.also, facts_of(link.text)), links=links)
-        if not indices and missing:
-            absent += _absent(document, link, place, catalog)
-    return linked + absent
-
-
-def _links(documents: Iterable[Document]) -> Iterator[tuple[Document, Link, Path]]:
-    """The links of documents that lead to a file or folder, each with that."""
-    for document in documents:
-        for link in document.links:
-            place = target_of(document.path, link.target)
-            if place is not None:
-                yield document, link, place
-
-
-def _words_of(link: Link, place: Path) -> Facts:
-    """What a link's text says, and the folders that it leads through."""
-    return nearest([facts_of(link.text), *(facts_of(part) for part in reversed(place.parts[-4:]))])
-
-
-def _moved(
-    document: Document, link: Link, place: Path, by_path: Mapping[str, list[int]], evidence: Sequence[Evidence]
-) -> list[int]:
-    """The cases of a log that was moved into another folder: its name still tells it, where only one has it."""
-    named = [path for path in by_path if Path(path).name == place.name]
-    named = [path for path in named if document.path.resolve().parent in Path(path).parents] or named
-    if len(named) != 1:
-        return []
-    words = _words_of(link, place)
-    return [index for index in by_path[named[0]] if not _conflict(words, evidence[index].facts)]
-
-
-def _absent(document: Document, link: Link, place: Path, catalog: Catalog) -> list[Evidence]:
-    """The log that a link names, where it is told of how many devices or nodes it is."""
-    facts = _facts_of_absent(document, link, place, catalog)
-    if "devices" not in facts and "nodes" not in facts:
-        return []
-    links = ((document.path, link),)
-    return [Evidence(facts, (str(place),), also=(facts_of(link.text),), links=links, places=(place,))]
-
-
-def _conflict(words: Facts, facts: Mapping[str, Scalar]) -> bool:
-    compared = {key: value for key, value in words.items() if key not in ("precision", "model") and value is not None}
-    return any(key in facts and str(facts[key]) != str(value) for key, value in compared.items())
-
-
-def _facts_of_absent(document: Document, link: Link, place: Path, catalog: Catalog) -> dict[str, Scalar]:
-    from_path, _ = facts_of_path(str(place), catalog.path_patterns)
-    facts = {key: value for key, value in merge(from_path).values.items() if key in _KEYS}
-    words = nearest([_words_of(link, place), facts_of(document.title)])
-    for key, value in words.items():
-        if value is not None and (key not in facts or key in ("framework", "accelerator")):
-            facts[key] = value
-    return facts
-
-
-def target_of(document: Path, target: str) -> Path | None:
-    """The file or folder a link leads to; None for one that leads out of the project or within the page."""
-    if not target or "://" in target or target.startswith(("#", "mailto:")):
-        return None
-    return (document.parent / unquote(target.partition("#")[0])).resolve()

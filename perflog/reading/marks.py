@@ -9,7 +9,7 @@ import numpy as np
 
 from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
-from perflog.matching.matches import Ints, Matches
+from perflog.matching.matches import UNTAGGED, Ints, Matches
 from perflog.measurements.series import NO_LINES
 from perflog.measurements.shown import NOTHING_SHOWN, SHOWN, Shown
 
@@ -19,7 +19,7 @@ class Marks:
     """The marks of a log, folded block by block."""
 
     _lines: dict[str, tuple[Pattern, list[Ints]]] = field(default_factory=dict)
-    _paused: list[Ints] = field(default_factory=list)
+    _paused: list[tuple[Ints, Ints]] = field(default_factory=list)
     _shown: dict[str, dict[str, list[tuple[int, float]]]] = field(default_factory=dict)
 
     def see(self, matches: Matches, first_line: int, places: Ints) -> None:
@@ -35,7 +35,7 @@ class Marks:
         if pattern.speaks_for_training or pattern.evaluates:
             self._lines.setdefault(pattern.key, (pattern, []))[1].append(matches.line + first_line)
         if pattern.pauses:
-            self._paused.append(places)
+            self._paused.append((places, matches.rank))
         if pattern.role == "metadata" and not pattern.section:
             for key in SHOWN.intersection(pattern.groups):
                 self._show(pattern.parser, key, matches, first_line)
@@ -48,9 +48,15 @@ class Marks:
                 of_key.append((line + first_line, number))
         of_key.sort()
 
-    def pauses(self, pattern: Pattern) -> Ints:
-        """Where something else than training happened, by any parser's word, in order; of patterns that ask for it."""
-        return np.sort(np.concatenate(self._paused)) if pattern.interrupted and self._paused else NO_LINES
+    def pauses(self, pattern: Pattern, rank: int) -> Ints:
+        """Where a rank did something else than train, by any parser's word, in order; of patterns that ask for it.
+
+        A line without a launcher's tag says it of all ranks.
+        """
+        if not pattern.interrupted or not self._paused:
+            return NO_LINES
+        mine = [places[(ranks == rank) | (ranks == UNTAGGED)] for places, ranks in self._paused]
+        return np.sort(np.concatenate(mine))
 
     def lines_of(self, parser: str, mark: Callable[[Pattern], bool]) -> Ints:
         """The lines, in order, of a parser's patterns that bear a mark."""

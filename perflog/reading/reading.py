@@ -158,13 +158,12 @@ class Reading:
             if pattern is None:
                 continue
             of_rank = self.series.setdefault(pattern.key, {})
-            pauses = self._marks.pauses(pattern)
             for rank, rows in records.finished(at_end).items():
                 if rank not in of_rank:
                     of_rank[rank] = RankSeries(pattern, self.as_printed)
                 whole = with_all_columns(pattern, rows)
                 of_rank[rank].shown = self._marks.shown(pattern)
-                of_rank[rank].add(whole, starts, pauses)
+                of_rank[rank].add(whole, starts, self._marks.pauses(pattern, rank))
                 if rank == min(of_rank):
                     self.samples.setdefault(pattern.key, []).extend(
                         samples_of_records(whole, self.samples.get(head, ()))
@@ -271,7 +270,6 @@ class Reading:
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
         ranks = ranks_of_lines(matches)
         of_rank = self.series.setdefault(pattern.key, {})
-        pauses = self._marks.pauses(pattern)
         evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
         for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
             rows = Rows(matches.line + first_line, columns, places=self._places(matches))
@@ -285,9 +283,9 @@ class Reading:
                 continue
             if pattern.track:
                 tracks = self._tracks.setdefault(pattern.key, Tracks(pattern, self.as_printed))
-                tracks.add(rows, rank, starts, pauses)
+                tracks.add(rows, rank, starts, self._marks.pauses(pattern, rank))
                 continue
             if rank not in of_rank:
                 of_rank[rank] = RankSeries(pattern, self.as_printed)
             of_rank[rank].shown = self._marks.shown(pattern)
-            of_rank[rank].add(rows, starts, pauses)
+            of_rank[rank].add(rows, starts, self._marks.pauses(pattern, rank))

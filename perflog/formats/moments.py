@@ -25,7 +25,7 @@ _WITHOUT_YEAR = ("glog", "syslog", "month-day")
 _TIME = rb"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?"
 _TWO_DIGITS = {b"%02d" % number: number for number in range(100)}
 #: Not within a number or a time; a launcher's tag before a stamp ends with a colon.
-_NOT_DIGIT = rb"(?:(?<![\d.:])|(?<=[\]>]:))"
+_NOT_DIGIT = rb"(?:(?<![\d.:])|(?<=[\]>a-z]:))"
 
 
 class Moment(NamedTuple):

@@ -19,7 +19,7 @@ from perflog.formats.moments import Moment, moment_by_shape
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.samples import read_line
 from perflog.formats.units import kind
-from perflog.matching.samples import Samples
+from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING, Basis
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken
@@ -130,11 +130,16 @@ class _SampledLines:
         if len(parts) == 1:
             return cls(parts[0].line, parts[0].text, parts[0].place, parts[0].columns)
         names = set.intersection(*(set(part.columns) for part in parts)) if parts else set()
+        lines = np.concatenate([part.line for part in parts]) if parts else np.empty(0, dtype=np.int64)
+        texts = [text for part in parts for text in part.text]
+        places = [place for part in parts for place in part.place]
+        kept = min(len(lines), MOST)  # as many as of a log that is read at once: blocks may not change a verdict
+        picks = (np.arange(kept) * (len(lines) - 1)) // max(kept - 1, 1)
         return cls(
-            np.concatenate([part.line for part in parts]) if parts else np.empty(0, dtype=np.int64),
-            tuple(text for part in parts for text in part.text),
-            tuple(place for part in parts for place in part.place),
-            {name: np.concatenate([part.columns[name] for part in parts]) for name in sorted(names)},
+            lines[picks],
+            tuple(texts[pick] for pick in picks.tolist()),
+            tuple(places[pick] for pick in picks.tolist()),
+            {name: np.concatenate([part.columns[name] for part in parts])[picks] for name in sorted(names)},
         )
 
     def some(self, count: int) -> list[int]:

@@ -76,16 +76,12 @@ def line_witnesses(
         if value.quantity == "elapsed":
             witness = _of_elapsed(base, value, marks, columns[value.group], job)
         elif value.quantity in ("rate", "step_time", "interval_time"):
-            tolerance = SAME_SPAN if _same_span(base.value, value) else OTHER_SPAN
+            tolerance = SAME_SPAN if base.value.coverage == value.coverage else OTHER_SPAN
             tolerance += rounding.get(value.group, 0.0) + rounding.get(base.value.group, 0.0)
             witness = _of_value(base, value, marks, columns, job, tolerance)
         if witness is not None:
             found.append(witness)
     return found
-
-
-def _same_span(one: Value, other: Value) -> bool:
-    return (one.span, one.since, one.window, one.offset) == (other.span, other.since, other.window, other.offset)
 
 
 def _of_value(
@@ -95,7 +91,7 @@ def _of_value(
     printed = columns[value.group]
     with np.errstate(divide="ignore", invalid="ignore"):
         told = _seconds_per_step(value, printed, covers, job)
-        if _same_span(base.value, value) and base.value.group in columns:
+        if base.value.coverage == value.coverage and base.value.group in columns:
             seconds = _seconds_per_step(base.value, columns[base.value.group], covers, job)
             if not np.isfinite(told).any() or not np.isfinite(seconds).any():
                 return _product(base.value, value, marks, columns, job)

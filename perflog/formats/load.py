@@ -73,7 +73,7 @@ def _with_parts(pattern: Pattern, patterns: Sequence[Pattern]) -> Pattern:
         return pattern
     parts = [other for other in patterns if other.block == pattern.block or other.name == pattern.block]
     values = tuple(value for part in parts for value in part.values)
-    return replace(pattern, values=values, joins=tuple(part.name for part in parts))
+    return replace(pattern, values=values)
 
 
 def _pattern(

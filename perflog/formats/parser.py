@@ -70,6 +70,11 @@ class Value:
     partial: bool = False
 
     @property
+    def coverage(self) -> tuple[str, str, int, int]:
+        """Which steps the number is a mean over: two values of one coverage tell of the same steps."""
+        return self.span, self.since, self.window, self.offset
+
+    @property
     def is_printed_mean(self) -> bool:
         """Whether it is a metric whose mean over time can be taken: a share, or work per second since the last line."""
         if self.quantity != "metric" or self.span in ("cumulative", "run"):
@@ -117,7 +122,6 @@ class Pattern:
     pauses: bool = False
     interrupted: bool = False
     block: str = ""
-    joins: tuple[str, ...] = ()
     heads: bool = False
     total: str = ""
     assumed_covers: int = 0

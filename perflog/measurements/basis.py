@@ -10,8 +10,11 @@ import numpy as np
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.units import kind, rate_unit
 from perflog.measurements.rows import Columns, Floats
+from perflog.stats.resolution import printed_quantum
 
 _TIMES = ("step_time", "interval_time")
+#: The step of numbers that are printed more finely than matters.
+FINER = 1e-7
 MEASURING = ("rate", "step_time", "interval_time", "elapsed", "timestamp")
 
 
@@ -124,8 +127,8 @@ def _half_digit_share(column: Floats, quantity: str) -> float:
     known = column[np.isfinite(column) & (column > 0)]
     if not len(known):
         return float("inf")
-    decimals = next((d for d in range(7) if bool(np.all(known == np.round(known, d)))), 7)
-    return float((1.0 if quantity == "elapsed" else 0.5) * 10.0**-decimals / known.max())
+    quantum = printed_quantum(known) or FINER
+    return float((1.0 if quantity == "elapsed" else 0.5) * quantum / known.max())
 
 
 def _timed(usable: Sequence[Value], chosen: Value) -> Value | None:

@@ -159,11 +159,8 @@ class Reading:
                 continue
             of_rank = self.series.setdefault(pattern.key, {})
             for rank, rows in records.finished(at_end).items():
-                if rank not in of_rank:
-                    of_rank[rank] = RankSeries(pattern, self.as_printed)
                 whole = with_all_columns(pattern, rows)
-                of_rank[rank].shown = self._marks.shown(pattern)
-                of_rank[rank].add(whole, starts, self._marks.pauses(pattern, rank))
+                self._fold(pattern, rank, whole, starts)
                 if rank == min(of_rank):
                     self.samples.setdefault(pattern.key, []).extend(
                         samples_of_records(whole, self.samples.get(head, ()))
@@ -269,7 +266,7 @@ class Reading:
             self.units.setdefault(pattern.key, set()).update(printed)
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
         ranks = ranks_of_lines(matches)
-        of_rank = self.series.setdefault(pattern.key, {})
+        self.series.setdefault(pattern.key, {})
         evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
         for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
             rows = Rows(matches.line + first_line, columns, places=self._places(matches))
@@ -285,7 +282,12 @@ class Reading:
                 tracks = self._tracks.setdefault(pattern.key, Tracks(pattern, self.as_printed))
                 tracks.add(rows, rank, starts, self._marks.pauses(pattern, rank))
                 continue
-            if rank not in of_rank:
-                of_rank[rank] = RankSeries(pattern, self.as_printed)
-            of_rank[rank].shown = self._marks.shown(pattern)
-            of_rank[rank].add(rows, starts, self._marks.pauses(pattern, rank))
+            self._fold(pattern, rank, rows, starts)
+
+    def _fold(self, pattern: Pattern, rank: int, rows: Rows, starts: Ints) -> None:
+        """Add rows to the series of a pattern and rank, which begins with the first of them."""
+        of_rank = self.series[pattern.key]
+        if rank not in of_rank:
+            of_rank[rank] = RankSeries(pattern, self.as_printed)
+        of_rank[rank].shown = self._marks.shown(pattern)
+        of_rank[rank].add(rows, starts, self._marks.pauses(pattern, rank))

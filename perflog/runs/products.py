@@ -44,11 +44,8 @@ def _pairs(pattern: Pattern) -> list[tuple[Value, Value]]:
     """The rates of samples and times of a step that are means over the same steps."""
     times = [value for value in pattern.values if value.quantity == "step_time"]
     rates = [value for value in pattern.values if value.quantity == "rate" and value.scope in _FACTS]
-    return [(rate, time) for rate, time in product(rates, times) if _span(rate) == _span(time) and _of_samples(rate)]
-
-
-def _span(value: Value) -> tuple[str, str, int, int]:
-    return value.span, value.since, value.window, value.offset
+    of_samples = [rate for rate in rates if _of_samples(rate)]
+    return [(rate, time) for rate, time in product(of_samples, times) if rate.coverage == time.coverage]
 
 
 def _of_samples(rate: Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from perflog.formats.parser import Value
+from perflog.formats.printed import clock_seconds
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
 from perflog.reading.account import LogFact
@@ -79,7 +80,7 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         number = number * parsed[1] * factor if number is not None else None
     elif value.quantity in ("time_to_train", "step_time", "interval_time", "elapsed"):
         unit = "s"
-        seconds = _duration(text) if number is None or ":" in text else number * seconds_in(value.unit)
+        seconds = clock_seconds(text) if number is None or ":" in text else number * seconds_in(value.unit)
         number = seconds
         name = value.metric or ("time_to_train" if value.quantity == "time_to_train" else f"reported_{value.quantity}")
     elif value.quantity == "accuracy" and number is not None:
@@ -136,17 +137,4 @@ def _number(text: str) -> float | None:
     try:
         return float(text.replace(",", ""))
     except ValueError:
-        return None
-
-
-def _duration(text: str) -> float | None:
-    """``1 day, 3:04:05.6`` as seconds."""
-    days, _, clock = text.rpartition("day")
-    parts = clock.strip("s, ").split(":")
-    try:
-        seconds = 0.0
-        for part in parts:
-            seconds = seconds * 60 + float(part)
-        return seconds + (float(days.split()[0]) * 86400 if days.strip() else 0.0)
-    except (ValueError, IndexError):
         return None

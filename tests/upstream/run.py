@@ -28,6 +28,7 @@ import msgspec
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 LOGS = HERE / "logs"
+HELPERS = ("clock.py", "hapi_fit.py", "keras_fit.py", "torchvision_operators.py")  # copied beside each program
 LIMIT = 600  # seconds that a program may run
 LARGEST_LOG = 100_000  # bytes; a larger log does not belong into a repository
 BLOCK = re.compile(r"^# /// environment\n(?P<toml>(?:#.*\n)+?)# ///$", re.MULTILINE)
@@ -85,7 +86,7 @@ def install(environment: Environment, python: Path) -> None:
 
 def execute(name: str, environment: Environment, python: Path, work: Path) -> Outcome:
     """Run a copy of the program in an empty folder; its two streams go to `log` there, in the order they are written."""
-    for helper in ("clock.py", "torchvision_operators.py"):
+    for helper in HELPERS:
         shutil.copy(HERE / helper, work)
     shutil.copy(PROGRAMS / f"{name}.py", work)
     program = ["-m", environment.module] if environment.module else [f"{name}.py"]

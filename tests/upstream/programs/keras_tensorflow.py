@@ -4,61 +4,8 @@
 # variables = { KERAS_BACKEND = "tensorflow" }
 # ///
 # mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Keras 3 on TensorFlow: Model.fit with its default bar, validation and a checkpoint after each epoch."""
 
-import tempfile
-from contextlib import ExitStack
-from pathlib import Path
+from keras_fit import train
 
-import keras
-import numpy as np
-from clock import Clock
-
-clock = Clock(samples_per_step=32)
-
-
-class Batches(keras.utils.PyDataset):
-    def __init__(self, size):
-        super().__init__()
-        self.size = size
-
-    def __len__(self):
-        return self.size
-
-    def __getitem__(self, index):
-        clock.work()
-        chosen = np.random.default_rng(index)
-        return chosen.random((32, 16)), chosen.integers(0, 4, 32)
-
-
-class Steps(keras.callbacks.Callback):
-    between = ExitStack()  # epochs, after validation
-
-    def on_train_begin(self, logs=None):
-        clock.start()
-
-    def on_train_batch_end(self, batch, logs=None):
-        clock.step()
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.between.enter_context(clock.pause("saving"))
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.between.close()
-
-    def on_test_begin(self, logs=None):
-        self.pause = clock.pause("evaluation")
-        self.pause.__enter__()
-
-    def on_test_end(self, logs=None):
-        self.pause.__exit__(None, None, None)
-
-
-model = keras.Sequential([keras.layers.Input((16,)), keras.layers.Dense(4, activation="softmax")])
-model.compile("sgd", "sparse_categorical_crossentropy", metrics=["accuracy"])
-with tempfile.TemporaryDirectory() as folder:
-    saving = keras.callbacks.ModelCheckpoint(Path(folder) / "{epoch}.keras")
-    model.fit(Batches(80), validation_data=Batches(12), epochs=3, callbacks=[Steps(), saving])
-Steps.between.close()
-clock.write()
+train(80, epochs=3)

@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest coverage fuzz sanitize wheels bench fixtures upstream campaign campaign-short clean
+.PHONY: demo test lint types pytest coverage fuzz pythons dependencies sanitize wheels bench fixtures upstream campaign campaign-short clean
 
 #: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
 COUNT ?= 20000
@@ -40,15 +40,27 @@ types: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	$(BIN)/perflog --version
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 coverage: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --cov=perflog --cov-branch --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=perflog --cov-branch --cov-report=term:skip-covered
 
-# Mutated logs through both engines, and bad logs whose truth is known: about 10 minutes for 20,000 and 10,000.
+# What `make test` tries a part of, all of it: every prefix, encoding and block size with every format's logs, more kills
+# of those who save, 20 times as many examples of each property, 10,000 bad logs whose truth is known; then mutated logs
+# through both engines.
 fuzz: $(VENV)/.dev
-	PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 -q tests/pipeline/test_bad_logs.py
+	PERFLOG_CAMPAIGN=1 PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/pipeline/test_bad_logs.py \
+		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py
 	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)
+
+# The tests, but for the long ones, on each Python that perflog runs on; one that is neither here nor can be downloaded is
+# skipped and said. PYTHONS="3.14" tests on that one alone.
+pythons: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.pythons $(PYTHONS)
+
+# All packages that perflog stands on: their ages, and whether vulnerabilities of them are known.
+dependencies: $(VENV)/.dev
+	$(BIN)/python -m tests.tools.dependencies
 
 # The scanner under AddressSanitizer and UndefinedBehaviorSanitizer: with clang by a coverage-guided fuzzer, else by seed.
 sanitize: $(VENV)/.dev

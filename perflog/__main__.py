@@ -5,38 +5,99 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import signal
 import sys
 from contextlib import suppress
 
 
 def main() -> None:
     """Run the command line. Exit status: see ``perflog --help``."""
+    try:
+        status = _status()
+    except KeyboardInterrupt:
+        status = _INTERRUPTED
+    finally:
+        gc.freeze()  # the process ends: Python need not go through all objects for circles once more
+    if status == _INTERRUPTED:
+        _say("perflog: interrupted")
+        _die_of(signal.SIGINT)
+    _close_streams()
+    sys.exit(status)
+
+
+#: What shells give for programs that Ctrl-C and a closed pipe have ended.
+_INTERRUPTED, _CLOSED_PIPE = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+
+
+def _status() -> int:
+    """Run the command and say its error, if it has one; its exit status.
+
+    Raises:
+        KeyboardInterrupt: when the user ends it.
+    """
+    from perflog.cli.terminal import guard_streams
+    from perflog.errors import NoReaderError, PerflogError
+
+    guard_streams()
+    try:
+        status = _command()
+        sys.stdout.flush()
+    except NoReaderError:
+        return _CLOSED_PIPE
+    except PerflogError as error:
+        _say(f"perflog: {error}".replace("\n", "\n  "))  # a line break in a name begins no line of its own
+        return 2
+    except Exception as error:
+        if os.environ.get("PERFLOG_DEBUG"):
+            raise
+        problem = f"perflog: internal error, please report it: {type(error).__name__}: {error}"
+        _say(f"{problem}\n(PERFLOG_DEBUG=1 shows where)")
+        return 70
+    return status
+
+
+def _command() -> int:
+    """Run the command; its exit status. Wrong usage is said as the library of the command line says it."""
     from perflog.cli import app_for
     from perflog.cli.stand_ins import put_stand_ins
-    from perflog.errors import PerflogError
+    from perflog.cli.terminal import say_usage_error
 
     put_stand_ins()
     _keep_freed_memory()
     gc.set_threshold(_OBJECTS, 20, 20)
     try:
-        app_for(sys.argv[1:])(prog_name="perflog")
-    except PerflogError as error:
-        _stop(f"perflog: {error}", 2)
-    except KeyboardInterrupt:
-        _stop("perflog: interrupted", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        # on its own typer would give a closed pipe the status 1, and say wrong usage without making its texts visible
+        status = app_for(sys.argv[1:])(prog_name="perflog", standalone_mode=False)
     except Exception as error:
-        if os.environ.get("PERFLOG_DEBUG"):
+        if (said := say_usage_error(error)) is None:
             raise
-        _stop(
-            f"perflog: internal error, please report it: {type(error).__name__}: {error}\n"
-            "(PERFLOG_DEBUG=1 shows where)",
-            70,
-        )
-    finally:
-        gc.freeze()  # the process ends: Python need not go through all objects for circles once more
+        return said
+    return status if isinstance(status, int) else 0
+
+
+def _say(text: str) -> None:
+    """Print a message on stderr; one that cannot be printed changes nothing."""
+    with suppress(Exception):
+        print(text, file=sys.stderr)
+        sys.stderr.flush()
+
+
+def _die_of(number: signal.Signals) -> None:
+    """End by a signal, so that a shell's loop or script that called the command ends too."""
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _close_streams() -> None:
+    """Send nowhere what cannot be printed: Python would try it again at its end, and complain."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None:
+            continue
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 #: So many new objects before circles among them are looked for, rather than 700: importing numpy and typer and making
@@ -57,11 +118,6 @@ def _keep_freed_memory() -> None:
             libc = ctypes.CDLL(None)
             libc.mallopt(_MMAP_THRESHOLD, _KEPT)
             libc.mallopt(_TRIM_THRESHOLD, _TRIMMED)
-
-
-def _stop(text: str, status: int) -> None:
-    print(text, file=sys.stderr)
-    sys.exit(status)
 
 
 if __name__ == "__main__":

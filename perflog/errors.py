@@ -13,3 +13,7 @@ class UsageError(PerflogError):
 
 class ParserError(PerflogError):
     """A parser, convention or path-pattern file that is not well formed, with its file and place."""
+
+
+class NoReaderError(PerflogError):
+    """Nobody reads any more what is printed or written into a FIFO (no message; exit status 141)."""

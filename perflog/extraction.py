@@ -45,10 +45,11 @@ class Extraction:
 
     @property
     def complete(self) -> bool:
-        """Whether there is a run and every run has a value."""
+        """Whether there is a run, every run has a value, and every file could be read."""
         runs = self.runs
         return (
             bool(runs)
+            and not any(left_out.failed for left_out in self.skipped)
             and all(run.throughput.value is not None for run in runs)
             and all(c.throughput.value is not None for c in self.cases)
         )

@@ -10,12 +10,34 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import postgresql
+from tests.support import CAMPAIGN
 
 # A busy machine makes examples slow; that is no fault of what they test.
-settings.register_profile("perflog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("perflog")
+settings.register_profile("perflog", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("campaign", settings.get_profile("perflog"), max_examples=1000)
+settings.load_profile("campaign" if CAMPAIGN else "perflog")
+#: What takes longest, and is begun first: a worker that is done then takes over short tests from the other.
+_LONG = (
+    "test_wheel",
+    "test_campaign",
+    "test_docs",
+    "pipeline/",
+    "test_writers",
+    "test_equal_engines",
+    "logs/",
+    "audit/",
+)
 
 _NUMBERS = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long tests first."""
+
+    def turn(item: pytest.Item) -> int:
+        return next((turn for turn, part in enumerate(_LONG) if part in item.nodeid), len(_LONG))
+
+    items.sort(key=turn)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,15 @@ ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "fixtures"
 SHARED = ROOT.parent / "shared"
 CORPUS = SHARED / "corpus"
+#: Whether tests that try a part of all that they could, try all of it: `make fuzz`.
+CAMPAIGN = os.environ.get("PERFLOG_CAMPAIGN") == "1"
 
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs (../shared/corpus) is not here")
+
+
+def examples(count: int) -> int:
+    """How many examples hypothesis tries where the profile's number does not fit: 20 times as many by `make fuzz`."""
+    return count * 20 if CAMPAIGN else count
 
 
 @lru_cache(maxsize=1)

@@ -161,6 +161,8 @@ print("left alone")
 
 @pytest.mark.parametrize("name", ["README.md", "report.html"])
 def test_report_is_the_commands_and_is_written_on_demand(name: str, tmp_path: Path) -> None:
+    (tmp_path / "python").mkdir()
+    (tmp_path / "shell").mkdir()
     report = perflog.report(BZ128, tmp_path / "python" / name, **WINDOW)
     assert not (tmp_path / "python" / name).exists()
     report.write()

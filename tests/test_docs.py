@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from perflog.formats.catalog import load_catalog
 from perflog.formats.regexes import MACROS
 from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
 from perflog.settings.convention import load_conventions
+from tests import forks
 from tests.support import ROOT, SHARED
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -62,7 +63,7 @@ def test_shown_command_prints_what_is_shown(session: list[tuple[str, list[str]]]
     for command, shown in session:
         if "../shared" in command and not SHARED.is_dir():
             pytest.skip("../shared is not here")
-        shell = f'perflog() {{ {sys.executable} -m perflog "$@"; }}; cd {ROOT} && {command}'
+        shell = f'perflog() {{ {shlex.join(forks.words())} "$@"; }}; cd {ROOT} && {command}'
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=environment)
         printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
         assert [printed] * len(shown) == shown
@@ -115,12 +116,6 @@ def test_every_key_of_the_format_language_is_described(table: type[Struct]) -> N
 
 
 def test_the_tables_and_pictures_of_the_documentation_are_true() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "perflog", "readme", "--check", *map(str, PAGES)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forks.perflog("readme", "--check", *map(str, PAGES))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stderr.startswith("2 regions")

@@ -60,14 +60,15 @@ def compare(
 
 
 def plan(
-    paths: Paths, detect: str | float = 0.02, *, metric: str = "throughput", database: PathLike | None = None,
-    **options: Unpack[ExtractionOptions],
+    paths: Paths, detect: str | float = 0.05, *, margin: str | float = 0.02, metric: str = "throughput",
+    database: PathLike | None = None, **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
-    """How many runs a side each case needs to show a change (``perflog plan``).
+    """How many runs a side each case needs for ``compare`` to call a change (``perflog plan``).
 
     Args:
         paths: files and folders, or labels of saved campaigns.
-        detect: the change that must be seen, a share: 0.02, or ``"2%"``.
+        detect: the change that must be seen, a share above the margin: 0.05, or ``"5%"``.
+        margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
         database: the history's database; None: as on the command line.
         options: the options of extraction (see :mod:`perflog.api`).
@@ -80,17 +81,18 @@ def plan(
     """
     from perflog.compare.rule import share
 
-    return _noise(paths, metric, share(detect, "detect"), database, options)
+    return _noise(paths, metric, share(detect, "detect"), share(margin, "margin"), database, options)
 
 
 def noise(
-    paths: Paths, *, metric: str = "throughput", database: PathLike | None = None,
+    paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", database: PathLike | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
     """How much the runs of each case differ, and the change that as many runs could show (``perflog noise``).
 
     Args:
         paths: files and folders, or labels of saved campaigns.
+        margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
         database: the history's database; None: as on the command line.
         options: the options of extraction (see :mod:`perflog.api`).
@@ -98,11 +100,18 @@ def noise(
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, or when there is no training log.
     """
-    return _noise(paths, metric, None, database, options)
+    from perflog.compare.rule import share
+
+    return _noise(paths, metric, None, share(margin, "margin"), database, options)
 
 
 def _noise(
-    paths: Paths, metric: str, detect: float | None, database: PathLike | None, options: ExtractionOptions
+    paths: Paths,
+    metric: str,
+    detect: float | None,
+    margin: float,
+    database: PathLike | None,
+    options: ExtractionOptions,
 ) -> Noise:
     from perflog.compare.planning import noise_of
     from perflog.compare.rule import METRICS
@@ -111,4 +120,4 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)
-    return noise_of(names, chosen, Extractions(), metric, detect)
+    return noise_of(names, chosen, Extractions(), metric, detect, margin)

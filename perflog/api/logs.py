@@ -189,11 +189,12 @@ def report(
     return make_report(path_list(paths), given_options(options), file, language, as_page, Extractions())
 
 
-def readme(paths: Paths) -> Regenerated:
+def readme(paths: Paths, *, allow: Paths = ()) -> Regenerated:
     """Make the regions of Markdown files anew (``perflog readme``); ``.write()`` of the result writes what differs.
 
     Args:
-        paths: Markdown files with regions.
+        paths: Markdown files with regions. Their recipes read and write in the repository of the file alone.
+        allow: folders outside it that recipes may use too.
 
     Returns:
         The ``files`` with their old and new texts, and the ``pictures`` that differ; nothing is written yet.
@@ -203,4 +204,5 @@ def readme(paths: Paths) -> Regenerated:
     """
     from perflog.report.regenerate import regenerate
 
-    return regenerate([Path(path) for path in path_list(paths)], Extractions())
+    allowed = [Path(folder) for folder in path_list(allow)]
+    return regenerate([Path(path) for path in path_list(paths)], Extractions(), allowed)

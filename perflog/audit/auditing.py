@@ -61,7 +61,8 @@ def audit(
     read_logs = [log for log in logs if Path(log.path).suffix.lower() not in (*_DOCUMENTS, *PAGES)]
     chosen = options or Options()
     extractions = Extractions()
-    recipes = {document.path: rows_of_recipes(document.path, extractions) for document in read}
+    named = tuple(dict.fromkeys(Path(log.given) for log in logs if log.given))
+    recipes = {document.path: rows_of_recipes(document.path, extractions, named) for document in read}
     every_claim = [claim for document in read for claim in claims(document, root)]
     cases = read_evidence(read_logs, catalog, chosen)
     evidence = link_up(cases, read, catalog)

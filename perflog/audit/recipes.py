@@ -13,7 +13,7 @@ from perflog.audit.judgement import RECIPE, Judgement
 from perflog.audit.words import printed
 from perflog.errors import PerflogError
 from perflog.report.extractions import Extractions
-from perflog.report.recipe import Recipes
+from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import Region, RegionText, merged, regions, row_texts
 
 
@@ -32,14 +32,18 @@ class RecipeRow:
     problem: str = ""
 
 
-def rows_of_recipes(path: Path, extractions: Extractions) -> dict[int, RecipeRow]:
-    """By line (counted from 1), the rows of a Markdown file's tables whose recipes stand beside them."""
+def rows_of_recipes(path: Path, extractions: Extractions, allowed: Sequence[Path] = ()) -> dict[int, RecipeRow]:
+    """By line (counted from 1), the rows of a Markdown file's tables whose recipes stand beside them.
+
+    Args:
+        allowed: the places, beside the file's repository, that recipes may read.
+    """
     lines = path.read_text(encoding="utf-8").splitlines()
     try:
         tables = [region for region in regions(lines, str(path)) if region.recipe.startswith("table ")]
     except PerflogError:
         return {}  # the markers are not right: `perflog readme` says how, and the cells are read as any others
-    recipes = Recipes(path.parent, extractions)
+    recipes = Recipes(path.parent, extractions, confined(path.parent, allowed))
     return {line: row for region in tables for line, row in _rows(lines, region, recipes)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +10,8 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.audit.judgement import FAILING, VERDICTS, Judgement
-from perflog.export.columns import escaped
+from perflog.escaping import json_text, named, visible
+from perflog.escaping import markdown as escaped
 
 SCHEMA = "perflog/audit/1"
 FORMATS = ("text", "markdown", "json")
@@ -89,8 +89,9 @@ def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str
         claim, verdict = judgement.claim, judgement.verdict
         if colour and verdict in _COLOURS:
             verdict = f"\033[{_COLOURS[verdict]}m{verdict}\033[0m"
-        lines.append(f"{near(claim.path)}:{claim.line}: {claim.heading}: {claim.text}: {verdict}")
-        lines += [f"    {shortened(line)}" for line in explained(judgement)]
+        place = f"{named(near(claim.path))}:{claim.line}"
+        lines.append(f"{place}: {visible(claim.heading)}: {visible(claim.text)}: {verdict}")
+        lines += [f"    {visible(shortened(line))}" for line in explained(judgement)]
     total = counts(judgements)
     each = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
     lines.append(f"{len(judgements)} cells: {each}")
@@ -180,4 +181,4 @@ def _cell(judgement: Judgement) -> dict[str, Any]:
 
 def to_json(judgements: Sequence[Judgement]) -> str:
     """Everything as JSON, in the schema of docs/audit.md."""
-    return json.dumps(audit_data(judgements), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(audit_data(judgements)) + "\n"

@@ -116,7 +116,7 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
         "frameworks": {**before.get("frameworks", {}), **now["frameworks"]},
         "clocks": {"before": clocks(), **before.get("clocks", {})},
     }
-    write_atomically(file, json.dumps(merged, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(file, json.dumps(merged, indent=1, ensure_ascii=False) + "\n", parents=True)
 
 
 def close(root: Path) -> None:
@@ -124,7 +124,7 @@ def close(root: Path) -> None:
     file = root / MACHINE
     data = json.loads(file.read_text(encoding="utf-8"))
     data.setdefault("clocks", {})["after"] = clocks()
-    write_atomically(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    write_atomically(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n", parents=True)
 
 
 def _system_name() -> str:

@@ -75,7 +75,7 @@ class _Plan:
 def write_plan(folder: Folder, jobs: Sequence[Job], steps: int, warmup: int) -> None:
     """Leave the list of runs for whoever watches."""
     data = {"steps": steps, "warmup": warmup, "logs": [str(job.log) for job in jobs]}
-    write_atomically(folder.own / PLAN, json.dumps(data) + "\n")
+    write_atomically(folder.own / PLAN, json.dumps(data) + "\n", parents=True)
 
 
 def watch(logs: str | os.PathLike[str], catalog: Catalog | None = None) -> list[Progress]:

@@ -15,6 +15,7 @@ from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
 from perflog.campaign.runner import Runner
 from perflog.campaign.slurm import scripts
 from perflog.errors import UsageError
+from perflog.settings.confinement import Confinement, repository_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,10 @@ def schedule(
         remote: the words that start a command on ``{host}``, in place of the file's (``ssh``).
 
     Raises:
-        UsageError: for a file that is wrong, or when nothing is left to run by ``only``.
+        UsageError: for a file that is wrong or leads out of its repository, or when nothing is left to run by ``only``.
     """
     campaign = load_campaign(Path(file))
+    _check_places(campaign, logs_given=bool(logs), hostfile_given=bool(hostfile))
     campaign = replace(
         campaign,
         logs=Path(logs) if logs else campaign.logs,
@@ -91,6 +93,19 @@ def schedule(
     known = campaign.known()
     runners = {job.framework: known[job.framework] for job in runnable}
     return Schedule(campaign, runnable, {configuration(job): why for job, why in refused.items()}, runners, gpus)
+
+
+def _check_places(campaign: Campaign, logs_given: bool, hostfile_given: bool) -> None:
+    """Raise UsageError where a campaign file's logs or hosts lie outside its repository, and the user named no others.
+
+    A campaign file is a program, and running one trusts it; but its plan is shown without running anything.
+    """
+    root = repository_of(campaign.file.parent)
+    if not logs_given:
+        Confinement((root,), "name it with --logs {path}").admit(campaign.logs, f"{campaign.file}: logs")
+    if campaign.hostfile and not hostfile_given:
+        hosts = campaign.file.parent / campaign.hostfile
+        Confinement((root,), "name it with --hostfile {path}").admit(hosts, f"{campaign.file}: hostfile")
 
 
 def commands(scheduled: Schedule) -> list[Commands]:

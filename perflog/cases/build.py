@@ -104,12 +104,11 @@ def _repeat(run: Run) -> int:
 
 def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
     """One metric of several runs as one number with its interval, or the reason why there is none."""
-    units = {m.unit for m in metrics if m.value is not None}
-    definitions = {m.definition for m in metrics if m.value is not None}
-    values = [m.value for m in metrics if m.value is not None]
-    unit = next(iter(units), metrics[0].unit)
-    different = units if len(units) > 1 else {text or "what the name says" for text in definitions}
-    if len(different) > 1:
+    known = [m for m in metrics if m.value is not None]
+    values = [m.value for m in known if m.value is not None]
+    unit = (known or metrics)[0].unit
+    different = _told_apart(known)
+    if different:
         reason = f"runs count different things: {', '.join(sorted(different))}"
         return Summary(name, "", aggregate, len(values), None, reason=reason)
     if not values:
@@ -119,7 +118,16 @@ def summary_of(name: str, metrics: Sequence[Metric], aggregate: str) -> Summary:
     except ValueError as error:
         return Summary(name, unit, aggregate, len(values), None, reason=str(error))
     summary = Summary(name, unit, aggregate, len(values), value, spread=relative_range(values))
-    interval = order_interval(values)
-    if interval is not None and aggregate == "median":
+    interval = order_interval(values) if aggregate == "median" else None
+    if interval is not None:
         summary.low, summary.high, summary.level = interval
     return summary
+
+
+def _told_apart(metrics: Sequence[Metric]) -> set[str]:
+    """What metrics of one name count where that is not the same: their units, else their definitions."""
+    if len(metrics) < 2:
+        return set()
+    units = {metric.unit for metric in metrics}
+    counted = units if len(units) > 1 else {metric.definition or "what the name says" for metric in metrics}
+    return counted if len(counted) > 1 else set()

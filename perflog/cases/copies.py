@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from perflog.logs.digest import digest
+from perflog.logs.digest import digests
 from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
 
@@ -25,10 +25,11 @@ def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
     alike: dict[tuple[object, ...], list[LogFile]] = {}
     for log, of_log in by_log.items():
         alike.setdefault(tuple(_what_is_read(run) for run in of_log), []).append(log)
+    groups = [logs for logs in alike.values() if len(logs) > 1]
+    texts = digests([log for logs in groups for log in logs]) if groups else {}
     copies: dict[LogFile, LogFile] = {}
-    for logs in alike.values():
-        if len(logs) > 1:
-            copies |= _copies(logs)
+    for logs in groups:
+        copies |= _copies(logs, texts)
     if not copies:
         return list(runs), []
     notes = _notes(copies)
@@ -46,12 +47,12 @@ def _what_is_read(run: Run) -> tuple[object, ...]:
     return run.parser, run.lines, run.first_line, run.last_line, metric.value, metric.first_line, metric.used
 
 
-def _copies(logs: Iterable[LogFile]) -> dict[LogFile, LogFile]:
-    """Of logs that may be one, each that is a copy, with the first of that text."""
+def _copies(logs: Iterable[LogFile], texts: Mapping[LogFile, bytes | None]) -> dict[LogFile, LogFile]:
+    """Of logs that may be one, each that is a copy, with the first of that text (``texts``: a hash of each)."""
     first_of: dict[bytes, LogFile] = {}
     copies: dict[LogFile, LogFile] = {}
     for log in logs:
-        content = digest(log)
+        content = texts[log]
         if content is None:
             continue
         first = first_of.setdefault(content, log)

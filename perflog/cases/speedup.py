@@ -8,16 +8,19 @@ from perflog.formats.units import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.settings.options import Options
 
-#: What a case shares with the one-device case that its speedup is relative to.
-_BASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "accelerator")
+#: What a case shares with the one-device case that its speedup is relative to, beside the model.
+_BASE_KEYS = ("framework", "framework_version", "precision", "batch_size", "accelerator")
+#: Keys of a case that are no labels.
+_NO_LABELS = frozenset({*CASE_KEYS, "threads"})
 
 
 def set_speedups(cases: list[Case], options: Options) -> None:
     """Set the speedup, efficiency and baseline of each case that has one, and note why another has none."""
     index: dict[tuple[object, ...], list[Case]] = {}
-    for case in cases:
-        index.setdefault(_base_identity(case), []).append(case)
-    for case in cases:
+    alike = [index.setdefault(_base_identity(case), []) for case in cases]
+    for case, of_base in zip(cases, alike, strict=True):
+        of_base.append(case)
+    for case, of_base in zip(cases, alike, strict=True):
         if case.throughput.value is None:
             continue
         if not is_of_job(case.throughput.unit):
@@ -28,14 +31,15 @@ def set_speedups(cases: list[Case], options: Options) -> None:
             ]
             _set_speedup(case, candidates, options)
         else:
-            candidates = [c for c in index[_base_identity(case)] if c.key.get("devices") == 1]
+            candidates = [c for c in of_base if c.key.get("devices") == 1]
             _set_speedup(case, candidates, options)
 
 
 def _base_identity(case: Case) -> tuple[object, ...]:
-    labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in (*CASE_KEYS, "threads")))
-    known = {**case.key, "model": spelling(str(case.key.get("model", "")))}
-    return (*(str(known.get(k, "")).lower() for k in _BASE_KEYS), labels, case.label, kind(case.throughput.unit))
+    labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in _NO_LABELS))
+    known = [str(case.key.get(k, "")).lower() for k in _BASE_KEYS]
+    model = spelling(str(case.key.get("model", "")))
+    return (*known, model, labels, case.label, kind(case.throughput.unit))
 
 
 def _is_baseline(case: Case, options: Options) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +33,15 @@ Across = Annotated[
     str, typer.Option("--across", help="Keys that may differ too: label,accelerator.", show_default=False)
 ]
 GateFlag = Annotated[bool, typer.Option("--gate", help="For CI: the exit status says whether a case is slower.")]
+FailOn = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        help="What the gate fails on: slower, inconclusive, missing, nothing-compared. Implies --gate, whose "
+        "default is slower,nothing-compared.",
+        show_default=False,
+    ),
+]
 Form = Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")]
 NoiseForm = Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")]
 Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
@@ -40,7 +50,7 @@ Detect = Annotated[str, typer.Option("--detect", help="The change that must be s
 @app.command(
     epilog="Examples:  perflog compare logs-2.4/ logs-2.5/ --warmup 100  ·  perflog compare v2.4 v2.5  ·  "
     "perflog compare old/ new/ --gate  ·  perflog compare a/ b/ c/ -o ratios.svg. "
-    "Exit status: 0; with --gate 1 some case is slower, 3 some case has not enough data (or no partner); "
+    "Exit status: 0; with --gate 1 a case is slower, 3 nothing could be compared (or another reason of --fail-on); "
     "2 wrong usage."
 )
 @extraction_options("aggregate")
@@ -53,13 +63,16 @@ def compare(
     across: Across = "",
     where: Where = None,
     gate: GateFlag = False,
+    fail_on: FailOn = "",
     form: Form = "table",
     output: Output = None,
     database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
+    from perflog.compare.choosing import names
     from perflog.compare.comparing import compare_sides
+    from perflog.compare.gate import DEFAULT, REASONS
     from perflog.compare.opening import open_sides
     from perflog.compare.output import FORMATS
     from perflog.compare.rule import Rule, share
@@ -71,22 +84,23 @@ def compare(
     if not 50 <= level < 100:
         message = f"a level lies between 50 and 100 per cent, not {level:g}"
         raise typer.BadParameter(message, param_hint="--level")
+    reasons = names(fail_on, "fail-on", list(REASONS)) or (list(DEFAULT) if gate else [])
     rule = Rule(metric, share(margin, "--margin"), level / 100)
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
-    keys = tuple(key.strip() for key in across.split(",") if key.strip())
-    wanted = pairs(where or [], "where")
+    keys, wanted = names(across, "across"), pairs(where or [], "where")
     opened = open_sides(sides, chosen, extractions(quiet))
     comparisons = compare_sides(opened, rule, path_patterns(chosen.values["parsers"]), keys, wanted)
     data, described = _rendered(comparisons, form, output)
     emit(data, output, quiet, described)
-    if gate:
-        raise typer.Exit(_exit_status(comparisons))
+    if reasons:
+        raise typer.Exit(_gate(comparisons, reasons))
 
 
 def _rendered(comparisons: Sequence[Comparison], form: str, output: Path | None) -> tuple[str | bytes, str]:
     """Comparisons in the form that the output's name or ``form`` asks for, and what a picture shows."""
     from perflog.compare import data, picture
     from perflog.compare import output as texts
+    from perflog.compare.sentences import opening, paragraphs
     from perflog.plot.drawing import FORMATS as PICTURES
 
     suffix = output.suffix.removeprefix(".") if output is not None else ""
@@ -96,32 +110,43 @@ def _rendered(comparisons: Sequence[Comparison], form: str, output: Path | None)
         return data.to_json(comparisons), ""
     if form == "csv":
         return data.to_csv(comparisons), ""
-    tables = [texts.comparison_table(comparison) for comparison in comparisons]
-    return tables_text(tables, form, to_terminal(output)), ""
+    terminal = to_terminal(output)
+    tables = [
+        f"{paragraphs(opening(comparison))}\n{tables_text([texts.comparison_table(comparison)], form, terminal)}"
+        for comparison in comparisons
+    ]
+    return "\n".join(tables), ""
 
 
-def _exit_status(comparisons: Sequence[Comparison]) -> int:
-    from perflog.compare.comparing import Gate, gate
+def _gate(comparisons: Sequence[Comparison], reasons: Sequence[str]) -> int:
+    """Say in one line why the gate passed or failed; the exit status."""
+    from perflog.compare.gate import gate
 
-    return {Gate.PASSED: 0, Gate.SLOWER: 1, Gate.UNDECIDED: 3}[gate(comparisons)]
+    result = gate(comparisons, reasons)
+    print(result.sentence, file=sys.stderr)
+    return result.status
 
 
-@app.command(epilog="Examples:  perflog plan logs/ --detect 2%  ·  perflog plan logs/ --detect 1% --metric step_time")
+@app.command(
+    epilog="Examples:  perflog plan logs/ --detect 5%  ·  perflog plan logs/ --detect 2% --margin 1% --metric step_time"
+)
 @extraction_options("aggregate", "baseline")
 def plan(
     logs: Logs,
     given: Given,
-    detect: Detect = "2%",
+    detect: Detect = "5%",
+    margin: Margin = "2%",
     metric: Metric = "throughput",
     form: NoiseForm = "table",
     output: Output = None,
     database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
-    """How many runs a side does each case need to see a change of this size?"""
+    """How many runs a side does each case need for `perflog compare` to call a change of this size?"""
     from perflog.compare.rule import share
 
-    _noise(logs, given | {"database": database}, metric, share(detect, "--detect"), form, output, quiet)
+    detected = share(detect, "--detect")
+    _noise(logs, given | {"database": database}, metric, detected, share(margin, "--margin"), form, output, quiet)
 
 
 @app.command(epilog="Example:  perflog noise logs/ --warmup 100")
@@ -130,13 +155,16 @@ def noise(
     logs: Logs,
     given: Given,
     metric: Metric = "throughput",
+    margin: Margin = "2%",
     form: NoiseForm = "table",
     output: Output = None,
     database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """The spread between the runs of each case, and the smallest change that as many runs could show."""
-    _noise(logs, given | {"database": database}, metric, None, form, output, quiet)
+    from perflog.compare.rule import share
+
+    _noise(logs, given | {"database": database}, metric, None, share(margin, "--margin"), form, output, quiet)
 
 
 def _noise(
@@ -144,6 +172,7 @@ def _noise(
     given: dict[str, Any],
     metric: str,
     detect: float | None,
+    margin: float,
     form: str,
     output: Path | None,
     quiet: bool,
@@ -155,6 +184,6 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     one_of("format", form, FORMATS)
     chosen = settings(given, [log for log in logs if Path(log).exists()])
-    measured = noise_of(logs, chosen, extractions(quiet), metric, detect)
+    measured = noise_of(logs, chosen, extractions(quiet), metric, detect, margin)
     text = to_json(measured) if form == "json" else tables_text([noise_table(measured)], form, to_terminal(output))
     emit(text, output, quiet)

@@ -103,14 +103,15 @@ def _write_dlperf(extraction: Extraction, output: Path | None, logs: list[str]) 
     from perflog.files import write_atomically
 
     target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
-    write_atomically(target, dlperf.to_json(extraction))
+    write_atomically(target, dlperf.to_json(extraction), parents=output is None)
     sys.stdout.write(dlperf.console(extraction, str(target) if target.is_absolute() else f"./{target}"))
 
 
 def _remarks(extraction: Extraction, form: str) -> None:
     """What a person should know that the table does not say, on stderr."""
     if extraction.skipped and form != "json":
-        for skipped in extraction.skipped[:MOST_SKIPPED]:
+        first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
+        for skipped in first_failed[:MOST_SKIPPED]:
             print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
         rest = len(extraction.skipped) - MOST_SKIPPED
         if rest > 0:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perflog.cli.terminal import print_coloured
+
 if TYPE_CHECKING:
     from perflog.export.columns import TextTable
 
@@ -37,10 +39,18 @@ def emit(data: str | bytes, output: Path | None, quiet: bool, described: str = "
     from perflog.files import write_atomically
 
     if output is None:
-        sys.stdout.write(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+        _print(data if isinstance(data, str) else data.decode("utf-8", "replace"))
         return
     write_atomically(output, data)
     say_written(output, quiet, described)
+
+
+def _print(text: str) -> None:
+    """Print a result; on a terminal it has colours, which perflog put there, and its texts are visible already."""
+    if sys.stdout.isatty():
+        print_coloured(text)
+    else:
+        sys.stdout.write(text)
 
 
 def say_written(output: Path, quiet: bool, described: str = "") -> None:

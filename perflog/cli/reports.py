@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +41,8 @@ Html = Annotated[
     typer.Option("--html", help="One HTML page that holds everything; also when the output's name ends in .html."),
 ]
 Check = Annotated[bool, typer.Option("--check", help="Change nothing; show the difference and exit 1 if there is one.")]
+_ALLOW = "A folder outside the files' repository that recipes may use too (may be repeated)."
+Allow = Annotated[list[Path] | None, typer.Option("--allow", help=_ALLOW, show_default=False)]
 
 
 @app.command(
@@ -112,18 +113,19 @@ def report(
 
 @app.command(
     epilog="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
-    "Paths in it are relative to the file. "
+    "Paths in it are relative to the file, and lead to its repository alone. "
     "Exit status: 0 all regions are true; 1 with --check, some are not; 2 a marker or recipe is wrong."
 )
 def readme(
     files: Annotated[list[Path], typer.Argument(help="Markdown files with perflog regions.", show_default=False)],
     check: Check = False,
+    allow: Allow = None,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the tables between perflog's markers, in place."""
     from perflog.report.regenerate import regenerate
 
-    regenerated = regenerate(files, extractions(quiet=True))
+    regenerated = regenerate(files, extractions(quiet=True), allow or ())
     if check:
         _show_differences(regenerated)
     else:
@@ -139,8 +141,9 @@ def readme(
 
 
 def _show_differences(regenerated: Regenerated) -> None:
+    from perflog.report.difference import differences
+
     for picture in regenerated.pictures:
         print(f"{picture}: the picture differs from its logs")
     for file in regenerated.stale:
-        old, new = (text.splitlines(keepends=True) for text in (file.old, file.new))
-        sys.stdout.writelines(difflib.unified_diff(old, new, str(file.path), f"{file.path} (from the logs)"))
+        sys.stdout.writelines(differences(file.old, file.new, str(file.path), f"{file.path} (from the logs)"))

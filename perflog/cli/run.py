@@ -13,6 +13,7 @@ import typer
 from perflog.campaign.observer import Observer
 from perflog.cli.base import app
 from perflog.cli.options import Quiet
+from perflog.escaping import visible
 from perflog.settings.config import pairs
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ class Teller(Observer):
     def begin_job(self, job: Job, seconds: Mapping[Job, float]) -> None:
         self._began, self._left = time.monotonic(), sum(seconds.values())
         if self._bar is not None:
-            self._bar.update(self._task, description=job.name)
+            from rich.markup import escape
+
+            self._bar.update(self._task, description=escape(visible(job.name)))
             self.tick()
 
     def tick(self) -> None:
@@ -156,7 +159,7 @@ class Teller(Observer):
             left = f", about {_duration(self._left - took)} left" if more else ""
             print(text + left, file=sys.stderr, flush=True)
             return
-        self._bar.console.print(text, markup=False, highlight=False)
+        self._bar.console.print(visible(text), markup=False, highlight=False)
         self._bar.update(self._task, completed=self.done)
 
     def end(self) -> None:
@@ -183,7 +186,8 @@ def watch(
     if once or not sys.stdout.isatty():
         from tabulate import tabulate
 
-        print(tabulate([_cells(entry) for entry in watcher.look()], headers=_HEADINGS, disable_numparse=True))
+        rows = [[visible(cell) for cell in _cells(entry)] for entry in watcher.look()]
+        print(tabulate(rows, headers=_HEADINGS, disable_numparse=True))
         return
     from rich.live import Live
 
@@ -211,6 +215,7 @@ def _table(entries: list[Progress]) -> Any:
     table = Table(*_HEADINGS)
     for entry in entries:
         table.add_row(
-            *(Text(cell) for cell in _cells(entry)), style="red" if entry.failed else "bold" if entry.now else ""
+            *(Text(visible(cell)) for cell in _cells(entry)),
+            style="red" if entry.failed else "bold" if entry.now else "",
         )
     return table

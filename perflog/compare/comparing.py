@@ -1,12 +1,12 @@
-"""Sides compared, case by case, and the question that a gate in CI asks of the result."""
+"""Sides compared, case by case."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 
 from perflog.cases.case import Case
+from perflog.compare.choosing import require_known
 from perflog.compare.doubts import doubts
 from perflog.compare.names import short_names
 from perflog.compare.opening import OpenedSides
@@ -14,9 +14,9 @@ from perflog.compare.pairs import paired
 from perflog.compare.rows import Comparison, compared_cases, mean_of
 from perflog.compare.rule import Rule
 from perflog.compare.sides import Side, label_of, machine_notes, where
+from perflog.compare.when import separation
 from perflog.formats.paths import PathPatterns
 from perflog.settings.options import Options
-from perflog.stats.verdict import Verdict
 
 #: A side's cases with their labels.
 _Labelled = Sequence[tuple[Case, str]]
@@ -40,7 +40,11 @@ def compare_sides(
 
     Returns:
         A comparison for every side but the first, in their order.
+
+    Raises:
+        UsageError: for a key or a value that no case has.
     """
+    require_known([case for side in opened.sides for case in side.extraction.cases], across, wanted or {})
     names = short_names([side.name for side in opened.sides])
     cases = [
         [(case, label_of(case, side.root, patterns)) for case in where(side.extraction.cases, wanted or {})]
@@ -65,21 +69,5 @@ def _compared(
     rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in compared_cases(pairs, rule)]
     notes = machine_notes(old_side, new_side, pairs)
     mean = mean_of(rows, alone)
-    return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, tuple(notes))
-
-
-class Gate(Enum):
-    """What a gate in CI says of comparisons."""
-
-    PASSED = "no case is slower"
-    SLOWER = "a case is slower"
-    UNDECIDED = "a case cannot be judged, or is not there any more"
-
-
-def gate(comparisons: Sequence[Comparison]) -> Gate:
-    """Whether nothing is slower, something is, or something cannot be judged or is not there any more."""
-    verdicts = [row.verdict for comparison in comparisons for row in comparison.rows]
-    if Verdict.SLOWER in verdicts:
-        return Gate.SLOWER
-    gone = any(unpaired.side == "old" for comparison in comparisons for unpaired in comparison.unpaired)
-    return Gate.UNDECIDED if not verdicts or gone or Verdict.NOT_ENOUGH_DATA in verdicts else Gate.PASSED
+    warnings = separation(old_side, new_side, pairs)
+    return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, tuple(notes), tuple(warnings))

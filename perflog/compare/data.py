@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +12,8 @@ from perflog._version import __version__
 from perflog.cases.case import Case
 from perflog.compare.output import notes_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
+from perflog.compare.sentences import opening
+from perflog.escaping import csv_cell, json_text
 
 SCHEMA = "perflog/comparison/1"
 _CSV_FIELDS = (
@@ -44,6 +45,8 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "better": rule.better.value,
         "margin": rule.margin,
         "level": rule.level,
+        "summary": opening(comparison),
+        "warnings": list(comparison.warnings),
         "rows": [_row(row) for row in comparison.rows],
         "geometric_mean": {"value": mean.value, "rows": mean.n, "left_out": mean.left_out},
         "notes": list(comparison.notes),
@@ -83,7 +86,7 @@ def _side(values: Sequence[float], case: Case) -> dict[str, Any]:
 
 def to_json(comparisons: Sequence[Comparison]) -> str:
     """The document as indented JSON."""
-    return json.dumps(comparison_document(comparisons), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(comparison_document(comparisons)) + "\n"
 
 
 def to_csv(comparisons: Sequence[Comparison]) -> str:
@@ -91,11 +94,12 @@ def to_csv(comparisons: Sequence[Comparison]) -> str:
     keys = list(dict.fromkeys(k for comparison in comparisons for row in comparison.rows for k in row.pair.old.key))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["old", "new", "metric", *keys, *_CSV_FIELDS])
+    writer.writerow(["old", "new", "metric", *map(csv_cell, keys), *_CSV_FIELDS])
     for comparison in comparisons:
         for row in comparison.rows:
             head = [comparison.old, comparison.new, comparison.rule.metric]
-            writer.writerow([*head, *(row.pair.old.key.get(k, "") for k in keys), *_csv_cells(row)])
+            cells = [*head, *(row.pair.old.key.get(k, "") for k in keys), *_csv_cells(row)]
+            writer.writerow([csv_cell(cell) for cell in cells])
     return out.getvalue()
 
 

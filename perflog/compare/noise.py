@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 from perflog.cases.case import Case
 from perflog.compare.rows import centre, values
+from perflog.errors import UsageError
 from perflog.settings.options import Options
 from perflog.stats.power import (
+    Table,
     coefficient_of_variation,
     detectable_change,
     pooled_coefficient_of_variation,
     runs_needed,
     variation_bounds,
 )
+from perflog.stats.verdict import MARGIN
 
 #: The chance of seeing a change that a plan is made for, and the level of the test.
 WANTED, LEVEL = 0.8, 0.95
@@ -35,7 +38,8 @@ class CaseNoise:
         coefficient_of_variation: the standard deviation of the logarithms of the run values, a share; None for fewer
             than two runs.
         low, high: its 80 % interval.
-        change_seen: the smallest change that as many runs on both sides would show with a chance of 80 %, a share.
+        change_seen: the smallest change that `compare` would call with a chance of 80 % with as many runs on both
+            sides, a share; None where so many runs carry no table of so many rows.
         runs_needed: runs a side for the change that is planned for; None where more than 1000 would be needed.
         pooled: whether ``change_seen`` and ``runs_needed`` come from the coefficient of variation of all cases pooled.
     """
@@ -61,31 +65,54 @@ class Noise:
         detect: the change that must be seen, a share; None where nothing is planned.
         options: how the numbers were made.
         cases: one per case, in the cases' order.
+        table: the table that the changes are to be found in: as many rows as there are cases, the margin, the level.
     """
 
     metric: str
     detect: float | None
     options: Options
     cases: tuple[CaseNoise, ...]
+    table: Table
 
 
-def noise(cases: Sequence[Case], options: Options, metric: str, detect: float | None = None) -> Noise:
-    """The noise of every case; ``detect``: the change (a share) to plan for."""
+def noise(
+    cases: Sequence[Case], options: Options, metric: str, detect: float | None = None, margin: float = MARGIN
+) -> Noise:
+    """The noise of every case.
+
+    Args:
+        cases: those that a comparison will have as its rows.
+        options: how the numbers were made.
+        metric: whose run values are looked at.
+        detect: the change, a share, to plan for.
+        margin: the change, a share, that does not matter.
+
+    Raises:
+        UsageError: for a change within the margin, which `compare` never calls.
+    """
+    if detect is not None and detect <= margin:
+        raise UsageError(
+            f"a change of {100 * detect:.4g} % lies within the margin of {100 * margin:.4g} %, so no number of runs "
+            "makes `perflog compare` call it: ask for a larger change (--detect) or set a smaller margin (--margin)"
+        )
+    table = Table(max(1, len(cases)), margin, LEVEL)
     groups = [[v for v in values(case, metric) if math.isfinite(v) and v > 0] for case in cases]
     together = pooled_coefficient_of_variation(groups)
     pooled = together[0] if together is not None else None
-    members = (_case_noise(case, group, metric, detect, pooled) for case, group in zip(cases, groups, strict=True))
-    return Noise(metric, detect, options, tuple(members))
+    members = (
+        _case_noise(case, group, metric, detect, pooled, table) for case, group in zip(cases, groups, strict=True)
+    )
+    return Noise(metric, detect, options, tuple(members), table)
 
 
 def _case_noise(
-    case: Case, group: Sequence[float], metric: str, detect: float | None, pooled: float | None
+    case: Case, group: Sequence[float], metric: str, detect: float | None, pooled: float | None, table: Table
 ) -> CaseNoise:
     own = coefficient_of_variation(group) if len(group) > 1 else None
     low, high = variation_bounds(own, len(group) - 1) if own else (None, None)
     from_pool = len(group) < ENOUGH_RUNS or not own
     variation = pooled if from_pool and pooled is not None else own
-    seen = detectable_change(variation, max(len(group), 2), WANTED, LEVEL) if variation else None
-    needed = runs_needed(detect, variation, WANTED, LEVEL) if variation and detect is not None else None
+    seen = detectable_change(variation, max(len(group), 2), WANTED, table) if variation else None
+    needed = runs_needed(detect, variation, WANTED, table) if variation and detect is not None else None
     unit = case.metrics[metric].unit if metric in case.metrics else ""
     return CaseNoise(case, len(group), centre(group), unit, own, low, high, seen, needed, from_pool)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from perflog.compare.names import names_of
 from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
+from perflog.escaping import json_text
 from perflog.export.columns import TextTable, number
 
 SCHEMA = "perflog/noise/1"
@@ -13,7 +12,7 @@ FORMATS = ("table", "markdown", "json")
 _NOTES = {
     "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
     "2": "no spread at all: copies of one log, or too coarse a print",
-    "3": "too few runs to say",
+    "3": "too few runs to say, or too few for a table of so many rows",
 }
 
 
@@ -27,7 +26,9 @@ def noise_table(noise: Noise) -> TextTable:
     titles += ([f"runs a side for {100 * noise.detect:g}%"] if noise.detect is not None else []) + ["notes"]
     right = [False, True, True, False, True, False, True, *([True] if plans else []), False]
     spread = "spread between runs: standard deviation of logarithms"
-    test = f"chance {100 * WANTED:g} %, Mann–Whitney at {100 * LEVEL:g} %"
+    of_table = f"of {noise.table.rows}" if noise.table.rows > 1 else "alone"
+    margin = f"margin {100 * noise.table.margin:g} %, level {100 * LEVEL:g} %"
+    test = f"a chance of {100 * WANTED:g} % that `perflog compare` calls one changed case {of_table} ({margin})"
     caption = f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
     return TextTable(titles, rows, right, footnotes, caption)
 
@@ -67,6 +68,7 @@ def noise_document(noise: Noise) -> dict[str, object]:
         "schema": SCHEMA,
         "metric": noise.metric,
         "detect": noise.detect,
+        "table": {"rows": noise.table.rows, "margin": noise.table.margin, "level": noise.table.level},
         "cases": [_member(member) for member in noise.cases],
     }
 
@@ -82,4 +84,4 @@ def _member(member: CaseNoise) -> dict[str, object]:
 
 def to_json(noise: Noise) -> str:
     """The document as indented JSON."""
-    return json.dumps(noise_document(noise), ensure_ascii=False, indent=1) + "\n"
+    return json_text(noise_document(noise)) + "\n"

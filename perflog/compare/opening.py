@@ -77,9 +77,15 @@ def _common_options(saved: Mapping[str, Campaign], settings: Settings) -> Option
 
 
 def database_of(settings: Settings) -> str:
-    """The history's database: the option's, the environment's, the config file's, or the default."""
+    """The history's database: the option's, the environment's, the config file's, or the default.
+
+    Raises:
+        UsageError: for a config file that names one which may not be taken from it.
+    """
     from perflog.history.place import default_database
 
+    if settings.refused_database:
+        raise UsageError(settings.refused_database)
     return str(settings.values["database"] or default_database())
 
 

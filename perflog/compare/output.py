@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
+from perflog.compare.sentences import per_cent, verdict_words
 from perflog.export.columns import TextTable, number
 
 #: How many cases without partner are named to people.
@@ -14,16 +15,16 @@ FORMATS = ("table", "markdown", "csv", "json")
 
 
 def comparison_table(comparison: Comparison) -> TextTable:
-    """The rows as texts: case, n, both medians, ratio with interval, p adjusted, verdict; notes as footnotes."""
+    """The rows as texts: case, n, both medians, change with interval, p adjusted, verdict; notes as footnotes."""
     notes: dict[str, int] = {}
     names = names_of([row.pair.old for row in comparison.rows])
     rows = []
     for row, name in zip(comparison.rows, names, strict=True):
         marks = [notes.setdefault(note, len(notes) + 1) for note in notes_of(row)]
-        rows.append([*_cells(row, name), ",".join(map(str, sorted(set(marks))))])
+        rows.append([*_cells(row, name, comparison.rule.margin), ",".join(map(str, sorted(set(marks))))])
     old, new = comparison.old, comparison.new
-    titles = ["case", "n", old, new, "ratio", "interval", "p", "adjusted p", "verdict", "notes"]
-    right = [False, True, True, True, True, False, True, True, False, False]
+    titles = ["case", "n", old, new, "ratio", "change", "interval", "adjusted p", "verdict", "notes"]
+    right = [False, True, True, True, True, True, False, True, False, False]
     footnotes = [f"{mark}. {note}" for note, mark in notes.items()] + summary(comparison)
     return TextTable(titles, rows, right, footnotes, caption(comparison, units_of([comparison])))
 
@@ -33,21 +34,22 @@ def units_of(comparisons: Sequence[Comparison]) -> str:
     return " and ".join(dict.fromkeys(row.unit for comparison in comparisons for row in comparison.rows if row.unit))
 
 
-def _cells(row: CaseComparison, name: str) -> list[str]:
+def _cells(row: CaseComparison, name: str, margin: float) -> list[str]:
     ratio = row.ratio
     interval = ""
     if ratio.low is not None and ratio.high is not None and ratio.level:
-        interval = f"[{ratio.low:.4f}, {ratio.high:.4f}] {100 * ratio.level:.4g}%"
+        bounds = f"{per_cent(ratio.low).removesuffix(' %')} to {per_cent(ratio.high)}"
+        interval = f"{bounds} ({100 * ratio.level:.4g} %)"
     return [
         name,
         f"{ratio.n_old}" if ratio.n_old == ratio.n_new else f"{ratio.n_old}/{ratio.n_new}",
         number(centre(row.old)) or "no value",
         number(centre(row.new)) or "no value",
         f"{ratio.value:.4f}" if ratio.value is not None else "",
+        per_cent(ratio.value) if ratio.value is not None else "",
         interval,
-        _p(ratio.p),
         _p(row.adjusted_p),
-        row.verdict.value,
+        verdict_words(row.verdict, margin),
     ]
 
 
@@ -56,8 +58,27 @@ def _p(value: float | None) -> str:
 
 
 def notes_of(row: CaseComparison) -> list[str]:
-    """Why there is no verdict, and the row's notes, each once."""
-    return list(dict.fromkeys([row.decision.reason, *row.notes] if row.decision.reason else row.notes))
+    """Why there is no verdict, and the row's notes, each once; what is true of both sides is told of both together."""
+    reasons = [row.decision.reason] if row.decision.reason else []
+    told = list(dict.fromkeys([*reasons, *row.notes, *_directions(row)]))
+    of_both = {note.removeprefix("old: ") for note in told if note.startswith("old: ")} & {
+        note.removeprefix("new: ") for note in told if note.startswith("new: ")
+    }
+    bare = [(note, note.removeprefix("old: ").removeprefix("new: ")) for note in told]
+    return list(
+        dict.fromkeys(f"both sides: {text}" if text in of_both and text != note else note for note, text in bare)
+    )
+
+
+def _directions(row: CaseComparison) -> list[str]:
+    """Why the two medians shown may point the other way than the ratio does."""
+    old, new, value = centre(row.old), centre(row.new), row.ratio.value
+    if not old or not new or value is None or (new / old - 1) * (value - 1) >= 0:
+        return []
+    if per_cent(new / old) == per_cent(value):
+        return []
+    of_medians = f"the medians differ by {per_cent(new / old)}, the ratio is {per_cent(value)}"
+    return [f"{of_medians}: the ratio is the median over all pairs of an old and a new run, each median one run's"]
 
 
 def caption(comparison: Comparison, unit: str) -> str:
@@ -65,7 +86,7 @@ def caption(comparison: Comparison, unit: str) -> str:
     rule, options = comparison.rule, comparison.options
     what = f"{rule.metric}{f' in {unit}' if unit else ''}, {rule.better.value} is better"
     ratio = f"medians over n runs; ratio {comparison.new} / {comparison.old} (Hodges–Lehmann)"
-    limits = f"margin {100 * rule.margin:g} %, level {100 * rule.level:g} %"
+    limits = f"margin {100 * rule.margin:g} %, level {100 * rule.level:g} % for all rows together"
     text = f"{what}; {ratio}; {limits}; estimator {options.estimator}; {options.window}"
     return f"{text}; convention {options.convention}." if options.convention else f"{text}."
 

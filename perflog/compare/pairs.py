@@ -19,6 +19,8 @@ from perflog.formats.vocabulary import CASE_KEYS
 VERSION = "framework_version"
 #: A case is named as nearly another's when at most so many keys differ, its label aside.
 NEARLY = 2
+#: Cases that differ in one of these do other work for a sample or a step: pairing them is never suggested.
+OTHER_WORK = {"model", "batch_size", "global_batch_size", "sequence_length", "parameters"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
     if not differing or len([key for key in differing if key != "label"]) > NEARLY:
         return f"not on the {there} side"
     differences = ", ".join(_differences(mine, nearest, differing))
+    if OTHER_WORK & {*differing}:
+        return f"not on the {there} side; nearest: {differences}, which is other work"
     return f"not on the {there} side; nearest: {differences} (--across {','.join(differing)} pairs them)"
 
 

@@ -10,15 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
+from perflog.compare.derived import derived_row, derived_values, is_derived, run_values
+from perflog.compare.doubtful_spread import unequal_spreads
 from perflog.compare.pairs import Pair, Unpaired
 from perflog.compare.rule import Rule
 from perflog.formats.units import kind
 from perflog.settings.options import Options
-from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.centre import median
+from perflog.stats.contrast import RowSamples
+from perflog.stats.family import RowResult, family
 from perflog.stats.geomean import Geomean, geomean
 from perflog.stats.ratio import Ratio, ratio
-from perflog.stats.verdict import Decision, Verdict, decide
+from perflog.stats.verdict import Decision, Verdict, decide, refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,9 @@ class CaseComparison:
         unit: the unit of both sides' values.
         old: the value of each run of the old side, NaN for a run without one.
         new: the same of the new side.
-        ratio: new over old, with its interval and its test.
+        ratio: new over old, with the interval and the p that it has among the rows of its table.
         decision: the verdict on the ratio, with the reason where there can be none.
-        adjusted_p: the test's p, adjusted over all rows; None where there is no test.
+        adjusted_p: the p adjusted over all rows; None where there is none.
         notes: what speaks against trusting the row.
     """
 
@@ -64,6 +67,8 @@ class Comparison:
         unpaired: the cases without a partner, each with the reason.
         mean: the geometric mean of the ratios, and how many cases it leaves out.
         notes: what is to be known of the sides as a whole, such as another machine.
+        warnings: what is said first, as it speaks against the whole comparison: sides that were measured one after the
+            other, or on different machines.
     """
 
     old: str
@@ -74,13 +79,16 @@ class Comparison:
     unpaired: tuple[Unpaired, ...]
     mean: Geomean
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def compared_cases(pairs: Sequence[Pair], rule: Rule) -> list[CaseComparison]:
-    """A row per pair, with p adjusted over the rows that have one."""
-    rows = [_row(pair, rule) for pair in pairs]
-    adjusted = benjamini_hochberg([row.ratio.p if row.ratio.p is not None else math.nan for row in rows])
-    return [replace(row, adjusted_p=None if math.isnan(p) else p) for row, p in zip(rows, adjusted, strict=True)]
+    """A row per pair; intervals and verdicts hold for the rows together (:mod:`perflog.stats.family`)."""
+    alone = [_row_alone(pair, rule) for pair in pairs]
+    judged = [place for place, row in enumerate(alone) if row.samples is not None]
+    samples = [row.samples for row in alone if row.samples is not None]
+    results = dict(zip(judged, family(samples, rule.margin, rule.level), strict=True))
+    return [_row(row, results.get(place), rule) for place, row in enumerate(alone)]
 
 
 def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geomean:
@@ -88,29 +96,57 @@ def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geo
     return geomean([*(row.ratio.value for row in rows), *(None for _ in unpaired)])
 
 
-def _row(pair: Pair, rule: Rule) -> CaseComparison:
-    old, new = values(pair.old, rule.metric), values(pair.new, rule.metric)
+@dataclass(frozen=True, slots=True)
+class _RowAlone:
+    """A row before it is judged with the others.
+
+    Attributes:
+        estimate: its ratio by itself.
+        samples: what it is judged by; None where there is not enough data, for which ``decision`` has the reason.
+    """
+
+    pair: Pair
+    unit: str
+    old: tuple[float, ...]
+    new: tuple[float, ...]
+    estimate: Ratio
+    samples: RowSamples | None
+    decision: Decision | None
+
+
+def _row_alone(pair: Pair, rule: Rule) -> _RowAlone:
+    old, new = tuple(values(pair.old, rule.metric)), tuple(values(pair.new, rule.metric))
     units = [_unit(case, rule.metric) for case in (pair.old, pair.new)]
+    unit = units[0] or units[1]
     if units[0] and units[1] and kind(units[0]) != kind(units[1]):
-        reason = f"one side counts {units[0]}, the other {units[1]}"
-        estimate = Ratio(len(old), len(new), rule.level, reason=reason)
-    else:
-        estimate = ratio(old, new, rule.level)
+        estimate = Ratio(len(old), len(new), rule.level, reason=f"one side counts {units[0]}, the other {units[1]}")
+        return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
+    if is_derived(rule.metric):
+        estimate, samples, decision = derived_row(pair, old, new, rule.level)
+        return _RowAlone(pair, unit, old, new, estimate, samples, decision)
+    estimate = ratio(old, new, rule.level)
+    decision = refused(estimate, rule.level)
+    return _RowAlone(pair, unit, old, new, estimate, RowSamples(old, new) if decision is None else None, decision)
+
+
+def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison:
+    """The row with its verdict: by the result that it has in its table, or why there is none."""
+    estimate, pair = row.estimate, row.pair
+    if result is not None:
+        estimate = replace(result.ratio, notes=row.estimate.notes)
+    decision = row.decision or decide(estimate, rule.better, rule.margin, rule.level)
     notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
-    if old == new and estimate.value is not None:
+    if row.old == row.new and estimate.value is not None and not is_derived(rule.metric):
         notes.append("both sides have the very same values: are these the same logs?")
+    notes += [unequal] if result is not None and (unequal := unequal_spreads(row.old, row.new, rule.margin)) else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
-    decision = decide(estimate, rule.better, rule.margin)
-    return CaseComparison(pair, units[0] or units[1], tuple(old), tuple(new), estimate, decision, notes=tuple(notes))
+    adjusted = result.adjusted_p if result is not None else None
+    return CaseComparison(pair, row.unit, row.old, row.new, estimate, decision, adjusted, tuple(notes))
 
 
 def values(case: Case, metric: str) -> list[float]:
-    """Each run's value; NaN for none. A run's speedup is its throughput over its side's median on one device."""
-    if metric == "speedup":
-        base = case.base.throughput.value if case.base is not None else None
-        return [v / base if base else math.nan for v in values(case, "throughput")]
-    metrics = (run.metrics.get(metric) for run in case.runs)
-    return [m.value if m is not None and m.value is not None else math.nan for m in metrics]
+    """Each run's value; NaN for none. A derived metric's values are those that :mod:`.derived` shows for the runs."""
+    return derived_values(case, metric) if is_derived(metric) else run_values(case, metric)
 
 
 def centre(run_values: Sequence[float]) -> float | None:
@@ -124,8 +160,8 @@ def _unit(case: Case, metric: str) -> str:
 
 
 def _reasons(case: Case, metric: str) -> list[str]:
-    if metric == "speedup":
-        return [] if case.base is not None else [f"no speedup on a side: {case.name} has no case on one device"]
+    if is_derived(metric):
+        return [] if case.base is not None else [f"no {metric} on a side: {case.name} has no baseline"]
     metrics = [run.metrics.get(metric) for run in case.runs]
     if all(m is None for m in metrics):
         return [f"the logs give no {metric}"]

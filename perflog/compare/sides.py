@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,13 +45,17 @@ class RunSeries:
 
 @dataclass(slots=True)
 class Side:
-    """A campaign: its ``name`` as given, its cases, the folder that its labels are relative to, and its machines."""
+    """A campaign: its ``name`` as given, its cases, the folder that its labels are relative to, and its machines.
+
+    ``date``: of a campaign out of the history; None for logs, whose own clocks tell.
+    """
 
     name: str
     extraction: Extraction
     root: str = ""
     observed: dict[RunKey, RunSeries] = field(default_factory=dict)
     machine: Callable[[Run], Facts | None] = field(default=lambda run: known_facts(run.machine))
+    date: datetime | None = None
 
     def series(self, case: Case) -> list[RunSeries]:
         """The series of the case's runs, as far as they are known."""
@@ -85,7 +90,7 @@ def side_of_logs(
 def side_of_campaign(name: str, campaign: Campaign) -> Side:
     """A side out of the history: its numbers as they were made then; the series of its runs are not kept there."""
     root = root_of([run.log.path for run in campaign.extraction.runs])
-    return Side(name, campaign.extraction, root)
+    return Side(name, campaign.extraction, root, date=campaign.date)
 
 
 def machines(side: Side, cases: Iterable[Case]) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from statistics import pstdev
 
 from perflog.formats.printed import clock_digit, scaled_digit
@@ -34,15 +35,15 @@ def decimals_of(numbers: Sequence[float], most: int) -> int | None:
     >>> decimals_of([0.5, 1.25], 4), decimals_of([0.1234567], 4)
     (2, None)
     """
-    for decimals in range(most + 1):
-        power = 10.0**decimals
-        for number in numbers:  # nearly always the first one needs more
-            scaled = number * power
-            if not math.isfinite(scaled) or round(scaled) / power != number:
-                break
-        else:
-            return decimals
-    return None
+    decimals = 0
+    for number in numbers:
+        text = repr(number)  # the shortest decimal number that is read as this one
+        _, _, part = text.partition(".")
+        needed = -int(Decimal(text).as_tuple().exponent) if "e" in text else len(part) if part != "0" else 0
+        if needed > most:  # nearly always the first one's
+            return None
+        decimals = max(decimals, needed)
+    return decimals
 
 
 def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> float:
@@ -73,6 +74,22 @@ def total_share(printed: Sequence[str], numbers: Sequence[float]) -> float:
     """How much rounding may hide of the last of some printed totals or running means, as a share of it."""
     shares = _shares(printed[-1:], numbers[-1:])
     return shares[0] if shares else 0.0
+
+
+def clock_share(digit: float, time: float, bars: int, stretches: int) -> float:
+    """How much the last digit of a clock may hide of the time that it tells, as a share of it.
+
+    Each stretch of the clock is the difference of two cut stamps, and so up to a digit longer or shorter. Bars of one
+    length may all be cut alike, so that their errors add up. Stretches of one bar, which parts that are left out lie
+    between, are cut at moments that have nothing to do with each other: two standard deviations of the sum of so many
+    differences count, each of variance digit²/6.
+
+    Args:
+        digit: the worth of the last digit, in the unit of ``time``.
+        bars: how often the clock began anew, at least 1.
+        stretches: in how many pieces the time is, as many as bars or more.
+    """
+    return digit / time * (bars + 2 * math.sqrt((stretches - bars) / 6)) if time > 0 else float("inf")
 
 
 def _shares(printed: Sequence[str], numbers: Sequence[float]) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from perflog.cases.case import Case, short_labels
@@ -29,15 +28,6 @@ class TextTable:
     right: list[bool]
     footnotes: list[str] = field(default_factory=list)
     caption: str = ""
-
-
-_SPECIAL = re.compile(r"[\\|<>`*_\[\]]")
-
-
-def escaped(text: object) -> str:
-    """Text that means itself in a Markdown table and in HTML."""
-    plain = str(text).replace("\r", " ").replace("\n", " ").replace("&", "&amp;")
-    return _SPECIAL.sub(lambda match: {"<": "&lt;", ">": "&gt;"}.get(match[0], "\\" + match[0]), plain)
 
 
 def number(value: float | None) -> str:

@@ -6,11 +6,11 @@ JSON file. Logs are sorted; there they come in the file system's order.
 
 from __future__ import annotations
 
-import json
 from pprint import pformat
 from typing import Any
 
 from perflog.cases.case import Case
+from perflog.escaping import json_text
 from perflog.extraction import Extraction
 from perflog.logs.find import natural
 from perflog.runs.run import Run
@@ -109,4 +109,4 @@ def console(extraction: Extraction, saved_to: str) -> str:
 
 def to_json(extraction: Extraction) -> str:
     """The result file: one line, no newline at its end."""
-    return json.dumps(result(extraction), ensure_ascii=False)
+    return json_text(result(extraction), indent=None)

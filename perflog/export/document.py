@@ -9,6 +9,7 @@ import msgspec
 
 from perflog._version import __version__
 from perflog.cases.case import Case, Summary
+from perflog.escaping import decodable_data, exact, json_visible
 from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.runs.run import Metric, Run
@@ -16,6 +17,7 @@ from perflog.runs.run import Metric, Run
 SCHEMA = "perflog/extraction/1"
 #: JSON of up to so many runs is indented for the eye.
 INDENTED_RUNS = 1000
+_ENCODER = msgspec.json.Encoder()
 
 
 def extraction_document(extraction: Extraction) -> dict[str, Any]:
@@ -25,14 +27,22 @@ def extraction_document(extraction: Extraction) -> dict[str, Any]:
 
 def to_json(extraction: Extraction) -> str:
     """The document as JSON: indented, or with very many runs one case to a line."""
-    encode = msgspec.json.Encoder().encode
+    encode = _encoded
     if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
-        return msgspec.json.format(encode(extraction_document(extraction)), indent=1).decode() + "\n"
+        return json_visible(msgspec.json.format(encode(extraction_document(extraction)), indent=1).decode()) + "\n"
     text = bytearray(encode(_head(extraction))[:-1] + b', "cases": [\n')  # one copy: 100,000 runs are 150 MB of text
     for number, case in enumerate(extraction.cases):
         text += b",\n" * (number > 0) + encode(_case(case))
     text += b'\n],\n"skipped": ' + encode(_skipped(extraction)) + b"}\n"
-    return text.decode()
+    return json_visible(text.decode())
+
+
+def _encoded(value: Any) -> bytes:
+    """Plain data as JSON; bytes of names that are no UTF-8 stand as ``\\xe9`` in it."""
+    try:
+        return _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        return _ENCODER.encode(decodable_data(value))
 
 
 def _head(extraction: Extraction) -> dict[str, Any]:
@@ -56,14 +66,9 @@ def _head(extraction: Extraction) -> dict[str, Any]:
 
 def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
     return [
-        {"file": _printable(entry.log.path), "member": entry.log.member or None, "reason": entry.reason}
+        {"file": exact(entry.log.path), "member": exact(entry.log.member) or None, "reason": entry.reason}
         for entry in extraction.skipped
     ]
-
-
-def _printable(path: str) -> str:
-    """A path as JSON can hold it: bytes of a name that are no UTF-8 as ``\\xe9``."""
-    return path if path.isascii() else path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _finite(value: float | None) -> float | None:
@@ -104,8 +109,8 @@ def _summary(summary: Summary) -> dict[str, Any]:
 def _run(run: Run) -> dict[str, Any]:
     return {
         "source": {
-            "file": _printable(run.log.path),
-            "member": run.log.member or None,
+            "file": exact(run.log.path),
+            "member": exact(run.log.member) or None,
             "lines": run.lines,
             "first_line": run.first_line,
             "last_line": run.last_line,

@@ -25,7 +25,7 @@ def encoded(extraction: Extraction, form: str, width: int | None = None, colour:
     if form == "json":
         return document.to_json(extraction)
     if form == "csv":
-        return frames.case_frame(extraction).write_csv()
+        return frames.to_csv(frames.case_frame(extraction))
     if form == "parquet":
         import io
 

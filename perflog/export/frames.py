@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perflog.escaping import csv_cell, decodable
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
 
@@ -57,6 +58,15 @@ def skipped_frame(extraction: Extraction) -> pl.DataFrame:
     return pl.DataFrame([{"file": s.log.name, "reason": s.reason} for s in extraction.skipped], schema=schema)
 
 
+def to_csv(frame: pl.DataFrame) -> str:
+    """A frame as CSV that a spreadsheet may open: no text in it is computed, and nothing in it acts."""
+    import polars as pl
+
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    cells = {name: pl.Series([csv_cell(text) for text in frame[name]], dtype=pl.String) for name in texts}
+    return frame.with_columns(**cells).rename({name: csv_cell(name) for name in frame.columns}).write_csv()
+
+
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
@@ -69,4 +79,9 @@ def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     import polars as pl
 
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pl.DataFrame([{name: row.get(name) for name in names} for row in rows], infer_schema_length=None)
+    plain = [{decodable(name): _decodable(row.get(name)) for name in names} for row in rows]
+    return pl.DataFrame(plain, infer_schema_length=None)
+
+
+def _decodable(value: object) -> object:
+    return decodable(value) if isinstance(value, str) else value

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from perflog.export.columns import TextTable, escaped
+from perflog.escaping import markdown as escaped
+from perflog.escaping import visible
+from perflog.export.columns import TextTable
 
 #: Cells that stand out on a terminal.
 _STYLES = {
@@ -19,9 +21,9 @@ def to_markdown(table: TextTable) -> str:
 
     rows = [[escaped(cell) for cell in row] for row in table.rows]
     align = ["right" if right else "left" for right in table.right]
-    text = tabulate(
-        rows, headers=table.titles, tablefmt="pipe", colalign=align if rows else None, disable_numparse=True
-    )
+    headers = [escaped(title) for title in table.titles]
+    colalign = align if rows else None
+    text = tabulate(rows, headers=headers, tablefmt="pipe", colalign=colalign, disable_numparse=True)
     footnotes = [escaped(note) for note in table.footnotes]
     return "\n".join([text, "", escaped(table.caption), *([""] if footnotes else []), *footnotes]) + "\n"
 
@@ -37,9 +39,9 @@ def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
     console = Console(file=out, width=width or 4000, force_terminal=colour, no_color=not colour, highlight=False)
     if table.rows:
         console.print(_rich_table(table))
-    console.print(Text(table.caption), soft_wrap=True)
+    console.print(Text(visible(table.caption)), soft_wrap=True)
     for note in table.footnotes:
-        console.print(Text(note), soft_wrap=True)
+        console.print(Text(visible(note)), soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -50,7 +52,7 @@ def _rich_table(table: TextTable) -> Any:
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title, right in zip(table.titles, table.right, strict=True):
-        drawn.add_column(title, justify="right" if right else "left", overflow="fold")
+        drawn.add_column(Text(visible(title)), justify="right" if right else "left", overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        drawn.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
     return drawn

@@ -20,7 +20,8 @@ _EPOCH = date(1970, 1, 1).toordinal()
 #: A year that stamps without one are counted in; it has a 29 February, which begins after so many seconds.
 _LEAP_YEAR = 2000
 _LEAP_DAY = (date(2000, 2, 29).toordinal() - _EPOCH) * _DAY
-_WITHOUT_YEAR = ("glog", "syslog", "month-day")
+_WITHOUT_DAY = ("time", "TeamCity")
+_WITHOUT_YEAR = ("glog", "ts", "syslog", "month-day")
 
 _TIME = rb"(\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?"
 _TWO_DIGITS = {b"%02d" % number: number for number in range(100)}
@@ -31,8 +32,8 @@ _NOT_DIGIT = rb"(?:(?<![\d.:])|(?<=[\]>a-z]:))"
 class Moment(NamedTuple):
     """A stamp's ``seconds``, its ``form``, and its ``resolution`` in seconds.
 
-    ``collected``: whether its form is that of a collector of logs (kubectl, GitHub Actions), which tells when a line
-    arrived and not when it was printed.
+    ``collected``: whether its form is that of a collector of logs (kubectl, GitHub Actions, TeamCity, syslog, ``ts``),
+    which tells when a line arrived and not when it was printed.
     """
 
     seconds: float
@@ -56,6 +57,10 @@ def _of_date(year: int, month: int, day: int) -> int:
 _FORMS = (
     _Form("T…Z", re.compile(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})T" + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2])), collected=True),
+    # ``May  4 10:11:12 host program: `` of syslog, and of ``ts``; a program's ``Mon May  4 10:11:12 2026`` is none
+    _Form("ts", re.compile(rb"^ *(?:<\d{1,3}>)?([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME + rb"(?! +\d{4}(?!\d))"),
+          lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1])), collected=True),
+    _Form("TeamCity", re.compile(rb"^ *\[" + _TIME + rb"\][WEFi ]:"), lambda _: 0, collected=True),
     _Form("year-month-day", re.compile(_NOT_DIGIT + rb"(\d{4})[-/](\d{2})[-/](\d{2})[T ,_]+" + _TIME),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
     _Form("month/day/year", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[-/](\d{4})[T ,]+" + _TIME),
@@ -82,7 +87,7 @@ def moment_of(head: bytes) -> Moment | None:
         moment = _moment(form, stamps[-1].groups()) if stamps else None
         if moment is not None and not form.collected:
             return moment
-        if form.collected:
+        if moment is not None:
             collected, head = moment, form.regex.sub(b" ", head)
     return collected
 
@@ -158,6 +163,6 @@ def between(first: Moment, last: Moment) -> float | None:
         if seconds < -300 * _DAY:
             return seconds + 366 * _DAY  # they are counted in a leap year
         return None if seconds < 0 or first.seconds < _LEAP_DAY <= last.seconds - _DAY else seconds
-    if seconds < 0 and first.form == "time":
+    if seconds < 0 and first.form in _WITHOUT_DAY:
         return seconds + _DAY
     return seconds if seconds >= 0 else None

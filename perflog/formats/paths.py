@@ -22,7 +22,7 @@ from perflog.formats.vocabulary import Fact
 Kind = Literal["file", "folder"]
 #: How many parts of a path are looked at, from the file name upwards.
 PATH_DEPTH = 6
-_LOG_ENDING = re.compile(r"\.(?:log|txt|out|err|gz|zst)$")
+_LOG_ENDING = re.compile(r"\.(?:log|txt|out|err|gz|zst|xz|bz2|lz4)$")
 #: Groups that are no facts: what names one run and no configuration; what is text, whatever digits stand in it;
 #: a number that may count repeats, which is decided among the logs; the rank or the device whose log a file is.
 RUN_ID, LABEL, COUNTER, RANK, INDEX = "run_id", "label", "counter", "log_rank", "device_index"
@@ -165,23 +165,27 @@ class PathPatterns:
         return FolderFacts(known, "/".join(label for label in reversed(labels) if label))
 
 
-def load_path_patterns(file: Path) -> tuple[PathPattern, ...]:
+def load_path_patterns(file: Path, own: bool = False) -> tuple[PathPattern, ...]:
     """Read ``paths.toml``.
+
+    Args:
+        own: whether it is perflog's, whose patterns are known to be quick; others are matched in bounded steps.
 
     Raises:
         ParserError: when the file or one of its patterns is not well formed, with the place and what is expected there.
     """
     table = decode(file, _PathsFile, ParserError)
-    return tuple(_path_pattern(item, f"{file}: pattern {number}") for number, item in enumerate(table.pattern, 1))
+    return tuple(_path_pattern(item, f"{file}: pattern {number}", own) for number, item in enumerate(table.pattern, 1))
 
 
-def _path_pattern(table: _PatternTable, where: str) -> PathPattern:
+def _path_pattern(table: _PatternTable, where: str, own: bool = False) -> PathPattern:
+    from perflog.formats.linear import limited  # most users have no patterns of their own
+
     try:
-        regex = re.compile(table.regex)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ParserError(
-            f"{where}: regex = {table.regex!r}: expected a regular expression of Python: {error}"
-        ) from None
+        regex = re.compile(table.regex) if own else limited(table.regex)
+    except (re.error, ParserError, OverflowError, RecursionError) as error:
+        told = f"{where}: regex = {table.regex!r}: expected a regular expression of Python: {error}"
+        raise ParserError(told) from None
     samples = {name: texts(facts) for name, facts in table.sample.items()}
     return PathPattern(regex, table.where, samples, texts(table.set))
 

@@ -63,7 +63,7 @@ def load_own_formats(folder: Path) -> OwnFormats:
     from perflog.formats.load import load_folder
 
     parsers = tuple(replace(parser, own=True) for parser in load_folder(folder))
-    return OwnFormats(parsers, load_path_patterns(folder / PATHS))
+    return OwnFormats(parsers, load_path_patterns(folder / PATHS, own=True))
 
 
 def write_own_formats(folder: Path, file: Path) -> None:
@@ -79,7 +79,7 @@ def write_own_formats(folder: Path, file: Path) -> None:
     key = key_of(folder)
     if key is None:
         raise PerflogError(f"cannot read the parsers in {str(folder)!r}")
-    write_atomically(file, _content(load_own_formats(folder), key))
+    write_atomically(file, _content(load_own_formats(folder), key), parents=True)
 
 
 def key_of(folder: Path) -> bytes | None:
@@ -130,7 +130,7 @@ def _keep(formats: OwnFormats, key: bytes, file: Path) -> None:
     from perflog.files import write_atomically
 
     with suppress(PerflogError):
-        write_atomically(file, _content(formats, key))
+        write_atomically(file, _content(formats, key), parents=True)
 
 
 def _content(formats: OwnFormats, key: bytes) -> bytes:

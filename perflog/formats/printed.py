@@ -16,6 +16,9 @@ _SECONDS = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1e-3),
     **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), 1e-6),
 }
+#: The largest and the smallest number, by its size, that a log can mean: steps, bytes, tokens and nanoseconds since
+#: 1970 lie far within. What is beyond has no place in a sum, and products of a few such numbers would be infinite.
+LARGEST, SMALLEST = 1e24, 1e-24
 _POWER = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15, "q": 15, "e": 18}
 
 
@@ -82,7 +85,8 @@ def scaled_number(text: str) -> float | None:
     if parts is None:
         return None
     number, power = parts
-    return float(number if not power else f"{number}e{power}")
+    value = float(number if not power else f"{number}e{power}")
+    return value if abs(value) <= LARGEST else None
 
 
 def scaled_digit(text: str) -> float | None:

@@ -6,13 +6,16 @@ must be those expected. A mismatch is shown with the line and a caret where the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from time import monotonic
 from typing import Any
 
 from perflog.formats.meaning import TIMES
 from perflog.formats.parser import TEXT_GROUPS, Parser, Pattern, Sample
 from perflog.formats.printed import number_in
+
+#: Seconds in which the place is looked for where a pattern gave up; each try compiles a regex.
+_PATIENCE = 5.0
 
 
 def check_parser(parser: Parser) -> list[str]:
@@ -161,17 +164,31 @@ def gave_up(pattern: Pattern, line: str) -> str:
     """The line with a caret under the first character that the pattern could not match."""
     if pattern.literal not in line:
         return f"  {line}\n  ^ the literal {pattern.literal!r} does not occur in this line"
-    best = 0
+    _end_of_match(pattern.regex, line)  # the first try takes the time of an import too
+    give_up = monotonic() + _PATIENCE
     for end in range(len(pattern.regex), 0, -1):
-        try:
-            found = re.search(pattern.regex[:end], line)
-        except re.error:
-            continue
-        if found and found.end() > 0:
-            best = found.end()
+        if monotonic() > give_up:
+            break
+        matched = _end_of_match(pattern.regex[:end], line)
+        if matched:
             rest = pattern.regex[end:]
-            return f"  {line}\n  {' ' * best}^ expected here: {rest[:60]}"
+            return f"  {line}\n  {' ' * matched}^ expected here: {rest[:60]}"
     return f"  {line}\n  ^ the pattern does not match from its first character on"
+
+
+def _end_of_match(regex: str, line: str) -> int:
+    """Where the first match in a line ends; 0 where there is none, or where the text is no regex."""
+    import polars as pl
+
+    series = pl.Series([line])
+    try:
+        start = series.str.find(regex)[0]
+        text = series.str.extract(regex, 0)[0]
+    except pl.exceptions.PolarsError:
+        return 0
+    if start is None or text is None:
+        return 0
+    return len(line.encode()[:start].decode()) + len(text)
 
 
 def _compile_error(regex: str) -> str | None:

@@ -38,11 +38,12 @@ class Fact:
     above: bool = False
 
 
-#: More digits than any count has; a longer text is an identifier.
-_MOST_DIGITS = 18
+#: More digits than any count of devices or samples has; a longer text is an identifier. The product of two such counts
+#: still fits a column of a frame.
+_MOST_DIGITS = 9
 
 
-def _count(digits: str, least: int) -> int | None:
+def whole_count(digits: str, least: int = 1) -> int | None:
     """A whole number of ``least`` or more; None for other texts (``²`` is a digit to Python, but no number)."""
     if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
         return None
@@ -55,7 +56,7 @@ def normal(key: str, value: Any) -> Scalar | None:
     if not text or text.lower() in ("none", "null", "nan"):
         return None
     if key in INTEGERS:
-        return _count(text.replace(",", ""), least=0 if key == "repeat" and text == "0" else 1)
+        return whole_count(text.replace(",", ""), least=0 if key == "repeat" and text == "0" else 1)
     if key == "precision":
         return _PRECISION.get(text.lower(), text.lower())
     return text

@@ -13,8 +13,10 @@ from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from perflog.errors import PerflogError
+from perflog.files import missing_folder
+from perflog.history.checking import DamagedError
 from perflog.history.migrate import current, upgrade
-from perflog.history.place import Database, shown, url_of
+from perflog.history.place import Database, default_database, shown, url_of
 
 #: Seconds to wait for another writer (SQLite; the largest campaign of the tests is saved in one), for a server's answer
 #: (PostgreSQL).
@@ -57,7 +59,7 @@ def writing(database: Database) -> Iterator[Connection]:
     url = url_of(database)
     with _plainly(url):
         if url.drivername == "sqlite":
-            Path(str(url.database)).parent.mkdir(parents=True, exist_ok=True)
+            _require_folder(Path(str(url.database)))
         engine = _engine(url, writes=True)
         try:
             _prepared(engine, url, begin=True)
@@ -65,6 +67,14 @@ def writing(database: Database) -> Iterator[Connection]:
                 yield connection
         finally:
             engine.dispose()
+
+
+def _require_folder(file: Path) -> None:
+    """Make the folder of the history that is used unless another is named; raise where another one's is missing."""
+    if str(file) == default_database():
+        file.parent.mkdir(parents=True, exist_ok=True)
+    elif reason := missing_folder(file):
+        raise OSError(reason)
 
 
 @contextmanager
@@ -121,6 +131,8 @@ def _plainly(url: URL) -> Iterator[None]:
         yield
     except IntegrityError:
         raise
+    except DamagedError as error:
+        raise PerflogError(f"the history in {name} is damaged: {error}") from None
     except DBAPIError as error:
         raise PerflogError(f"the history in {name}: {_words(error, url)}") from None
     except SQLAlchemyError as error:
@@ -139,6 +151,9 @@ _SQLITE = {
     "unable to open database file": "the file cannot be opened",
     "database is locked": f"another program has kept it locked for {PATIENCE} s",
     "attempt to write a readonly database": "the file may not be written",
+    "database or disk is full": "the disk is full",
+    "disk I/O error": "the disk or a limit on the size of files refuses to read or write",
+    "database disk image is malformed": "the file is damaged",
 }
 
 

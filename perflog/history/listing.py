@@ -13,9 +13,9 @@ from sqlalchemy import delete as deletion
 
 from perflog.errors import UsageError
 from perflog.history import schema
+from perflog.history.checking import CampaignRow, damages, options_of, rows_of
 from perflog.history.database import reading, writing
 from perflog.history.place import Database, name_of
-from perflog.history.plain import options_from
 from perflog.settings.options import Options
 
 
@@ -51,16 +51,17 @@ def campaigns(database: Database) -> list[Entry]:
             return []
         frameworks: dict[int, list[str]] = {}
         columns = (schema.case.c.campaign, schema.case.c.framework, schema.case.c.framework_version)
-        for key, *parts in connection.execute(select(*columns).distinct().order_by(*columns)):
-            frameworks.setdefault(key, []).append(" ".join(part for part in parts if part))
+        with damages(schema.case.name):
+            for key, *parts in connection.execute(select(*columns).distinct().order_by(*columns)):
+                frameworks.setdefault(key, []).append(" ".join(part for part in parts if part))
         table = schema.campaign
-        rows = connection.execute(select(table).order_by(table.c.date, table.c.id)).mappings()
+        rows = rows_of(connection, select(table).order_by(table.c.date, table.c.id), CampaignRow, table.name)
         return [_entry(row, frameworks.get(row["id"], ())) for row in rows]
 
 
 def _entry(row: Mapping[Any, Any], frameworks: Sequence[str]) -> Entry:
     named = tuple(framework for framework in frameworks if framework)
-    options = options_from(row["options"])
+    options = options_of(row["options"], f"campaign {row['label']!r}, its options")
     return Entry(row["label"], row["date"], row["saved_at"], row["cases"], row["runs"], named, options)
 
 
@@ -82,9 +83,9 @@ def delete(database: Database, label: str) -> None:
 
 def labels_of(connection: Connection) -> list[str]:
     """The campaigns' labels by date, then in the order they were saved in."""
-    return list(
-        connection.scalars(select(schema.campaign.c.label).order_by(schema.campaign.c.date, schema.campaign.c.id))
-    )
+    table = schema.campaign
+    with damages(table.name):
+        return list(connection.scalars(select(table.c.label).order_by(table.c.date, table.c.id)))
 
 
 def unknown(label: str, there: Sequence[str], name: str) -> UsageError:

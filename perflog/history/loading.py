@@ -4,21 +4,34 @@ logs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, Table, select
 
 from perflog.cases.build import build_cases
 from perflog.extraction import Extraction
 from perflog.history import schema
+from perflog.history.checking import (
+    CampaignRow,
+    CaseRow,
+    DamagedError,
+    MachineRow,
+    MetricRow,
+    RunRow,
+    complete,
+    damages,
+    options_of,
+    rows_of,
+)
 from perflog.history.database import reading
 from perflog.history.listing import labels_of, unknown
 from perflog.history.place import Database, name_of
-from perflog.history.plain import options_from, run_from, skipped_from
+from perflog.history.plain import content_of, run_from, skipped_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +63,40 @@ def load(database: Database, label: str) -> Campaign:
     with reading(database) as connection:
         if connection is None:
             raise unknown(label, [], name)
-        head = connection.execute(select(schema.campaign).where(schema.campaign.c.label == label)).mappings().first()
+        query = select(schema.campaign).where(schema.campaign.c.label == label)
+        head = next(iter(rows_of(connection, query, CampaignRow, f"campaign {label!r}")), None)
         if head is None:
             raise unknown(label, labels_of(connection), name)
         return _campaign(connection, head)
 
 
 def _campaign(connection: Connection, head: Mapping[Any, Any]) -> Campaign:
-    key = head["id"]
-    facts = {row["number"]: row["facts"] for row in _rows(connection, schema.machine, key)}
-    of_run = groupby(_rows(connection, schema.metric, key), lambda row: (row["case_number"], row["run_number"]))
+    what = f"campaign {head['label']!r}"
+    machines = _rows(connection, schema.machine, head, MachineRow)
+    cases = _rows(connection, schema.case, head, CaseRow)
+    run_rows = _rows(connection, schema.run, head, RunRow)
+    metric_rows = _rows(connection, schema.metric, head, MetricRow)
+    complete(len(cases), head["cases"], f"{what}, {schema.case.name}")
+    complete(len(run_rows), head["runs"], f"{what}, {schema.run.name}")
+    if content_of(head["options"], machines, cases, run_rows, metric_rows) != head["content"]:
+        raise DamagedError(f"{what}: its rows are not those that were saved; delete it, and save its logs again")
+    options = options_of(head["options"], f"{what}, its options")
+    facts = {row["number"]: row["facts"] for row in machines}
+    of_run = groupby(metric_rows, lambda row: (row["case_number"], row["run_number"]))
     metrics = {numbers: list(rows) for numbers, rows in of_run}
-    runs = [
-        run_from(row, metrics[row["case_number"], row["number"]], facts.get(row["machine"]))
-        for row in _rows(connection, schema.run, key)
-    ]
-    options = options_from(head["options"])
-    extraction = Extraction(build_cases(runs, options), skipped_from(head["skipped"]), options)
+    with damages(f"{what}, its runs"):
+        runs = [
+            run_from(row, metrics[row["case_number"], row["number"]], facts.get(row["machine"])) for row in run_rows
+        ]
+        skipped = skipped_from(head["skipped"])
+    extraction = Extraction(build_cases(runs, options), skipped, options)
     return Campaign(head["label"], head["date"], head["saved_at"], head["perflog"], extraction)
 
 
-def _rows(connection: Connection, table: Table, campaign: int) -> list[Mapping[Any, Any]]:
-    """A campaign's rows of a table, in the order of their numbers."""
+def _rows(
+    connection: Connection, table: Table, head: Mapping[Any, Any], kind: type[Struct]
+) -> Sequence[Mapping[Any, Any]]:
+    """A campaign's rows of a table, in the order of their numbers. Raises DamagedError as :func:`rows_of` does."""
     order = [column for column in table.primary_key.columns if column.name != "campaign"]
-    return list(connection.execute(select(table).where(table.c.campaign == campaign).order_by(*order)).mappings())
+    query = select(table).where(table.c.campaign == head["id"]).order_by(*order)
+    return rows_of(connection, query, kind, f"campaign {head['label']!r}, {table.name}")

@@ -68,7 +68,7 @@ def records_of(extraction: Extraction) -> Records:
                 metrics.append(numbers | _metric_row(metric))
     known: list[Record] = [{"number": number, "facts": json.loads(text)} for text, number in machines.items()]
     options = options_to(extraction.options)
-    return Records(options, skipped, known, cases, runs, metrics, _content(options, known, cases, runs, metrics))
+    return Records(options, skipped, known, cases, runs, metrics, content_of(options, known, cases, runs, metrics))
 
 
 def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> Record:
@@ -112,21 +112,30 @@ def _more(thing: Run | Metric, known: Iterable[str]) -> Record:
     return more
 
 
-def _content(
-    options: Record,
-    machines: Sequence[Record],
-    cases: Sequence[Record],
-    runs: Sequence[Record],
-    metrics: Sequence[Record],
+def content_of(
+    options: Mapping[str, Any],
+    machines: Sequence[Mapping[Any, Any]],
+    cases: Sequence[Mapping[Any, Any]],
+    runs: Sequence[Mapping[Any, Any]],
+    metrics: Sequence[Mapping[Any, Any]],
 ) -> str:
-    """The hash of what a campaign says: the same for the same logs in another folder, whatever lies beside them."""
+    """The hash of what a campaign says: the same for the same logs in another folder, whatever lies beside them.
+
+    Records and the rows of a database that they were stored in have the same; the campaign's key does not count.
+    """
     labels = _without_shared([run["label"] for run in runs])
-    bare_cases = [case | {"log": ""} for case in cases]
+    bare_cases = [_bare(case) | {"log": ""} for case in cases]
     bare_runs = [
-        run | {"path": PurePath(run["path"]).name, "label": label} for run, label in zip(runs, labels, strict=True)
+        _bare(run) | {"path": PurePath(run["path"]).name, "label": label}
+        for run, label in zip(runs, labels, strict=True)
     ]
-    text = json.dumps([options, machines, bare_cases, bare_runs, metrics], sort_keys=True)
+    bare = [options, [_bare(machine) for machine in machines], bare_cases, bare_runs, [_bare(m) for m in metrics]]
+    text = json.dumps(bare, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _bare(row: Mapping[Any, Any]) -> Record:
+    return {name: value for name, value in row.items() if name != "campaign"}
 
 
 def _without_shared(labels: Sequence[str]) -> list[str]:

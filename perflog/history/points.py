@@ -8,14 +8,14 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
 
 from perflog.cases.build import summary_of
 from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
 from perflog.history import schema
-from perflog.history.plain import options_from
+from perflog.history.checking import CampaignRow, MachineRow, PointRow, complete, damages, options_of, rows_of
 from perflog.runs.machine import identity
 from perflog.runs.run import Metric
 
@@ -23,6 +23,8 @@ from perflog.runs.run import Metric
 _WINDOWED = frozenset({"throughput", "step_time"})
 #: Values that a message names: more do not help a reader.
 NAMED = 50
+#: A campaign's label, date and rule, and how many cases and runs were saved.
+_Head = tuple[str, datetime, str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,38 @@ def points_of(
     """
     conditions = conditions_of(wanted)
     heads, machines = _heads(connection, conditions, ignored)
-    query = _query(metric, conditions)
-    for (campaign, _), group in groupby(connection.execute(query), lambda row: (row.id, row.number)):
+    expected = _run_counts(connection, conditions, heads)
+    found = rows_of(connection, _query(metric, conditions), PointRow, f"the runs with the metric {metric!r}")
+    for (campaign, number), group in groupby(found, lambda row: (row["id"], row["number"])):
         rows = list(group)
-        if _is(rows[0].key, wanted):
-            numbers = dict.fromkeys(row.machine for row in rows if row.machine is not None)
-            yield _point(heads[campaign], rows, metric, [machines[campaign, number] for number in numbers])
+        if metric == "throughput":  # every run has it
+            complete(len(rows), expected[campaign, number], f"campaign {heads[campaign][0]!r}, {schema.metric.name}")
+        if _is(rows[0]["key"], wanted):
+            numbers = dict.fromkeys(row["machine"] for row in rows if row["machine"] is not None)
+            with damages(f"campaign {heads[campaign][0]!r}, {schema.machine.name}"):
+                known = [machines[campaign, number] for number in numbers]
+            yield _point(heads[campaign], rows, metric, known)
+
+
+def _run_counts(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], heads: Mapping[int, _Head]
+) -> dict[tuple[int, int], int]:
+    """How many runs each case has, by campaign and case, of the campaigns that have a case that meets the conditions.
+
+    Raises:
+        DamagedError: when a campaign has not as many cases and runs as were saved.
+    """
+    matching = select(schema.case.c.campaign).where(*conditions)
+    case, run = schema.case.c, schema.run.c
+    joined = schema.case.outerjoin(schema.run, (run.campaign == case.campaign) & (run.case_number == case.number))
+    query = select(case.campaign, case.number, func.count(run.number)).select_from(joined)
+    grouped = connection.execute(query.where(case.campaign.in_(matching)).group_by(case.campaign, case.number))
+    counts = {(campaign, number): count for campaign, number, count in grouped}
+    for campaign, (label, _, _, cases, runs) in heads.items():
+        own = [count for (of, _), count in counts.items() if of == campaign]
+        complete(len(own), cases, f"campaign {label!r}, {schema.case.name}")
+        complete(sum(own), runs, f"campaign {label!r}, {schema.run.name}")
+    return counts
 
 
 def _query(metric: str, conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
@@ -98,7 +126,7 @@ def _query(metric: str, conditions: Sequence[ColumnElement[bool]]) -> Select[Any
     columns = (campaign.id, of_case.number, of_case.key, of_case.log, of_case.parser, of_run.machine)
     same_run = (of_metric.case_number == of_run.case_number) & (of_metric.run_number == of_run.number)
     return (
-        select(*columns, of_run.window_taken, *values)
+        select(*columns, of_run.number.label("run"), of_run.window_taken, *values)
         .join_from(schema.campaign, schema.case, of_case.campaign == campaign.id)
         .join(schema.run, (of_run.campaign == of_case.campaign) & (of_run.case_number == of_case.number))
         .join(schema.metric, (of_metric.campaign == of_run.campaign) & same_run)
@@ -109,33 +137,37 @@ def _query(metric: str, conditions: Sequence[ColumnElement[bool]]) -> Select[Any
 
 def _heads(
     connection: Connection, conditions: Sequence[ColumnElement[bool]], ignored: Collection[str]
-) -> tuple[dict[int, tuple[str, datetime, str]], dict[tuple[int, int], dict[str, str]]]:
-    """The campaigns' labels, dates and rules, and what their machines are known by."""
+) -> tuple[dict[int, _Head], dict[tuple[int, int], dict[str, str]]]:
+    """The campaigns' labels, dates, rules and counts, and what their machines are known by."""
     matching = select(schema.case.c.campaign).where(*conditions)
     heads = {}
-    for row in connection.execute(select(schema.campaign).where(schema.campaign.c.id.in_(matching))):
-        options = options_from(row.options)
+    query = select(schema.campaign).where(schema.campaign.c.id.in_(matching))
+    for row in rows_of(connection, query, CampaignRow, schema.campaign.name):
+        options = options_of(row["options"], f"campaign {row['label']!r}, its options")
         convention = f"; convention {options.convention}" if options.convention else ""
-        heads[row.id] = (row.label, row.date, convention + (" (values as printed)" if options.as_printed else ""))
-    facts = connection.execute(select(schema.machine).where(schema.machine.c.campaign.in_(matching)))
-    return heads, {(row.campaign, row.number): identity(row.facts, ignored) for row in facts}
+        rule = convention + (" (values as printed)" if options.as_printed else "")
+        heads[row["id"]] = (row["label"], row["date"], rule, row["cases"], row["runs"])
+    of_machines = select(schema.machine).where(schema.machine.c.campaign.in_(matching))
+    facts = rows_of(connection, of_machines, MachineRow, schema.machine.name)
+    with damages(schema.machine.name):
+        return heads, {(row["campaign"], row["number"]): identity(row["facts"], ignored) for row in facts}
 
 
-def _point(
-    head: tuple[str, datetime, str], rows: Sequence[Row[Any]], metric: str, machines: Sequence[dict[str, str]]
-) -> Point:
-    label, date, convention = head
-    metrics = [Metric(metric, row.value, row.unit, row.estimator, row.used, reason=row.reason) for row in rows]
+def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Sequence[dict[str, str]]) -> Point:
+    label, date, convention, _, _ = head
+    metrics = [
+        Metric(metric, row["value"], row["unit"], row["estimator"], row["used"], reason=row["reason"]) for row in rows
+    ]
     first = rows[0]
-    rule = f"estimator {first.estimator}"
+    rule = f"estimator {first['estimator']}"
     if metric in _WINDOWED:
-        rule += f"; {first.window_taken}{convention}"
+        rule += f"; {first['window_taken']}{convention}"
     return Point(
         label,
         date,
-        first.key,
-        first.log,
-        first.parser,
+        first["key"],
+        first["log"],
+        first["parser"],
         summary_of(metric, metrics, "median"),
         len(rows),
         rule,
@@ -147,7 +179,9 @@ def missing(connection: Connection, wanted: Mapping[str, str], metric: str) -> s
     """What to say where no case is as wanted, or none of those that are has the metric."""
     asked = ",".join(f"{k}={v}" for k, v in wanted.items())
     query = select(schema.case.c.key).where(*conditions_of(wanted))
-    if any(_is(key, wanted) for (key,) in connection.execute(query)):
+    with damages(schema.case.name):
+        is_there = any(_is(key, wanted) for (key,) in connection.execute(query))
+    if is_there:
         names = sorted(connection.scalars(select(schema.metric.c.name).distinct()))
         return f"no case {asked} has the metric {metric!r}; metrics saved are {', '.join(names)}"
     for key, text in wanted.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Summary
+from perflog.escaping import csv_cell, json_text
 from perflog.export.columns import TextTable, number
 from perflog.history.doubts import Outlook, Part, parts
 from perflog.history.following import Series
@@ -236,7 +236,7 @@ def _point_row(series: Series, point: Point, part: int, change: float | None) ->
 
 
 def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(value) + "\n"
 
 
 def _to_csv(rows: Sequence[dict[str, Any]]) -> str:
@@ -244,7 +244,8 @@ def _to_csv(rows: Sequence[dict[str, Any]]) -> str:
     if rows:
         writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({k: ", ".join(v) if isinstance(v, list) else v for k, v in row.items()} for row in rows)
+        for row in rows:
+            writer.writerow({k: csv_cell(", ".join(v) if isinstance(v, list) else v) for k, v in row.items()})
     return out.getvalue()
 
 

@@ -12,24 +12,25 @@ from perflog.inference.shapes import NUMBER, Shape
 
 #: The shortest text that tells lines of one shape from others.
 LEAST_LITERAL = 3
-_CLOCK, _WHOLE, _NUMBER = "(?P<{}>[0-9:.]+)", "(?P<{}>[0-9,]+)", "(?P<{}>[-+0-9.,eE]+)"
-_ANY = r"[-+0-9.,:eE]+"
+_CLOCK, _WHOLE, _NUMBER = "(?P<{}>[0-9:.]+)", "(?P<{}>[0-9,]+)", "(?P<{}>[-+0-9.,eEnaifNAIF]+)"
+_ANY = r"[-+0-9.,:eEnaifNAIF]+"
 
 
 def tables_of(shape: Shape, meanings: Sequence[Meaning], name: str) -> dict[str, Any] | None:
     """A parser's file as tables, None where no text long enough to find the lines by stands before their numbers."""
     by_place = {meaning.place: meaning for meaning in meanings}
-    able = [place for place in range(min(by_place) + 1) if len(shape.words[place].strip()) >= LEAST_LITERAL]
-    if not able:
-        return None
-    start = able[0]
-    literal = shape.words[start].strip()
-    regex = _escaped(literal) + (" *" if shape.words[start].endswith(" ") else "")
-    for place in range(start, max(by_place) + 1):
+    first, last = min(by_place), max(by_place)
+    start = next((place for place in range(first + 1) if len(shape.words[place].strip()) >= LEAST_LITERAL), first)
+    opening = shape.words[start].strip()
+    regex = _escaped(opening) + (r"[ \t]*" if shape.words[start].endswith(" ") else "")
+    for place in range(start, last + 1):
         meaning = by_place.get(place)
         regex += _ANY if meaning is None else _group(meaning)
         following = shape.words[place + 1]
-        regex += _escaped(following if place < max(by_place) else following.rstrip()[:12])
+        regex += _escaped(following if place < last else following.rstrip()[:12])
+    literal = _literal(shape, start, last)
+    if literal is None:
+        return None
     pattern: dict[str, Any] = {
         "name": "step", "role": "step", "literal": literal, "regex": regex, "step_base": _base(shape, meanings),
         "value": [_value(meaning) for meaning in meanings if meaning.kind not in ("step", "epoch")],
@@ -43,9 +44,19 @@ def tables_of(shape: Shape, meanings: Sequence[Meaning], name: str) -> dict[str,
     return {"title": name, "source": "inferred from a log", "pattern": [pattern]}
 
 
+def _literal(shape: Shape, start: int, last: int) -> str | None:
+    """A text between blanks that lines hold once from their first column on, the one there if it can be; else None."""
+    words, numbers = NUMBER.split(shape.first), NUMBER.findall(shape.first)
+    rest = "".join(number + word for number, word in zip(numbers[start:], words[start + 1 :], strict=True))
+    opening = words[start].lstrip()
+    parts = (part for place in range(start, last + 1) for part in words[place].split())
+    able = (word for word in (opening.rstrip(), opening, *parts) if len(word.strip()) >= LEAST_LITERAL)
+    return next((word for word in able if (opening + rest).count(word) == 1), None)
+
+
 def _escaped(text: str) -> str:
     parts = re.split(r"( )", text)
-    return "".join(" *" if part == " " else re.sub(r"([\\.\[\](){}*+?|^$])", r"\\\1", part) for part in parts)
+    return "".join(r"[ \t]*" if part == " " else re.sub(r"([\\.\[\](){}*+?|^$])", r"\\\1", part) for part in parts)
 
 
 def _group(meaning: Meaning) -> str:

@@ -6,10 +6,10 @@ agrees with it and nothing contradicts it, and only if all readings that count g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.load import parser_from
 from perflog.formats.samples import check_parser
 from perflog.inference.formats import tables_of
-from perflog.inference.meanings import Meaning, meanings_of
+from perflog.inference.meanings import Meaning, Meanings, meanings_of
 from perflog.inference.shapes import MOST_LINES, Shape, shapes_of
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of
@@ -30,9 +30,10 @@ from perflog.settings.options import Options
 
 #: The name of a parser that nobody wrote.
 INFERRED = "inferred"
+NOTE = "the format is inferred from the log and declared by no parser: `perflog parsers new NAME --from LOG` writes it"
 #: So many shapes of a log are tried, and so many readings of each.
-MOST_SHAPES, MOST_READINGS = 3, 24
-#: Readings that count give one number within this much.
+MOST_SHAPES, MOST_READINGS = 3, 40
+#: A witness of a format that nobody declared agrees within this much, and readings that count give one number so near.
 SAME = 0.02
 
 
@@ -44,24 +45,34 @@ class Inferred:
     runs: list[Run]
 
 
-def infer(log: LogFile, catalog: Catalog, options: Options) -> Inferred | None:
+def infer(log: LogFile, catalog: Catalog, options: Options, beginning: LogFile | None = None) -> Inferred | None:
     """The format of a log, None where it shows none or two witnesses of its numbers do not agree.
 
     Args:
         catalog: its patterns of paths are used.
+        beginning: the first lines of the log as a log of their own, where they are at hand. A reading that they do not
+            corroborate is not tried on the rest: a large log is not read again and again.
     """
-    for shape in shapes_of(_lines(log))[:MOST_SHAPES]:
-        found = [reading for tables in _readings(shape) if (reading := _tried(tables, log, catalog, options))]
+    logs = (log,) if beginning is None or beginning is log else (beginning, log)
+    for shape in shapes_of(_lines(logs[0]))[:MOST_SHAPES]:
+        meanings = meanings_of(shape)
+        if meanings is None:
+            continue
+        trial = _Trial(shape, meanings, logs, catalog, options)
+        found = trial.of_columns() or trial.of_pairs()
         if found:
-            return found[0] if _agree([reading.runs for reading in found]) else None
+            return found[-1] if _agree([reading.runs for reading in found]) else None
     return None
 
 
 def shape_of(log: LogFile) -> dict[str, Any] | None:
     """The tables of a parser for the most frequent shape that may measure steps, to be corrected by a person."""
     for shape in shapes_of(_lines(log)):
-        for tables in _readings(shape):
-            return tables
+        meanings = meanings_of(shape)
+        if meanings is not None:
+            tables = _tables(shape, meanings, [choices[0] for choices in meanings.measures])
+            if tables is not None:
+                return tables
     return None
 
 
@@ -72,44 +83,93 @@ def _lines(log: LogFile) -> Iterator[str]:
         yield from islice((line for block in blocks for line in block.split("\n")), MOST_LINES)
 
 
-def _readings(shape: Shape) -> Iterator[dict[str, Any]]:
-    """The tables of each reading of a shape: every choice among the meanings of its numbers, all numbers first."""
-    possible = meanings_of(shape)
-    if not any(meaning.kind not in ("step", "epoch") for choices in possible for meaning in choices):
-        return
-    for chosen in islice(product(*possible), MOST_READINGS):
-        tables = tables_of(shape, _of_one_kind(chosen), INFERRED)
-        if tables is not None:
-            yield tables
+def _tables(shape: Shape, meanings: Meanings, measures: Sequence[Meaning]) -> dict[str, Any] | None:
+    """A reading of a shape as the tables of a parser: some of its measures beside its step and epoch."""
+    positions = [meanings.step, *([meanings.epoch] if meanings.epoch is not None else [])]
+    return tables_of(shape, sorted([*positions, *measures], key=lambda meaning: meaning.place), INFERRED)
 
 
-def _of_one_kind(meanings: Sequence[Meaning]) -> list[Meaning]:
-    return sorted(meanings, key=lambda meaning: meaning.place)
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The readings of one shape of a log; ``logs``: its beginning, where that is at hand, and the log."""
 
+    shape: Shape
+    meanings: Meanings
+    logs: tuple[LogFile, ...]
+    catalog: Catalog
+    options: Options
 
-def _tried(tables: dict[str, Any], log: LogFile, catalog: Catalog, options: Options) -> Inferred | None:
-    """What a reading gives; None where it is not corroborated, or contradicted."""
-    try:
-        parser = parser_from(tables, Path(f"{INFERRED}.toml"))
-    except ParserError:
-        return None
-    if check_parser(parser):
-        return None
-    alone = Catalog((parser,), catalog.path_patterns)
-    (reading,) = read_logs([log], alone, lambda finished: finished, options.as_printed)
-    outcome = build_runs(reading, alone, options)
-    if isinstance(outcome, Skipped):
-        return None
-    for run in outcome:
+    def of_columns(self) -> list[Inferred]:
+        """Readings of one measure each that the log's clock agrees with; last, where it counts too, all of them."""
+        found: list[Inferred] = []
+        kept: list[Meaning] = []
+        for choices in self.meanings.measures:
+            read = [(meaning, reading) for meaning in choices if (reading := self.read([meaning]))]
+            kept += [meaning for meaning, _ in read[:1]]
+            found += [reading for _, reading in read]
+        together = self.read(kept) if len(kept) > 1 else None
+        return [*found, together] if together is not None else found
+
+    def of_pairs(self) -> list[Inferred]:
+        """Readings of two measures that agree with one another, as rate and time of a step do.
+
+        Two numbers of one line say nothing of the steps between two lines, but where one of them is a clock.
+        """
+        choices = (product(*two) for two in combinations(self.meanings.measures, 2))
+        pairs = (pair for pairs in choices for pair in pairs if self._is_every_step() or _has_clock(pair))
+        return [reading for pair in islice(pairs, MOST_READINGS) if (reading := self.read(pair))]
+
+    def read(self, measures: Sequence[Meaning]) -> Inferred | None:
+        """What a reading gives; None where it is not corroborated, or contradicted."""
+        tables = _tables(self.shape, self.meanings, measures)
+        if tables is None:
+            return None
+        try:
+            parser = parser_from(tables, Path(f"{INFERRED}.toml"))
+        except ParserError:
+            return None
+        if check_parser(parser):
+            return None
+        alone = Catalog((parser,), self.catalog.path_patterns)
+        runs: list[Run] = []
+        for log in self.logs:
+            runs = self._runs(log, alone)
+            if not runs or not all(self._counts(run) for run in runs):
+                return None
+        return Inferred(tables, [replace(run, notes=[*run.notes, NOTE]) for run in runs])
+
+    def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
+        """What one parser reads in a log; nothing where it is none by it."""
+        (reading,) = read_logs([log], alone, lambda finished: finished, self.options.as_printed)
+        outcome = build_runs(reading, alone, self.options)
+        if isinstance(outcome, Skipped):
+            if outcome.failed:  # it was read before: the program failed
+                raise RuntimeError(outcome.reason)
+            return []
+        return outcome
+
+    def _counts(self, run: Run) -> bool:
+        """Whether a run has a number that a witness agrees with closely and none doubts.
+
+        Rate times time agrees where it is one whole number within the digits, which then is the batch that is known.
+        """
         evidence = run.evidence
-        if run.throughput.value is None or evidence is None or not evidence.corroborated:
-            return None
+        if run.throughput.value is None or evidence is None:
+            return False
         if any(witness.agreement in ("contradicts", "doubts") for witness in evidence.witnesses):
-            return None
-    note = (
-        "the format is inferred from the log and declared by no parser: `perflog parsers new NAME --from LOG` writes it"
-    )
-    return Inferred(tables, [replace(run, notes=[*run.notes, note]) for run in outcome])
+            return False
+        agreeing = [witness for witness in evidence.witnesses if witness.agreement == "agrees"]
+        if not {"batch_size", "global_batch_size"} & run.values.keys():
+            agreeing = [witness for witness in agreeing if witness.about != "work per step"]
+        return any(abs(witness.told / witness.measured - 1) <= SAME for witness in agreeing)
+
+    def _is_every_step(self) -> bool:
+        steps = [int(text.replace(",", "")) for text in self.shape.column(self.meanings.step.place)]
+        return all(later - earlier == 1 for earlier, later in pairwise(steps) if later > earlier)
+
+
+def _has_clock(measures: Iterable[Meaning]) -> bool:
+    return any(meaning.kind == "elapsed" for meaning in measures)
 
 
 def _agree(readings: Sequence[Sequence[Run]]) -> bool:

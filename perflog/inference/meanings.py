@@ -12,9 +12,12 @@ from perflog.formats.units import rate_unit
 from perflog.inference.shapes import Shape
 
 _STEP = re.compile(
-    r"(?:^|[^A-Za-z])(?:global[_ ]?)?(?:steps?|iters?|iterations?|it|batch(?:es)?|updates?)[\s:=#\[(]*$", re.I
-)
-_EPOCH = re.compile(r"(?:^|[^A-Za-z])epochs?[\s:=#\[(]*$", re.I)
+    r"(?:^|[^A-Za-z])(?:steps?|iters?|itrs?|iterations?|it|(?:mini-?)?batch(?:es)?|updates?)"
+    r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(]*$", re.I
+)  # fmt: skip
+_EPOCH = re.compile(r"(?:^|[^A-Za-z])epochs?[\s\"':=#\[(]*$", re.I)
+#: What stands between an epoch and a place in it, as in ``Epoch: [3][ 120/5005]``.
+_BETWEEN = re.compile(r"[\s\])]*[\[(|,-][\s\[(]*$")
 _STEP_WORD = r"(?:it|iter|iteration|step|batch|update)s?"
 _PER_STEP = re.compile(rf"^\s*(ms|s|sec|secs|seconds?)\s*/\s*{_STEP_WORD}\b(?!\s*[:=])", re.I)
 _RATE = re.compile(
@@ -22,15 +25,25 @@ _RATE = re.compile(
     r"(?:s|sec|secs|second)\b(\s*/\s*(?:gpu|device|rank))?(?!\s*[:=])", re.I
 )  # fmt: skip
 _TIME_UNIT = re.compile(r"^\s*(ms|s|sec|secs|seconds?)\b(?!\s*[/:=])", re.I)
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_/. ]*?)\s*(?:\(([a-z/]+)\))?\s*[:=]?\s*$")
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_/. ]*?)[\s\"']*(?:\(([A-Za-z/]+)\))?\s*[:=]?[\s\"']*$")
 _TIME_KEY = re.compile(
-    rf"^(?:.*[_ ./])?(?:dt|time|t|{_STEP_WORD}[_ ]?time|time[_ ]?per[_ ]?{_STEP_WORD}|{_STEP_WORD}[_ ]?ms|duration)"
-    r"(?:[_ ](ms|s|sec))?$", re.I
+    rf"^(?:.*[_ ./])?(?:dt|time|t|{_STEP_WORD}[_ ]?time|time[_ ]?(?:per[_ ]?|/){_STEP_WORD}|{_STEP_WORD}[_ ]?ms"
+    rf"|(?:batch|{_STEP_WORD})[_ ]?cost|time[_ ](?:taken|used|spent|cost)|duration)(?:[_ ](ms|s|sec))?$", re.I
+)  # fmt: skip
+#: Words before a time that is followed by its unit.
+_TOOK = re.compile(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent)\s*:?\s*$|\(\s*$", re.I)
+#: Times of a part of a step, or of something else.
+_PARTIAL = re.compile(
+    r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|forward|fwd|backward|bwd|opt(?:im(?:izer)?)?|comm|sync|io"
+    r"|wait|eta|left|remain(?:ing)?|gen(?:erate|eration)?|rollout|sampl(?:e|ing)|reward|sav(?:e|ing)|ckpt|checkpoint"
+    r"|compile|copy|h2d|d2h|loss|cuda|gpu|cpu|prep(?:are|rocess)?|log(?:ging)?|end|start|max|min|std|epoch)(?:[^a-z]|$)",
+    re.I,
 )  # fmt: skip
 _RATE_KEY = re.compile(
-    r"^(?:.*[_ ])?(tokens?|tok|samples?|images?|imgs?|sequences?|examples?)[_ /]*(?:per[_ ])?/?(?:s|sec|secs|second)$",
-    re.I,
-)
+    rf"^(?:.*[_ ./])?((?:k|m)?(?:tokens?|tok|samples?|images?|imgs?|sequences?|seqs?|examples?|{_STEP_WORD}))"
+    r"(?:[_ ]?per[_ ]?|[_ ]?/[_ ]?)(?:s|sec|secs|second)(?:[_ ]?(?:per[_ ]?|/)[_ ]?(gpu|device|rank))?$", re.I
+)  # fmt: skip
+_ABBREVIATED = re.compile(r"^(?:.*[_ ./])?(fps|ips|wps)$", re.I)
 _ELAPSED_KEY = re.compile(r"(?:elapsed|total[_ ]?time|train[_ ]?time|time[_ ]?elapsed|wall[_ ]?time)", re.I)
 #: What a bare time may be: of a step, of the last one, or of all steps since the line before.
 _TIMES = (("step_time", "interval"), ("step_time", "last"), ("interval_time", "interval"))
@@ -48,72 +61,108 @@ class Meaning:
     scope: str = "job"
 
 
-def meanings_of(shape: Shape) -> list[list[Meaning]]:
-    """For each column of a shape that may mean something, its possible meanings; empty for lines of no training."""
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What the columns of a shape may mean: the step, the epoch where one stands there, and each measure's choices."""
+
+    step: Meaning
+    epoch: Meaning | None
+    measures: tuple[tuple[Meaning, ...], ...]
+
+
+def meanings_of(shape: Shape) -> Meanings | None:
+    """What the columns of a shape may mean; None for lines that count no steps of a training, or measure nothing."""
     if any(_EVALUATES.search(word) for word in shape.words):
-        return []
-    step = _step_of(shape)
+        return None
+    epoch = next((p for p in _places(shape) if _EPOCH.search(shape.words[p]) and _is_whole(shape.column(p))), None)
+    step, is_named = _step_of(shape, epoch)
     if step is None:
-        return []
-    found = [[step]]
-    epoch = next((p for p in range(len(shape.words) - 1) if _EPOCH.search(shape.words[p]) and p != step.place), None)
-    if epoch is not None and all(text.isdigit() for text in shape.column(epoch)):
-        found.append([Meaning(epoch, "epoch")])
-    for place in range(len(shape.words) - 1):
-        if place not in (step.place, epoch):
-            possible = _measures(shape, place)
-            if possible:
-                found.append(possible)
-    return found
+        return None
+    measures = []
+    for place in _places(shape):
+        possible = _measures(shape, place) if place not in (step, epoch) else []
+        if not is_named:  # it may count samples, which a time of each step contradicts and a time of all does not
+            possible = [meaning for meaning in possible if meaning.kind not in ("interval_time", "elapsed")]
+        if possible:
+            measures.append(tuple(possible))
+    if not measures:
+        return None
+    return Meanings(Meaning(step, "step"), None if epoch is None else Meaning(epoch, "epoch"), tuple(measures))
 
 
-def _step_of(shape: Shape) -> Meaning | None:
-    """The column that counts steps: whole numbers that rise from line to line."""
-    for place in range(len(shape.words) - 1):
-        column = shape.column(place)
-        if not (_STEP.search(shape.words[place]) and all(text.replace(",", "").isdigit() for text in column)):
-            continue
-        numbers = [int(text.replace(",", "")) for text in column]
-        rises = sum(later > earlier for earlier, later in pairwise(numbers))
-        if rises >= 0.9 * (len(numbers) - 1):
-            return Meaning(place, "step")
-    return None
+def _places(shape: Shape) -> range:
+    return range(len(shape.words) - 1)
+
+
+def _is_whole(column: Sequence[str]) -> bool:
+    return all(text.replace(",", "").isdigit() for text in column)
+
+
+def _step_of(shape: Shape, epoch: int | None) -> tuple[int | None, bool]:
+    """(the column that counts steps: whole numbers that rise from line to line; whether a word before it says so)."""
+    counting = [place for place in _places(shape) if place != epoch and _counts(shape.column(place))]
+    for place in counting:
+        if _STEP.search(shape.words[place]):
+            return place, True
+    for place in counting:
+        in_brackets = place - 1 == epoch and _BETWEEN.fullmatch(shape.words[place]) is not None
+        of_whole = shape.words[place + 1].strip() in ("/", "of") and len(set(shape.column(place + 1))) == 1
+        if of_whole and (in_brackets or not shape.words[place].strip(" [(")):
+            return place, False
+    return None, False
+
+
+def _counts(column: Sequence[str]) -> bool:
+    """Whether the numbers of a column rise from line to line, but where an epoch begins."""
+    if not _is_whole(column):
+        return False
+    numbers = [int(text.replace(",", "")) for text in column]
+    return sum(later > earlier for earlier, later in pairwise(numbers)) >= 0.9 * (len(numbers) - 1)
 
 
 def _measures(shape: Shape, place: int) -> list[Meaning]:
+    """What a column may measure; empty where nothing beside it says that it is a time, a rate or a clock."""
     before, after = shape.words[place], shape.words[place + 1]
     per_step = _PER_STEP.match(after)
     if per_step:
-        return [Meaning(place, "step_time", _seconds(per_step[1]), span) for span in ("interval", "last")]
+        return _step_times(place, per_step[1])
     rate = _RATE.match(after)
     if rate:
         return _rates(place, f"{rate[1]}/s", "device" if rate[2] else "job")
     key = _KEY.search(before)
-    if key is None:
+    name, unit = (key[1].strip(), key[2] or "") if key is not None else ("", "")
+    if _PARTIAL.search(name) and not _ELAPSED_KEY.search(name):
         return []
-    name, unit = key[1].strip(), key[2] or ""
     per_step = _PER_STEP.match(name) or _PER_STEP.match(unit)
     if per_step:
-        return [Meaning(place, "step_time", _seconds(per_step[1]), span) for span in ("interval", "last")]
-    rising = _rises(shape.column(place))
-    if _ELAPSED_KEY.search(name) and rising:
-        clock = all(":" in text for text in shape.column(place))
-        unit_after = _TIME_UNIT.match(after)
-        return [
-            Meaning(
-                place, "elapsed", "clock" if clock else _seconds(unit_after[1] if unit_after else "s"), "cumulative"
-            )
-        ]
-    by_key = _RATE_KEY.match(name)
-    if by_key or (unit and rate_unit(unit)):
-        return _rates(place, unit or f"{by_key[1] if by_key else ''}/s", "job")
+        return _step_times(place, per_step[1])
+    by_key, abbreviated = _RATE_KEY.match(name), _ABBREVIATED.match(name)
+    if by_key or abbreviated or (unit and rate_unit(unit)):
+        work = by_key[1] if by_key else ""
+        scope = "device" if by_key and by_key[2] else "job"
+        return _rates(place, unit or (abbreviated[1] if abbreviated else f"{work}/s"), scope)
+    return _times(shape, place, name, unit)
+
+
+def _times(shape: Shape, place: int, name: str, unit: str) -> list[Meaning]:
+    """What a number may be whose key, or the unit behind it, says that it is a time."""
+    behind = _TIME_UNIT.match(shape.words[place + 1])
+    unit_behind = behind[1] if behind else ""
     time = _TIME_KEY.match(name)
-    if time and not rising:
-        unit_after = _TIME_UNIT.match(after)
-        printed = unit or time[1] or (unit_after[1] if unit_after else "")
-        units = [_seconds(printed)] if printed else ["s", "ms"]
-        return [Meaning(place, kind, unit, span) for unit in units for kind, span in _TIMES]
-    return []
+    if _rises(shape.column(place)):
+        if not (time or _ELAPSED_KEY.search(name)):
+            return []
+        clock = all(":" in text for text in shape.column(place))
+        return [Meaning(place, "elapsed", "clock" if clock else _seconds(unit or unit_behind or "s"), "cumulative")]
+    if time is None and not (behind and _TOOK.search(shape.words[place])):
+        return []
+    printed = unit or (time[1] if time else "") or unit_behind
+    units = [_seconds(printed)] if printed else ["s", "ms"]
+    return [Meaning(place, kind, unit, span) for unit in units for kind, span in _TIMES]
+
+
+def _step_times(place: int, unit: str) -> list[Meaning]:
+    return [Meaning(place, "step_time", _seconds(unit), span) for span in ("interval", "last")]
 
 
 def _rates(place: int, unit: str, scope: str) -> list[Meaning]:

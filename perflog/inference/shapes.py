@@ -6,16 +6,25 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-#: A number as programs print one: a clock, or digits with commas, decimals and an exponent.
-NUMBER = re.compile(r"(?<![A-Za-z_])(?:\d+(?::\d\d)+(?:\.\d+)?|[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?)(?![0-9])")
+#: A number as programs print one: a clock, or digits with commas, decimals and an exponent; none that is unusable.
+NUMBER = re.compile(
+    r"(?<![A-Za-z_])(?:\d+(?::\d\d)+(?:\.\d+)?|[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
+    r"|[-+]?(?:nan|inf|NaN|Inf)(?![A-Za-z]))(?![0-9])"
+)
 #: What stands in front of a program's own words: stamps, levels, ranks, file names and lines.
 _PREFIX = re.compile(
     r"^(?:[\s\[(<|>,-]*"
-    r"(?:\d[\d:.,/TZ+-]*\d|(?:INFO|DEBUG|WARNING|I|root|__main__|rank ?\d+|[A-Za-z_.]+\.py:\d+)\b[\])>:]*)"
+    r"(?:[IWEF]\d{4}(?= )|\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}(?=[ T,:_|\]])|\d{2}[-/]\d{2}(?=[ T,:_|]+\d{1,2}:\d\d)"
+    r"|T?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|(?:INFO|DEBUG|WARNING|I|root|__main__|rank ?\d+|[A-Za-z_.]+\.py:\d+)\b[\])>:]*)"
     r"[\s\])>|,:-]*)+"
 )
+#: A line that tells a step has one of these, in small letters: a word for it, or a place of a whole.
+_COUNTS = ("step", "iter", "itr", "batch", "update", "it:", "it=", "it ", "/", " of ")
 #: A shape counts when so many lines have it.
 LEAST_LINES = 20
+#: A line of more characters is no line that a person would print.
+LONGEST_LINE = 2_000
 #: Of a log so many lines are looked at, to find its shapes.
 MOST_LINES = 20_000
 
@@ -42,9 +51,11 @@ def shapes_of(lines: Iterable[str]) -> list[Shape]:
     """The shapes that many lines have, the most frequent first."""
     found: dict[tuple[str, ...], Shape] = {}
     for line in lines:
+        if len(line) > LONGEST_LINE or not _may_count(line.lower()):
+            continue
         own = without_prefix(line.rstrip())
         numbers = NUMBER.findall(own)
-        if len(numbers) < 2 or len(own) > 2000:
+        if len(numbers) < 2:
             continue
         words = tuple(_one_blank(NUMBER.split(own)))
         shape = found.get(words)
@@ -53,6 +64,11 @@ def shapes_of(lines: Iterable[str]) -> list[Shape]:
         shape.numbers.append(tuple(numbers))
     able = [shape for shape in found.values() if len(shape.numbers) >= LEAST_LINES]
     return sorted(able, key=lambda shape: -len(shape.numbers))
+
+
+def _may_count(line: str) -> bool:
+    """Whether a line in small letters may tell a step: soon decided for most lines of logs that are no training's."""
+    return any(word in line for word in _COUNTS)
 
 
 def without_prefix(line: str) -> str:

@@ -10,7 +10,8 @@ import tarfile
 from collections.abc import Generator, Iterator
 from functools import partial
 
-from perflog.logs.streams import HEAD, Stream, UnreadableError, compression_of, decompressed, stream_of_descriptor
+from perflog.logs.limits import MEMBERS, LimitError, UnreadableError, limit
+from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
 from perflog.logs.zips import Member, readable_name, zip_members
 
 __all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
@@ -18,6 +19,8 @@ __all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
 ZIP, TAR = "zip", "tar"
 #: A tar header's long name or extended header is no longer in an archive that a person made.
 _LONGEST_HEADER = 1 << 20
+#: What the keys of a pax header begin with that describe a sparse file.
+_SPARSE = "GNU.sparse."
 
 
 def archive_of(head: bytes) -> str:
@@ -75,12 +78,27 @@ def members_of(path: str) -> Generator[Member, None, None]:
         kind, stream = archive_in(stream_of_descriptor(descriptor))
         if not kind:
             raise UnreadableError("it is not an archive any more")
-        counts: dict[str, int] = {}
-        for member in zip_members(descriptor) if kind == ZIP else _tar_members(stream):
-            counts[member.name] = count = counts.get(member.name, 0) + 1
-            yield member if count == 1 else Member(f"{member.name} ({count})", member.size, member.open)
+        yield from _named_apart(zip_members(descriptor) if kind == ZIP else _tar_members(stream))
     finally:
         os.close(descriptor)
+
+
+def _named_apart(members: Iterator[Member]) -> Iterator[Member]:
+    """The members, no two of one name; raises LimitError when they are more than an archive may have."""
+    most = limit(MEMBERS)
+    counts: dict[str, int] = {}
+    for number, member in enumerate(members):
+        if number == most:
+            raise LimitError(
+                f"the archive holds more than {most:,} files: those after them are not read. To have them read, set "
+                f"{MEMBERS}={10 * most}"
+            )
+        name = member.name
+        while name in counts:  # a member may be called `a.log (2)` itself
+            counts[member.name] += 1
+            name = f"{member.name} ({counts[member.name]})"
+        counts[name] = 1
+        yield member if name == member.name else Member(name, member.size, member.open)
 
 
 def _tar_members(stream: Stream) -> Iterator[Member]:
@@ -95,8 +113,8 @@ def _tar_members(stream: Stream) -> Iterator[Member]:
             data = _Part(stream, size)
             if info.type == tarfile.GNUTYPE_SPARSE:
                 raise UnreadableError(f"the tar archive holds a sparse file ({info.name}): not read from there on")
-            sparse = any(key.startswith("GNU.sparse.") for key in extended)
-            opened = _refuse_sparse if sparse else partial(Stream, data.read)
+            sparse = any(key.startswith(_SPARSE) for key in extended)
+            opened = _refuse_sparse if sparse else partial(Stream, data.read, stream.budget)
             name = extended.get("path") or readable_name(info.name.encode("utf-8", "surrogateescape"))
             yield Member(name, size, opened)
             data.skip()
@@ -135,15 +153,18 @@ def _header_data(stream: Stream, info: tarfile.TarInfo) -> bytes:
 
 
 def _extended(data: bytes) -> dict[str, str]:
-    """The records of a pax header: ``LENGTH KEY=VALUE`` and a line feed, LENGTH being that of all of it."""
+    """What counts of a pax header's records: ``LENGTH KEY=VALUE`` and a line feed, LENGTH being that of all of it."""
     records: dict[str, str] = {}
-    while data.strip(b"\x00"):
-        digits, _, _ = data.partition(b" ")
-        if not digits.isdigit() or len(digits) > 7 or not len(digits) + 1 < int(digits) <= len(data):
+    place, end = 0, len(data.rstrip(b"\x00"))
+    while place < end:
+        digits, _, _ = data[place : place + 8].partition(b" ")
+        length = int(digits) if digits.isdigit() and len(digits) <= 7 else 0
+        if not len(digits) + 1 < length <= len(data) - place:
             raise UnreadableError("the tar archive is damaged: an extended header is not well formed")
-        key, _, value = data[len(digits) + 1 : int(digits) - 1].partition(b"=")
-        records[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
-        data = data[int(digits) :]
+        key, _, value = data[place + len(digits) + 1 : place + length - 1].partition(b"=")
+        if key in (b"path", b"size") or key.startswith(_SPARSE.encode()):
+            records[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
+        place += length
     return records
 
 

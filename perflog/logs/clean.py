@@ -40,9 +40,21 @@ def clean_block(data: bytes) -> bytes:
     return data
 
 
+#: U+FFFD, which stands where a character was lost, in UTF-8; and a number, or parts of one, right beside it.
+LOST = "\ufffd".encode()
+_BESIDE_LOST = re.compile(r"(?<![-+.,0-9eE])[-+.,0-9eE]*(?:\ufffd[-+.,0-9eE]*)+")
+_DIGIT = re.compile("[0-9]")
+
+
 def valid_utf8(data: bytes) -> bytes:
-    """The same text with what is not UTF-8 replaced."""
-    return data.decode("utf-8", "replace").encode("utf-8")
+    """The same text with what is not UTF-8 replaced by U+FFFD, and each digit of a number beside one too.
+
+    Of a number with a lost character in it nobody knows how many digits it had: what is left of it is none.
+    """
+    text = data.decode("utf-8", "replace")
+    if "\ufffd" in text:
+        text = _BESIDE_LOST.sub(lambda number: _DIGIT.sub("\ufffd", number[0]), text)
+    return text.encode("utf-8")
 
 
 def _without_repeats(data: bytes) -> bytes:

@@ -13,31 +13,27 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from io import BytesIO
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
 from perflog.logs.binary import is_trace
-from perflog.logs.blocks import blocks_of_stream, ranges_of_file, read_range
+from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.encodings import as_utf8, encoding_of
-from perflog.logs.find import LogFile
-from perflog.logs.streams import (
-    HEAD,
-    Stream,
-    UnreadableError,
-    compression_of,
-    decompressed,
-    stream_of_descriptor,
-)
+from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe
+from perflog.logs.limits import LimitError, UnreadableError
+from perflog.logs.special import why_not_regular
+from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
 from perflog.logs.tfevents import is_event_file, text_of_events
 from perflog.logs.unwrap import BEGINNING, unwrapped, wrapping_of
 
 __all__ = [
-    "BEGINNING", "BLOCK", "LONGEST_LINE", "Content", "Load", "UnreadableError", "blocks_of", "is_plain", "open_small",
-    "read_archive",
+    "BEGINNING", "BLOCK", "LONGEST_LINE", "Content", "LimitError", "Load", "UnreadableError", "blocks_of", "is_plain",
+    "open_small", "read_archive",
 ]  # fmt: skip
 
 BLOCK = 8 << 20
-#: A line longer than this is cut (a block must end somewhere).
-LONGEST_LINE = 64 << 20
+#: A line longer than this is cut after one of its ``\r``, or left out (a block must end somewhere).
+LONGEST_LINE = 8 << 20
 #: Reads one block; called in a worker thread. One of a plain file raises UnreadableError when the file has become
 #: shorter meanwhile, or cannot be read any more.
 Load = Callable[[], bytes]
@@ -47,22 +43,26 @@ _CHUNK = 1 << 20
 
 
 def open_small(log: LogFile, most: int) -> bytes | None:
-    """All bytes of a log, unpacked; None when they are more than ``most`` (then ``blocks_of`` gives them).
+    """All bytes of a log, unpacked; None when they are more than ``most`` or a pipe's: ``blocks_of`` gives them.
 
     Raises:
         UnreadableError: when the log cannot be read, or not to its end; its ``data`` are the bytes before (or none).
     """
+    if log.text is not None:
+        return log.text if len(log.text) <= most else None
     if log.member:
         for _, content in read_archive([log], most):
             if isinstance(content, UnreadableError):
                 raise content
             return content if isinstance(content, bytes) else None
+    if log.pipe is not None:
+        return None
     descriptor, size = _opened(log)
     try:
         data = os.read(descriptor, (size if size <= most else BEGINNING) + 1)
         if not is_plain(data[:BEGINNING]):
             os.lseek(descriptor, 0, os.SEEK_SET)
-            return _whole(_text_of_file(log.path, stream_of_descriptor(descriptor)), most)
+            return _whole(_text_of_file(log, stream_of_descriptor(descriptor)), most)
         if len(data) == size:
             return data
         stream = stream_of_descriptor(descriptor)  # it grows, or is none whose size is known
@@ -82,6 +82,8 @@ def read_into(log: LogFile, buffer: memoryview) -> int:
     Raises:
         UnreadableError: when the log cannot be read.
     """
+    if log.text is not None:
+        return -1
     descriptor, size = _opened(log)
     try:
         count = os.readv(descriptor, [buffer]) if size < len(buffer) else -1
@@ -98,25 +100,35 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
     Raises:
         UnreadableError: at once, or when a container turns out to be broken.
     """
+    if log.text is not None:
+        yield from _loads(Stream(BytesIO(log.text).read))
+        return
     if log.member:
-        for _, content in read_archive([log], -1):
-            if isinstance(content, UnreadableError):
-                raise content
-            if not isinstance(content, bytes):
-                yield from content
+        yield from _blocks_of_member(log)
         return
     descriptor, size = _opened(log)
     try:
         stream = stream_of_descriptor(descriptor)
-        if is_plain(stream.peek(BEGINNING)):
+        if log.pipe is not None:
+            yield from _loads(_text_of_file(log, stream))
+        elif is_plain(stream.peek(BEGINNING)):
+            file = Opened.of(log.path, descriptor)
             for start, end in ranges_of_file(descriptor, size, BLOCK, LONGEST_LINE):
-                yield partial(read_range, log.path, start, end)
+                yield partial(read_range, file, start, end)
         else:
-            yield from _loads(_text_of_file(log.path, stream))
+            yield from _loads(_text_of_file(log, stream))
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
     finally:
         os.close(descriptor)
+
+
+def _blocks_of_member(log: LogFile) -> Iterator[Load]:
+    for _, content in read_archive([log], -1):
+        if isinstance(content, UnreadableError):
+            raise content
+        if not isinstance(content, bytes):
+            yield from content
 
 
 def read_archive(logs: Sequence[LogFile], most: int) -> Iterator[tuple[LogFile, Content]]:
@@ -152,18 +164,26 @@ def _content(member: Member, most: int) -> Content:
 
 
 def _opened(log: LogFile) -> tuple[int, int]:
-    """An open file and its size. It does not wait where a pipe has taken the file's place."""
+    """An open file and its size; 0 for a pipe. It does not wait where a pipe has taken a file's place."""
     if log.size < 0:
-        raise UnreadableError("not a regular file, or not permitted")
+        raise UnreadableError(why_not_regular(log.path))
     try:
-        descriptor = os.open(log.path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = _opened_pipe(log.path, log.pipe) if log.pipe else os.open(log.path, os.O_RDONLY | os.O_NONBLOCK)
         status = os.fstat(descriptor)
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
-    if not stat.S_ISREG(status.st_mode):
+    if log.pipe is None and not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise UnreadableError("not a regular file, or not permitted")
+        raise UnreadableError("no regular file any more: something else has taken its place")
     return descriptor, status.st_size
+
+
+def _opened_pipe(path: str, pipe: Pipe) -> int:
+    """Standard input, or a pipe as soon as someone writes to it; raises OSError when it cannot be opened."""
+    if pipe.taken:
+        raise UnreadableError("a pipe, which can be read once only")
+    pipe.taken = True
+    return os.dup(0) if path == STANDARD_INPUT else os.open(path, os.O_RDONLY)
 
 
 def is_plain(head: bytes) -> bool:
@@ -178,11 +198,12 @@ def is_plain(head: bytes) -> bool:
     )
 
 
-def _text_of_file(path: str, stream: Stream) -> Stream:
-    """The text of a file that is no plain text: packed, in another encoding, or wrapped by a collector."""
+def _text_of_file(log: LogFile, stream: Stream) -> Stream:
+    """The text of a pipe, or of a file that is no plain text: packed, in another encoding, wrapped by a collector."""
     archive, plain = archive_in(stream)
     if archive:
-        raise UnreadableError(_why_not_whole(path, archive))
+        pipes = f"a {archive} archive from a pipe, which is not read: name the file that holds it"
+        raise UnreadableError(pipes if log.pipe is not None else _why_not_whole(log.path, archive))
     return _text_of(plain, 1)
 
 
@@ -231,6 +252,8 @@ def _whole(text: Stream, most: int) -> bytes | None:
         while size <= most and (data := text.read(_CHUNK)):
             parts.append(data)
             size += len(data)
+    except LimitError:
+        raise
     except UnreadableError as error:
         raise UnreadableError(str(error), b"".join(parts)) from None
     if size > most:

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
-from perflog.logs.containers import blocks_of
+from perflog.logs.containers import Load, blocks_of, read_archive
 from perflog.logs.find import LogFile
-from perflog.logs.streams import UnreadableError
+from perflog.logs.limits import UnreadableError
 
 
-def digest(log: LogFile) -> bytes | None:
-    """A hash of a log's text, whatever it is packed in; None where it cannot be read to its end."""
+def digests(logs: Sequence[LogFile]) -> dict[LogFile, bytes | None]:
+    """A hash of each log's text, whatever it is packed in; None where it cannot be read to its end, or once more.
+
+    An archive is read once for all of its members: with a look for each, many of them would take for ever.
+    """
+    hashes: dict[LogFile, bytes | None] = {}
+    in_order = sorted(logs, key=lambda log: (log.path, not log.member))
+    for (_, is_member), group in groupby(in_order, key=lambda log: (log.path, bool(log.member))):
+        if is_member:
+            hashes |= _of_members(list(group))
+        else:
+            hashes |= {log: _hash(blocks_of(log)) for log in group}
+    return hashes
+
+
+def _of_members(logs: Sequence[LogFile]) -> Iterator[tuple[LogFile, bytes | None]]:
+    for log, content in read_archive(logs, -1):
+        yield log, None if isinstance(content, bytes | UnreadableError) else _hash(content)
+
+
+def _hash(loads: Iterable[Load]) -> bytes | None:
     content = hashlib.blake2b(digest_size=20)
     try:
-        for load in blocks_of(log):
+        for load in loads:
             content.update(load())
     except UnreadableError:
         return None

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflog.errors import UsageError
+from perflog.escaping import named
+from perflog.files import is_temporary
 from perflog.logs.archives import is_archive, members_of
-from perflog.logs.streams import UnreadableError
+from perflog.logs.limits import UnreadableError
 
 #: Folders that hold no logs of trainings (version control, caches).
-_SKIPPED_FOLDERS = frozenset({
+SKIPPED_FOLDERS = frozenset({
     ".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache", ".perflog",
 })  # fmt: skip
 #: What `perflog run` writes beside its logs: the machine's facts, and each training's own measurement.
@@ -36,33 +38,50 @@ _NO_LOGS_INSIDE = (
 )  # fmt: skip
 
 
+#: How standard input is named, and what names of pipes begin with that a shell made: they tell nothing of a log.
+STANDARD_INPUT = "-"
+_SHELLS_PIPES = ("/dev/fd/", "/dev/stdin", "/proc/")
+
+
+class Pipe:
+    """What can be read once only: standard input, or a pipe that the user named. ``taken``: it was read already."""
+
+    def __init__(self) -> None:
+        self.taken = False
+
+
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """A log: a file, or a member of an archive.
+    """A log: a file, a member of an archive, or a pipe.
 
-    ``size``: its bytes, packed as they are; of a zip's or tar's member those that it unpacks to; -1 for what is no
-    regular file. ``given``: the path that the user gave and at or below which it was found; empty where none is known.
+    ``size``: its bytes, packed as they are; of a zip's or tar's member those that it unpacks to; 0 for a pipe; -1 for
+    what is no regular file. ``given``: the path that the user gave and at or below which it was found; empty where none
+    is known. ``pipe``: set where it is one. ``text``: what it holds, or its first part, where that was read already.
     """
 
     path: str
     size: int
     member: str = ""
     given: str = field(default="", compare=False)
+    pipe: Pipe | None = field(default=None, compare=False, repr=False)
+    text: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """How the log is named in every output: the path as found, and the member of an archive.
 
-        Bytes that are no UTF-8 stand as ``\\xe9`` in it, so that it can be printed.
+        It stands on one line and does nothing to a terminal: control characters and bytes that are no UTF-8 stand as
+        ``\\x1b`` and ``\\xe9`` in it.
         """
-        name = f"{self.path}!{self.member}" if self.member else self.path
-        return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return named(f"{self.path}!{self.member}" if self.member else self.path)
 
     @property
     def place(self) -> str:
         """The path that metadata is read from (an archive's own name is a folder of its members)."""
         if self.member:
             return f"{_without(self.path, _ARCHIVES)}/{_without(_without(self.member, _COMPRESSED), UNFINISHED)}"
+        if self.pipe is not None and self.path.startswith(_SHELLS_PIPES):
+            return STANDARD_INPUT
         return _without(_without(self.path, _COMPRESSED), UNFINISHED)
 
 
@@ -76,7 +95,8 @@ def _without(name: str, endings: tuple[str, ...]) -> str:
 def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     """All files at and below ``paths``, sorted by name in their natural order, without doubles.
 
-    Links to folders are not followed below ``paths``. What is no regular file, a folder that must not be read and an
+    Links to folders are not followed below ``paths``. ``-`` is standard input; it and a pipe are read as streams where
+    they are named, and never found below a folder. What is no regular file, a folder that must not be read and an
     archive that is damaged or holds no logs are logs too, so that reading tells why they are none.
 
     Raises:
@@ -85,15 +105,23 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     logs: dict[tuple[str, str], LogFile] = {}
     for given in paths:
         path = os.fspath(given)
-        if path == "-":
-            raise UsageError("reading from standard input is not supported: name a file or a folder")
-        try:
-            status = Path(path).stat()
-        except OSError as error:
-            raise UsageError(_missing(path, error)) from None
-        for log in _walk(path) if stat.S_ISDIR(status.st_mode) else _logs_in(path, status):
+        for log in _logs_at(path):
             logs.setdefault((log.path, log.member), replace(log, given=path))
     return sorted(logs.values(), key=lambda log: (natural(log.name), log.name))
+
+
+def _logs_at(path: str) -> Iterable[LogFile]:
+    """The logs at and below a path that the user named."""
+    try:
+        status = os.fstat(0) if path == STANDARD_INPUT else Path(path).stat()
+    except (OSError, ValueError) as error:
+        raise UsageError(_missing(path, error)) from None
+    if path == STANDARD_INPUT:
+        is_stream = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)
+        return [LogFile(path, 0, pipe=Pipe()) if is_stream else LogFile(path, -1)]
+    if stat.S_ISDIR(status.st_mode):
+        return _walk(path)
+    return [LogFile(path, 0, pipe=Pipe())] if stat.S_ISFIFO(status.st_mode) else _logs_in(path, status)
 
 
 #: Files of these names are not opened when they are found; an archive under such a name is told when it is read.
@@ -110,17 +138,24 @@ def natural(text: str) -> list[str | int]:
     return parts
 
 
-def _missing(path: str, error: OSError) -> str:
+def _missing(path: str, error: Exception) -> str:
+    if path == STANDARD_INPUT:
+        return "cannot read standard input, which is closed: name a file or a folder"
     if isinstance(error, FileNotFoundError):
-        parent = Path(path).parent
-        hint = ""
-        if parent.is_dir():
-            import difflib
+        return f"no such file or folder: {path!r}{_nearest(path)}"
+    return f"cannot read {path!r}: {error.strerror if isinstance(error, OSError) else error}"
 
-            near = difflib.get_close_matches(Path(path).name, [entry.name for entry in parent.iterdir()], n=1)
-            hint = f"; did you mean {str(parent / near[0])!r}?" if near else ""
-        return f"no such file or folder: {path!r}{hint}"
-    return f"cannot read {path!r}: {error.strerror}"
+
+def _nearest(path: str) -> str:
+    """A hint at a name like this one in the same folder; empty where there is none."""
+    import difflib
+
+    parent = Path(path).parent
+    try:
+        near = difflib.get_close_matches(Path(path).name, os.listdir(parent), n=1)  # noqa: PTH208 - names alone
+    except OSError:
+        return ""  # the folder is not there, or must not be read
+    return f"; did you mean {str(parent / near[0])!r}?" if near else ""
 
 
 def _walk(folder: str) -> Iterator[LogFile]:
@@ -140,15 +175,22 @@ def _walk(folder: str) -> Iterator[LogFile]:
                 yield LogFile(entry.path, -1)
                 continue
             if stat.S_ISDIR(status.st_mode):
-                if entry.name not in _SKIPPED_FOLDERS and not entry.is_symlink():
+                if entry.name not in SKIPPED_FOLDERS and not entry.is_symlink():
                     pending.append(entry.path)
+            elif entry.is_symlink() and is_kernels(entry.path):
+                yield LogFile(entry.path, -1)
             elif not _is_ours(entry.name):
                 yield from _logs_in(entry.path, status)
 
 
+def is_kernels(path: str) -> bool:
+    """Whether a path, its links followed, lies in a file system of the kernel: an environment is no log."""
+    return os.path.realpath(path).startswith(("/proc/", "/sys/"))
+
+
 def _is_ours(name: str) -> bool:
     """Whether a file of this name is perflog's own, beside logs."""
-    return name in (MACHINE, _CONFIG) or name.endswith(SIDE)
+    return name in (MACHINE, _CONFIG) or name.endswith(SIDE) or is_temporary(name)
 
 
 def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
@@ -163,7 +205,7 @@ def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
     try:
         for member in members_of(path):
             *folders, name = member.name.split("/")
-            if not _is_ours(name) and _SKIPPED_FOLDERS.isdisjoint(folders):
+            if not _is_ours(name) and SKIPPED_FOLDERS.isdisjoint(folders):
                 yield LogFile(path, member.size, member.name)
                 complete = True
     except UnreadableError:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
+#: A rank has 18 digits at most: more are no rank, and fit no column.
 _RANK = re.compile(
-    rb"^(?:\[1,([0-9]+)\]<stdout>:"  # as clean_block leaves mpirun's and horovodrun's
-    rb"|\[(?:rank|default)([0-9]+)\]:)"  # torchrun --tee
+    rb"^(?:\[1,([0-9]{1,18})\]<stdout>:"  # as clean_block leaves mpirun's and horovodrun's
+    rb"|\[(?:rank|default)([0-9]{1,18})\]:)"  # torchrun --tee
 )
-_RAY = re.compile(rb"^\((?:[^()]*?)\bpid=([0-9]+)(?:, ip=[0-9.]+)?\)")
+_RAY = re.compile(rb"^\((?:[^()]*?)\bpid=([0-9]{1,18})(?:, ip=[0-9.]+)?\)")
 
 #: How a line begins that may carry a tag. Each regex begins with text, which Python's engine finds ten times as fast as
 #: a choice of beginnings.

@@ -10,12 +10,15 @@ import bz2
 import importlib
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
+
+from perflog.logs.limits import Budget, LimitError, UnreadableError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -36,23 +39,16 @@ _XZ_MEMORY = 256 << 20
 _LONGEST_WINDOW = 31
 
 
-class UnreadableError(Exception):
-    """A file that cannot be read, or whose rest cannot; the text says why.
+class Stream:
+    """Bytes in order; their beginning can be looked at before they are read.
 
-    ``data`` holds the bytes that could be read before, where the function that raises gives no others.
+    ``budget``: what the file that they come from may unpack to; None where nothing is unpacked.
     """
 
-    def __init__(self, reason: str, data: bytes = b"") -> None:
-        super().__init__(reason)
-        self.data = data
-
-
-class Stream:
-    """Bytes in order; their beginning can be looked at before they are read."""
-
-    def __init__(self, read: Read) -> None:
+    def __init__(self, read: Read, budget: Budget | None = None) -> None:
         self._read = read
         self._head = b""
+        self.budget = budget
 
     def read(self, size: int) -> bytes:
         """At most ``size`` bytes; empty at the end.
@@ -83,15 +79,24 @@ class Stream:
 
 
 def stream_of_descriptor(descriptor: int) -> Stream:
-    """The bytes of an open file, from where it stands."""
+    """The bytes of an open file or pipe, from where it stands."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError as error:
+        raise UnreadableError(error.strerror or str(error)) from None
+    is_file = stat.S_ISREG(status.st_mode)
+    budget = Budget(status.st_size if is_file else 0)
 
     def read(size: int) -> bytes:
         try:
-            return os.read(descriptor, size)
+            data = os.read(descriptor, size)
         except OSError as error:
             raise UnreadableError(error.strerror or str(error)) from None
+        if not is_file:
+            budget.add_packed(len(data))
+        return data
 
-    return Stream(read)
+    return Stream(read, budget)
 
 
 class _Decoder(Protocol):
@@ -194,8 +199,12 @@ def compression_of(head: bytes) -> Compression | None:
 
 
 def decompressed(packed: Stream, compression: Compression) -> Stream:
-    """The plain bytes of a compressed stream."""
-    return Stream(_Decompressed(packed, compression).read)
+    """The plain bytes of a compressed stream.
+
+    Raises:
+        LimitError: from its ``read``, when the file has unpacked to more than it may.
+    """
+    return Stream(_Decompressed(packed, compression).read, packed.budget)
 
 
 class _Decompressed:
@@ -215,6 +224,10 @@ class _Decompressed:
                 raise self._damage
             try:
                 data = self._next(min(size, _MOST))
+                if self._packed.budget is not None:
+                    self._packed.budget.spend(len(data))
+            except LimitError as error:
+                self._damage, data = error, b""
             except UnreadableError as error:
                 self._damage, data = UnreadableError(str(error)), error.data
             if data:

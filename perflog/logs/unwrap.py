@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perflog.logs.binary import why_no_text
+from perflog.logs.blocks import LeftOut
 from perflog.logs.clean import clean_block
 from perflog.logs.encodings import as_half_width, holds_full_width
+from perflog.logs.limits import UnreadableError
 from perflog.logs.prefixes import Prefix, Stripper, prefixes_on
 from perflog.logs.records import Piece, Unpack, unpacker_for
-from perflog.logs.streams import Stream, UnreadableError
+from perflog.logs.streams import Stream
 from perflog.logs.tables import Render, renderer_for
 
 #: So many of a text's first bytes tell what stands around its lines, and so many of their lines are looked at.
@@ -39,8 +41,8 @@ _CODES = (b"\x1b", b"\x08")
 #: A carriage return that parts a line.
 _BAR = re.compile(rb"\r[^\r\n]")
 _CHUNK = 256 << 10
-#: A line longer than this is given on as it is.
-_LONGEST = 64 << 20
+#: Of a line longer than this the parts that carriage returns end are given on as far as they fit, the rest left out.
+_LONGEST = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,10 @@ class _Unwrapped:
     def __init__(self, text: Stream, wrapping: Wrapping) -> None:
         self._text = text
         self._lines = _Lines(wrapping)
-        self._rest = b""
+        self._rest = bytearray()
+        self._start = 0  # where the rest begins in the text
+        self._dropped: int | None = None  # bytes of a line that is too long, from here on left out
+        self._left_out = LeftOut(_LONGEST)
         self._ready = bytearray()
         self._ended = False
         self._damage: UnreadableError | None = None
@@ -135,14 +140,49 @@ class _Unwrapped:
         except UnreadableError as error:
             self._damage, data = error, b""
         self._ended = not data
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._ready += self._lines.after(line)
+        last = data.rfind(b"\n") + 1
+        if last:
+            lines = (bytes(self._rest) + data[:last]).split(b"\n")[:-1]
+            self._rest.clear()
+            for line in lines:
+                self._give(line)
+        self._rest += data[last:]
         if len(self._rest) > _LONGEST:
-            self._ready += self._rest
-            self._rest = b""
+            self._shorten()
         if self._ended:
-            self._ready += self._lines.last(self._rest)
+            self._end()
+
+    def _give(self, line: bytes) -> None:
+        """Unwrap a line that has a line feed behind it, or leave out the rest of one that is too long."""
+        if self._dropped is not None:
+            self._left_out.add(self._start - self._dropped, self._dropped + len(line))
+        else:
+            self._ready += self._lines.after(line)
+            self._left_out.add(self._start, self._lines.too_long())
+        self._dropped = None
+        self._start += len(line) + 1
+
+    def _shorten(self) -> None:
+        """Give the parts of a line that is too long that a carriage return ends; the others of it are left out."""
+        if self._dropped is None:
+            end = self._rest.rfind(b"\r") + 1
+            self._ready += self._lines.after(bytes(self._rest[:end]))
+            self._start += end
+            del self._rest[:end]
+        self._dropped = (self._dropped or 0) + len(self._rest)
+        self._start += len(self._rest)
+        self._rest.clear()
+
+    def _end(self) -> None:
+        if self._dropped is not None:
+            self._left_out.add(self._start - self._dropped, self._dropped + len(self._rest))
+        else:
+            self._ready += self._lines.last(bytes(self._rest))
+            self._left_out.add(self._start, self._lines.too_long())
+        try:
+            self._left_out.tell()
+        except UnreadableError as error:
+            self._damage = self._damage or error
 
 
 class _Lines:
@@ -154,20 +194,29 @@ class _Lines:
         self._full_width = wrapping.full_width
         self._render = wrapping.render
         self._pieces: list[bytes] = []
+        self._feeds = 0  # so many lines the pieces came in
+        self._size = 0
+        self._too_long = 0
+
+    def too_long(self) -> int:
+        """The bytes of a line that was left out since this was asked last, for its pieces are too long together."""
+        size, self._too_long = self._too_long, 0
+        return size
 
     def after(self, line: bytes) -> bytes:
         """What can be given out once this line, which had a line feed behind it, is known."""
         piece = self._piece(line)
-        self._pieces.append(line if piece is None else piece.text)
-        return self._joined(b"\n" * len(self._pieces)) if piece is None or piece.whole else b""
+        self._add(line if piece is None else piece.text)
+        self._feeds += 1
+        return self._joined(b"\n" * self._feeds) if piece is None or piece.whole else b""
 
     def last(self, line: bytes) -> bytes:
         """The rest, where ``line`` has no line feed behind it (empty: there is none)."""
-        feeds = len(self._pieces)
+        feeds = self._feeds
         piece = self._piece(line) if line else None
         if line:
-            self._pieces.append(line if piece is None else piece.text)
-        if not self._pieces:
+            self._add(line if piece is None else piece.text)
+        if not feeds and not line:
             return b""
         # line feeds stand before a line that may be unfinished: behind it they would make it whole
         return b"\n" * feeds + self._joined(b"\n" if piece is not None and piece.whole else b"")
@@ -175,9 +224,20 @@ class _Lines:
     def _piece(self, line: bytes) -> Piece | None:
         return None if self._unpack is None else self._unpack(line)
 
+    def _add(self, text: bytes) -> None:
+        self._size += len(text)
+        if self._size > _LONGEST:
+            self._pieces = []
+        else:
+            self._pieces.append(text)
+
     def _joined(self, end: bytes) -> bytes:
+        if self._size > _LONGEST:
+            self._too_long = self._size
         text = _without_codes(b"".join(self._pieces))
-        self._pieces = []
+        self._pieces, self._feeds, self._size = [], 0, 0
+        if self._too_long:
+            return end
         if self._render is not None:
             return self._render(text) + end
         return self._stripper.strip(as_half_width(text) if self._full_width else text) + end

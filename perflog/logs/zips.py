@@ -9,17 +9,19 @@ from __future__ import annotations
 import lzma
 import os
 import struct
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
-from perflog.logs.streams import BZIP2, DEFLATE, XZ, ZSTD, Compression, Stream, UnreadableError, decompressed
+from perflog.logs.limits import MEMBERS, Budget, LimitError, UnreadableError, limit
+from perflog.logs.streams import BZIP2, DEFLATE, XZ, ZSTD, Compression, Stream, decompressed
+from perflog.logs.zip_directory import Listed, listed_members
 
 #: Zip's numbers of the ways to compress that are read; 0 is none.
 _METHODS: dict[int, Compression] = {8: DEFLATE, 12: BZIP2, 93: ZSTD, 95: XZ}
-_ENCRYPTED, _SIZES_BEHIND, _UTF8 = 0x1, 0x8, 0x800
+_ENCRYPTED, _SIZES_BEHIND = 0x1, 0x8
 _LOCAL_HEADER = struct.Struct("<4s2xHHxxxxIIIHH")
 _LOCAL, _DESCRIPTOR = b"PK\x03\x04", b"PK\x07\x08"
 #: The system that wrote an entry: this one parts folders by backslashes.
@@ -57,21 +59,22 @@ class _Entry:
 
 
 def zip_members(descriptor: int) -> Iterator[Member]:
-    """The regular files of a zip archive.
+    """The regular files of a zip archive; the directory is read twice, to see first that it is whole.
 
     Raises:
         UnreadableError: when the directory is missing or damaged, after the members that could be found without it.
     """
+    budget = Budget(os.fstat(descriptor).st_size)
     try:
-        with os.fdopen(os.dup(descriptor), "rb") as file, zipfile.ZipFile(file) as archive:
-            directory = archive.infolist()
-    except (OSError, ValueError, EOFError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
-        yield from _members_in_order(descriptor)
+        for _ in islice(listed_members(descriptor), limit(MEMBERS)):
+            pass
+    except (OSError, UnreadableError) as error:
+        yield from _members_in_order(descriptor, budget)
         raise UnreadableError(f"the zip archive cannot be read: {error}") from None
-    for info in directory:
-        if not info.is_dir():
-            name = info.filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "replace")
-            yield Member(_name(name, info.create_system), info.file_size, partial(_open_listed, descriptor, info))
+    for member in listed_members(descriptor):
+        name = _name(member.name, member.system)
+        if not name.endswith("/"):
+            yield Member(name, member.size, partial(_open_listed, descriptor, member, budget))
 
 
 def readable_name(name: bytes) -> str:
@@ -91,17 +94,20 @@ def _name(name: bytes, system: int) -> str:
     return text.replace("\\", "/") if system == _DOS else text
 
 
-def _open_listed(descriptor: int, info: zipfile.ZipInfo) -> Stream:
-    header = os.pread(descriptor, _LOCAL_HEADER.size, info.header_offset)
+def _open_listed(descriptor: int, member: Listed, budget: Budget) -> Stream:
+    try:
+        header = os.pread(descriptor, _LOCAL_HEADER.size, member.place)
+    except OverflowError:  # a place that no file has
+        header = b""
     if len(header) < _LOCAL_HEADER.size or header[:4] != _LOCAL:
         raise UnreadableError("the zip data are damaged or cut short: the member is not where the directory says")
     name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
-    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
-    end = start + info.compress_size
-    return _opened(descriptor, _Entry(start, end, info.flag_bits, info.compress_type, info.file_size, info.CRC))
+    start = member.place + _LOCAL_HEADER.size + name_length + extra_length
+    end = start + member.packed
+    return _opened(descriptor, _Entry(start, end, member.flags, member.method, member.size, member.checksum), budget)
 
 
-def _members_in_order(descriptor: int) -> Iterator[Member]:
+def _members_in_order(descriptor: int, budget: Budget) -> Iterator[Member]:
     """The members by their own headers, up to the first place where none stands."""
     place, total = 0, os.fstat(descriptor).st_size
     while len(header := os.pread(descriptor, _LOCAL_HEADER.size, place)) == _LOCAL_HEADER.size and header[:4] == _LOCAL:
@@ -109,16 +115,17 @@ def _members_in_order(descriptor: int) -> Iterator[Member]:
         name = os.pread(descriptor, name_length, place + _LOCAL_HEADER.size)
         start = place + _LOCAL_HEADER.size + name_length + extra_length
         known = not flags & _SIZES_BEHIND and packed != _IN_EXTRA
-        end = start + packed if known else _end_of_packed(descriptor, start, method)
+        end = start + packed if known else _end_of_packed(descriptor, start, method, budget)
         if end is None:
             return
         entry = _Entry(start, min(end, total), flags, method, size if known else None, checksum if known else None)
         if not name.endswith((b"/", b"\\")):
-            yield Member(_name(name, _DOS), size if known else end - start, partial(_opened, descriptor, entry))
+            opened = partial(_opened, descriptor, entry, budget)
+            yield Member(_name(name, _DOS), size if known else end - start, opened)
         place = end if known else _after_sizes(descriptor, end)
 
 
-def _end_of_packed(descriptor: int, start: int, method: int) -> int | None:
+def _end_of_packed(descriptor: int, start: int, method: int, budget: Budget) -> int | None:
     """Where packed data whose length is not told in their header end; None for what does not tell its own end."""
     if method not in _METHODS:
         return None
@@ -129,7 +136,9 @@ def _end_of_packed(descriptor: int, start: int, method: int) -> int | None:
             if not data and decoder.needs_input:
                 return place
             place += len(data)
-            decoder.decompress(data, _CHUNK)
+            budget.spend(len(decoder.decompress(data, _CHUNK)))
+    except LimitError:
+        raise
     except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError, zlib.error, UnreadableError):
         return place
     return place - len(decoder.unused_data)
@@ -142,17 +151,17 @@ def _after_sizes(descriptor: int, end: int) -> int:
     return end + next((length for length in lengths if behind[length : length + 2] == b"PK"), lengths[0])
 
 
-def _opened(descriptor: int, entry: _Entry) -> Stream:
+def _opened(descriptor: int, entry: _Entry, budget: Budget) -> Stream:
     if entry.flags & _ENCRYPTED:
         raise UnreadableError("the member is encrypted")
     if entry.method and entry.method not in _METHODS:
         raise UnreadableError(f"the member is compressed by zip's method {entry.method}, which is not supported")
-    packed = _range(descriptor, entry.start, entry.end)
+    packed = _range(descriptor, entry.start, entry.end, budget)
     plain = decompressed(packed, _METHODS[entry.method]) if entry.method else packed
     return _checked(plain, entry)
 
 
-def _range(descriptor: int, start: int, end: int) -> Stream:
+def _range(descriptor: int, start: int, end: int, budget: Budget) -> Stream:
     def read(size: int) -> bytes:
         nonlocal start
         try:
@@ -162,7 +171,7 @@ def _range(descriptor: int, start: int, end: int) -> Stream:
         start += len(data)
         return data
 
-    return Stream(read)
+    return Stream(read, budget)
 
 
 def _checked(plain: Stream, entry: _Entry) -> Stream:
@@ -179,4 +188,4 @@ def _checked(plain: Stream, entry: _Entry) -> Stream:
             raise UnreadableError("the zip data are damaged or cut short: the checksum is another")
         return data
 
-    return Stream(read)
+    return Stream(read, plain.budget)

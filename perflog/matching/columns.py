@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.printed import number_in
+from perflog.formats.printed import LARGEST, SMALLEST, number_in
 from perflog.formats.units import rate_unit, seconds_in
 
 Floats = NDArray[np.float64]
@@ -32,12 +32,19 @@ def with_numbers(pattern: Pattern, columns: Mapping[str, Any]) -> dict[str, Any]
             made[value.group] = made[value.group] + sum(lacking if part is None else part for part in parts)
     for value in pattern.values:
         if value.inverse and value.group in made:
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", over="ignore"):
                 made[value.group] = 1 / (made[value.group] * value.inverse)
     for first, others in _same(pattern).items():
         for other in others:
             made |= _joined(first, other, made)
-    return made
+    return {name: column if isinstance(column, list) else _within_bounds(column) for name, column in made.items()}
+
+
+def _within_bounds(numbers: Floats) -> Floats:
+    """The same numbers, (n,), with NaN for those that no log can mean (infinite, 1e308, 1e-320)."""
+    size = np.abs(numbers)
+    absurd = (size > LARGEST) | ((size < SMALLEST) & (size > 0))
+    return np.where(absurd, np.nan, numbers) if absurd.any() else numbers
 
 
 def _numbers(printed: Sequence[str | None], form: str) -> Floats:
@@ -70,7 +77,7 @@ def _joined(first: Value, other: Value, columns: Mapping[str, Any]) -> dict[str,
     if first.group not in columns or other.group not in columns:
         return {}
     mine, theirs = columns[first.group], columns[other.group]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         seconds = (
             1 / (theirs * _steps_per_second(other)) if other.quantity == "rate" else theirs * seconds_in(other.unit)
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.logs.clean import clean_block, valid_utf8
+from perflog.logs.clean import LOST, clean_block, valid_utf8
 from perflog.matching.claim import ClaimedText, claimed, numbers_of_also
 from perflog.matching.columns import with_numbers
 from perflog.matching.matches import UNIT, Batch, Matches, in_turn
@@ -45,7 +45,7 @@ def _valid(text: bytes) -> bytes:
         text.decode("utf-8")
     except UnicodeDecodeError:
         return valid_utf8(text)
-    return text
+    return valid_utf8(text) if LOST in text else text
 
 
 def _of_text(hits: Sequence[Hits], text: int) -> list[Hits]:

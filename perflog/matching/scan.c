@@ -2003,11 +2003,28 @@ static bool count_candidates(scan *s) {
     return true;
 }
 
+static bool is_number_byte(uint8_t byte) {
+    return is_digit(byte) || byte == '.' || byte == ',' || byte == '+' || byte == '-' || (byte | 0x20) == 'e';
+}
+
+/* Whether U+FFFD, which stands where a character was lost, is beside a number: of that nobody knows how long it was. */
+static bool holds_lost(const scan *s, const uint8_t *at, const uint8_t *to) {
+    const uint8_t *limit = s->base + s->size;
+    for (; (at = memchr(at, 0xef, (size_t)(to - at))) != NULL && to - at >= 3; at++) {
+        if (at[1] != 0xbf || at[2] != 0xbd) continue;
+        if ((at > s->base && is_number_byte(at[-1])) || (at + 3 < limit && is_number_byte(at[3]))) return true;
+    }
+    return false;
+}
+
 /* Whether the chunk's characters are UTF-8, as far as they do not begin before `*checked`, which is moved on. */
 static bool check_chunk(scan *s, const uint8_t **checked) {
-    const uint8_t *from = s->base + s->from;
-    *checked = check_utf8(*checked > from ? *checked : from, s->base + s->to, s->base + s->size);
-    if (*checked) return true;
+    const uint8_t *from = *checked > s->base + s->from ? *checked : s->base + s->from;
+    *checked = check_utf8(from, s->base + s->to, s->base + s->size);
+    if (*checked) {
+        if (!s->cleaned && *checked > from && holds_lost(s, from, *checked)) s->dirty |= DIRTY_UTF8;
+        return true;
+    }
     *checked = s->base;
     if (s->cleaned) return fail(s, NOT_UTF8, -1, -1, "the text is not UTF-8");
     s->dirty |= DIRTY_UTF8;

@@ -1,7 +1,8 @@
 """Progress bars: the same step drawn again, and a bar that begins again.
 
 A bar is drawn many times at one step, by its own refresh, by every text written above it and when it is closed; only
-the first time tells when the step ended. A bar begins again when its clock falls.
+the first time tells when the step ended. A bar begins again when its clock falls: for the next epoch, or in another
+run, where the epoch that it prints falls too or a line says that a run begins.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.rows import Mask, Rows, shifted
+from perflog.measurements.rows import Ints, Mask, Rows, shifted
 
 #: A clock that falls below this share of what it was has begun again; one that falls less belongs to another bar.
 FALLEN = 0.5
@@ -28,6 +29,7 @@ class Drawn(NamedTuple):
         epoch: the epoch that the last row prints, NaN where none is printed.
         lead: how far the step is ahead of the printed epoch, where it is so on all rows; NaN where it is not.
         epochs: how many printed epochs came.
+        line: the line of the last row, 0 before the first.
     """
 
     step: float = float("nan")
@@ -36,6 +38,7 @@ class Drawn(NamedTuple):
     epoch: float = float("nan")
     lead: float = float("nan")
     epochs: int = 0
+    line: int = 0
 
     @property
     def counts_epochs(self) -> bool:
@@ -51,10 +54,13 @@ def is_bar(pattern: Pattern) -> bool:
     return pattern.redrawn or bool(pattern.restarts)
 
 
-def drawn_once(pattern: Pattern, rows: Rows, last: Drawn) -> tuple[Rows, Mask, Drawn]:
+def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple[Rows, Mask, Drawn]:
     """(rows of which each is a new step, whether a new run begins at each (n,), the last of them).
 
     With ``restarts = "epoch"`` the rows have an epoch, which is how often the bar began again before.
+
+    Args:
+        starts: the lines that say that a run begins, in order.
     """
     clock, step = _clock_of(pattern, rows), rows.columns["step"]
     begins = _begins(clock, last.clock)
@@ -67,11 +73,22 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn) -> tuple[Rows, Mask, D
     back = begins & (step <= shifted(step, last.step))
     known = np.flatnonzero(np.isfinite(clock))
     clock_after = float(clock[known[-1]]) if len(known) else last.clock
-    after = Drawn(float(step[-1]), clock_after, int(restarts[-1]), *_epochs(rows, last))
+    after = Drawn(float(step[-1]), clock_after, int(restarts[-1]), *_epochs(rows, last), int(rows.lines[-1]))
     if pattern.restarts == "epoch":
+        back = begins & _another_run(rows, last, starts) if begins.any() else begins
         rows = rows.with_columns({"epoch": restarts.astype(np.float64)})
-        back = np.zeros(len(rows), dtype=bool)
     return rows, back, after
+
+
+def _another_run(rows: Rows, last: Drawn, starts: Ints) -> Mask:
+    """Whether a run begins at each row, (n,), if its bar begins again there.
+
+    It does where the printed epoch falls, or, of bars that print none, where a line since the row before says so.
+    """
+    if "epoch" in rows.columns and np.isfinite(rows.columns["epoch"]).all():
+        return np.asarray(rows.columns["epoch"] < shifted(rows.columns["epoch"], last.epoch))
+    begun = np.searchsorted(starts, rows.lines, "right")
+    return np.asarray(begun > np.searchsorted(starts, shifted(rows.lines, last.line), "right"))
 
 
 def _clock_of(pattern: Pattern, rows: Rows) -> np.ndarray:

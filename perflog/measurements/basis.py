@@ -80,7 +80,8 @@ def choose_basis(
         work = counted if counted is not None and counted.span != "cumulative" else None
         if varies and work is None and chosen.span in ("interval", "last"):
             weight = next(
-                (v for v in usable if v.span == chosen.span and (v.quantity in _TIMES or _counts_steps(v))), None
+                (v for v in usable if v.coverage == chosen.coverage and (v.quantity in _TIMES or _counts_steps(v))),
+                None,
             )
     batch = "global_batch_size" in columns and _any_finite(columns["global_batch_size"])
     reach = int(window) if window and chosen.window_from else chosen.window

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.rows import Mask, Rows, shifted
+from perflog.measurements.rows import Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Previous
 
 
@@ -69,15 +69,31 @@ def equal_to_previous(pattern: Pattern, rows: Rows, previous: Previous) -> Mask:
     return equal
 
 
-def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask) -> Mask:
+def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask, starts: Ints) -> Mask:
     """Which rows are not the same event printed again, (n,).
 
     First only rows equal to the one before them are doubles. Where that does not bring the rows into order, a
-    row is a double when the same numbers stood anywhere before it, if that does.
+    row is a double when the same numbers stood anywhere before it, if that does, or if fewer runs are left then, each
+    of which begins behind a line that says so: a block of lines was sent again.
+
+    Args:
+        starts: the lines where a run may begin, in order.
     """
     keep = order | ~equal_to_previous(pattern, rows, previous)
     if (order | ~keep).all():
         return keep
+    fresh = _seen_first(pattern, rows, previous)
+    begins = _begins(pattern, rows.take(fresh), previous)
+    if not len(begins):
+        return fresh
+    if pattern.role != "step":  # few numbers tell one position from another
+        return keep
+    fewer = len(begins) < len(_begins(pattern, rows.take(keep), previous))
+    return fresh if fewer and _each_behind_a_start(rows.take(fresh), begins, starts) else keep
+
+
+def _seen_first(pattern: Pattern, rows: Rows, previous: Previous) -> Mask:
+    """Whether no row before each, nor the previous one, has all of its numbers, (n,)."""
     table = np.column_stack([rows.columns[name] for name in rows.value_names(pattern)])
     if previous.values:
         table = np.vstack((np.array([previous.values.get(name, np.nan) for name in rows.value_names(pattern)]), table))
@@ -87,10 +103,19 @@ def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask) -
         mark = row.tobytes()
         fresh[place] = mark not in seen
         seen.add(mark)
-    if previous.values:
-        fresh = fresh[1:]
-    order_of_fresh = in_order(pattern, Rows(rows.lines[fresh], rows.take(fresh).columns), previous)
-    return fresh if order_of_fresh is not None and order_of_fresh.all() else keep
+    return fresh[1:] if previous.values else fresh
+
+
+def _begins(pattern: Pattern, rows: Rows, previous: Previous) -> list[int]:
+    """The places of rows that do not come after the one before them; none where no row is left or none has a step."""
+    order = in_order(pattern, Rows(rows.lines, rows.columns), previous) if len(rows) else None
+    return [] if order is None else np.flatnonzero(~order).tolist()
+
+
+def _each_behind_a_start(rows: Rows, begins: list[int], starts: Ints) -> bool:
+    """Whether a line that begins a run stands between each of some rows, by their places, and the row before it."""
+    passed = np.searchsorted(starts, rows.lines, "right")
+    return all(place > 0 and passed[place] > passed[place - 1] for place in begins)
 
 
 def name_of_step(pattern: Pattern, epoch: float, step: float) -> str:

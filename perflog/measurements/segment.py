@@ -174,6 +174,17 @@ class Segment:
     works: Works = NO_WORKS
 
 
+def epochs_between(segment: Segment, first_line: int, last_line: int) -> int:
+    """In how many epochs the measurements from one line to another are, those of both lines among them; at least 1."""
+    first = last = float("nan")
+    for rows in segment.store.blocks():
+        low, high = int(rows[5].searchsorted(first_line)), int(rows[5].searchsorted(last_line, "right"))
+        if low < high:
+            first = float(rows[6, low]) if first != first else first
+            last = float(rows[6, high - 1])
+    return int(last - first) + 1 if first == first else 1
+
+
 def previous_of(pattern: Pattern, rows: Rows, before: Previous) -> Previous:
     """The last row, as the next block's first one is compared with it."""
     stepped = "step" in rows.columns or "epoch" in rows.columns

@@ -76,8 +76,8 @@ class RankSeries:
                 segment.refused = "the bar counts epochs, not steps"
 
     def _add_bar(self, rows: Rows, starts: Ints) -> None:
-        """Fold the rows of a progress bar in; where it begins again at an earlier step, another run begins."""
-        rows, begins, self._drawn = drawn_once(self.pattern, rows, self._drawn)
+        """Fold the rows of a progress bar in; where it begins again in another run, so does a segment."""
+        rows, begins, self._drawn = drawn_once(self.pattern, rows, self._drawn, starts)
         bounds = [0, *(np.flatnonzero(begins[1:]) + 1).tolist(), len(rows)]
         for low, high in pairwise(bounds):
             if high > low and begins[low] and self.segments[-1].tally.printed:
@@ -137,7 +137,8 @@ class RankSeries:
             rows = self._without_doubles(segment, rows, ~again)
             segment.previous = replace(segment.previous, line=line)
         elif not order.all():
-            rows = self._without_doubles(segment, rows, not_doubled(self.pattern, rows, segment.previous, order))
+            fresh = not_doubled(self.pattern, rows, segment.previous, order, starts)
+            rows = self._without_doubles(segment, rows, fresh)
             order = in_order(self.pattern, rows, segment.previous) if len(rows) else None
             if order is not None and not order.all():
                 self._broken(segment, rows, starts, int(np.argmin(order)))

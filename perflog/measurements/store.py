@@ -54,6 +54,10 @@ class Store:
         if rows is not None:
             self.append(rows)
 
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def append(self, rows: Rows) -> None:
         """Add a block (len(FIELDS), n), or with further columns below."""
         if not rows.shape[1]:
@@ -102,6 +106,10 @@ class Values:
         self._file: IO[bytes] | None = None
         self._bytes = 0
         self.count = 0
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def append(self, part: Rows) -> None:
         self._parts.append(np.ascontiguousarray(part, dtype=np.float64))

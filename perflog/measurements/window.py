@@ -68,7 +68,7 @@ class _Selection:
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Blocks of rows, (len(store.FIELDS), taken).
 
-        A measurement that covers steps on both sides of a border is left out (Hoefler & Belli 2015, rule 9).
+        A measurement that covers steps on both sides of a border is left out: no part of it is known by itself.
         """
         position, clock = 0, 0.0
         for rows in self.segment.store.blocks():

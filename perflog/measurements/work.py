@@ -2,7 +2,7 @@
 
 For every measurement two numbers are made, ``work`` and ``time``, such that over any set of measurements
 
-    throughput = factor * sum(work) / sum(time)          (Hoefler & Belli 2015, rule 2: total work / total time)
+    throughput = factor * sum(work) / sum(time)          (Hoefler & Belli 2015, rule 3)
 
 whatever the format prints (rates, step times, running means, elapsed times). ``factor`` is one number for
 the run: devices for a rate of one rank, the global batch for step times, 1 for a rate of the job.

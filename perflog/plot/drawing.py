@@ -11,6 +11,8 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from perflog.escaping import visible
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -18,6 +20,8 @@ FORMATS = ("svg", "png")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 
 
+#: Code points that are no characters, which XML does not hold (XML 1.0, 2.2).
+_NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "?")
 _SETTINGS = {
     "svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
     "axes.spines.right": False,
@@ -42,4 +46,4 @@ def rendered(make: Callable[[], Figure], form: str) -> bytes:
 
 def plain(text: str) -> str:
     """Text from logs and paths that matplotlib shows as it is: a dollar begins no formula, and nothing breaks SVG."""
-    return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")
+    return visible(text).translate(_NO_XML).replace("$", r"\$")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflog.cases.versions import compared
+from perflog.escaping import visible
 from perflog.extraction import Extraction
 from perflog.logs.find import natural
 from perflog.plot.drawing import rendered
@@ -64,7 +65,7 @@ def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace
         return steps_figure(extraction, traces) if kind == "steps" else _FIGURES[kind](extraction)
 
     data = rendered(figure, form)
-    return Picture(kind, form, data, described(extraction, kind))
+    return Picture(kind, form, data, visible(described(extraction, kind)))
 
 
 def described(extraction: Extraction, kind: str) -> str:

@@ -39,7 +39,7 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
     for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
         if text in plain:
             _fold_plain(reading, plain[text], matched[text], text)
-            reading.tried_on(tried, text)
+            reading.counts.tried_on(tried, text)
             reading.end_block(lines, cut)
             reading.gather_facts()
         else:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from perflog.logs.binary import is_plainly_text, why_no_text
 from perflog.logs.containers import BEGINNING, UnreadableError, is_plain, read_into
+from perflog.logs.find import LogFile
 from perflog.matching import Texts
+from perflog.reading.faults import reason_of
 from perflog.reading.files import read_texts
 from perflog.reading.reading import Reading
 
@@ -43,8 +47,9 @@ class Gathered:
                 continue
             text, end = slice(start, start + size), self.size + size
             start += size
-            if not is_plain(bytes(self.buffer[text.start : min(text.stop, text.start + BEGINNING)])):
-                gathered[place] = False  # wrapped by a collector, or in another encoding: open_small reads it
+            if not self._is_plain(reading, text):
+                # wrapped by a collector, or in another encoding: open_small reads it
+                gathered[place] = bool(reading.problem)
                 continue
             if text.stop != end:
                 self.buffer[self.size : end] = self.buffer[text]
@@ -52,6 +57,13 @@ class Gathered:
             self.readings.append(reading)
             self.ends.append(end)
         return gathered
+
+    def _is_plain(self, reading: Reading, text: slice) -> bool:
+        try:
+            return is_plain(bytes(self.buffer[text.start : min(text.stop, text.start + BEGINNING)]))
+        except BaseException as error:  # the other texts of the batch are read all the same
+            reading.give_up(reason_of(error))
+            return False
 
     def add_file(self, reading: Reading) -> bool:
         """Read a plain file in behind the others; False when it is not plain or does not fit.
@@ -81,7 +93,7 @@ class Gathered:
         """
         if isinstance(content, UnreadableError):
             if not content.data:
-                reading.problem = str(content)
+                reading.problem, reading.failed = str(content), not _is_special(reading.log)
                 return False
             reading.notes.append(str(content))
             content = content.data
@@ -93,6 +105,15 @@ class Gathered:
         self.readings.append(reading)
         self.ends.append(self.size + len(content))
         return True
+
+
+def _is_special(log: LogFile) -> bool:
+    """Whether a file is a pipe, a socket or a device, and so no log; a link to nothing may be the name of one."""
+    try:
+        mode = Path(log.path).stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 class Buffers(threading.local):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,8 @@ from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
-from perflog.reading.account import Account, LogFact, Tried, facts_of, facts_that_count
+from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
+from perflog.reading.counts import Counts
 from perflog.reading.marks import Marks
 from perflog.reading.positions import Positions, ranks_of_lines
 from perflog.reading.records import Records, samples_of_records, with_all_columns
@@ -31,6 +32,8 @@ MOST_FACTS = 10_000
 MOST_SAMPLED = 128
 #: A block has fewer bytes than this power of two.
 BLOCK_BITS = 40
+#: The class has a field of that name.
+_Text = bytes
 
 
 @dataclass(slots=True)
@@ -41,11 +44,14 @@ class Reading:
         as_printed: whether running means are taken as they stand (conventions of published reports).
         lines, bytes: read so far.
         problem: why the log cannot be read, empty when it can.
+        failed: whether what the log says is unknown for that, so that it may be a training's.
         notes: what is to be said with every run of the log.
         series: measurements by pattern and rank.
         facts: summary, event and metadata lines, by line.
         units: the distinct units that a pattern's lines print.
+        counts: how often each pattern's literal occurred, and its regex matched.
         samples: some of the lines of measuring and position patterns, by pattern.
+        beginning: the first bytes of the text while its format may have to be inferred: of a log without measurements.
         undecided: why none of several progress bars is taken for the training's, empty where one is.
     """
 
@@ -54,11 +60,13 @@ class Reading:
     lines: int = 0
     bytes: int = 0
     problem: str = ""
+    failed: bool = False
     notes: list[str] = field(default_factory=list)
     series: dict[str, dict[int, RankSeries]] = field(default_factory=dict)
     facts: list[LogFact] = field(default_factory=list)
     units: dict[str, set[str]] = field(default_factory=dict)
     undecided: str = ""
+    beginning: _Text = b""
     samples: dict[str, list[Samples]] = field(default_factory=dict)
     _facts: dict[str, list[LogFact]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
@@ -68,44 +76,26 @@ class Reading:
     _tracks: dict[str, Tracks] = field(default_factory=dict)
     _marks: Marks = field(default_factory=Marks)
     _block: int = 0
-    _accounts: dict[str, Account] = field(default_factory=dict)
-    _patterns: dict[str, Pattern] = field(default_factory=dict)
-    _tried: tuple[Tried, int] | None = None
+    counts: Counts = field(default_factory=Counts)
 
     @property
-    def accounts(self) -> dict[str, Account]:
+    def measures(self) -> bool:
+        """Whether some line measures steps."""
+        return any(series.pattern.role == "step" for ranks in self.series.values() for series in ranks.values())
+
+    def give_up(self, reason: str) -> None:
+        """Say why the log could not be read."""
+        self.problem, self.failed = reason, True
+
+    @property
+    def accounts(self) -> Mapping[str, Account]:
         """How often each pattern whose literal occurs was seen, by its key."""
-        self._count()
-        return self._accounts
+        return self.counts.accounts
 
     @property
-    def patterns(self) -> dict[str, Pattern]:
+    def patterns(self) -> Mapping[str, Pattern]:
         """The patterns whose literals occur, by their keys."""
-        if self._tried is not None and not self._patterns:
-            tried, text = self._tried
-            self._patterns = {matches.pattern.key: matches.pattern for matches, _, _ in tried.on(text)}
-        return self._patterns
-
-    def tried_on(self, tried: Tried, text: int) -> None:
-        """Say which patterns were tried on this log, a text of a batch: they are counted when that is asked for.
-
-        Of very many plain logs nobody asks: their accounts would take a tenth of the time.
-        """
-        self._tried = tried, text
-
-    def parsers_that_matched(self) -> set[str]:
-        """The parsers of which some line was found."""
-        if self._tried is None:
-            return {pattern.parser for key, pattern in self._patterns.items() if self._accounts[key].matches}
-        tried, text = self._tried
-        return {matches.pattern.parser for matches, low, high in tried.on(text) if low < high}
-
-    def _count(self) -> None:
-        if self._tried is not None:
-            tried, text = self._tried
-            self._tried = None
-            for matches, low, high in tried.on(text):
-                self.account(matches.pattern, matches.candidates[text], matches.line[low:high] + 1)
+        return self.counts.patterns
 
     def add(self, block: Sequence[Matches], line_count: int, cut: bool) -> None:
         """Fold the matches in the log's next block of ``line_count`` lines in.
@@ -115,7 +105,7 @@ class Reading:
         first_line = self.lines + 1
         block = [with_seconds(matches) for matches in block]
         for matches in block:
-            self.account(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
+            self.counts.add(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
             if matches.pattern.starts_run:
                 self._starts.extend((matches.line + first_line).tolist())
             self._marks.see(matches, first_line, self._places(matches))
@@ -166,18 +156,6 @@ class Reading:
                         samples_of_records(whole, self.samples.get(head, ()))
                     )
 
-    def account(self, pattern: Pattern, tried: int, lines: Ints) -> None:
-        """Count how often a pattern was tried in a block, and the lines that it matched."""
-        account = self._accounts.get(pattern.key)
-        if account is None:
-            account = self._accounts[pattern.key] = Account()
-            self._patterns[pattern.key] = pattern
-        account.candidates += tried
-        account.matches += len(lines)
-        if len(lines):
-            account.first_line = account.first_line or int(lines[0])
-            account.last_line = int(lines[-1])
-
     def add_facts(self, matches: Matches, first_line: int) -> None:
         """Keep the facts on a pattern's lines in a block that begins at ``first_line``."""
         facts = self._facts.setdefault(matches.pattern.key, [])
@@ -201,6 +179,10 @@ class Reading:
         """The first line after ``line`` that says a run begins."""
         return min((start for start in self._starts if start > line), default=self.lines + 1)
 
+    def starts_between(self, first: int, last: int) -> list[int]:
+        """The lines from ``first`` to ``last`` that say that a run begins, in order."""
+        return sorted({line for line in self._starts if first <= line <= last})
+
     def settle(self, catalog: Catalog) -> None:
         """Forget what generic parsers read where a more specific one measured: to be called at the log's end."""
         self.gather_facts()
@@ -218,16 +200,17 @@ class Reading:
             return
         dropped = [key for key, pattern in self.patterns.items() if pattern.parser in generic]
         for key in dropped:
-            for table in (self._accounts, self._patterns, self.series, self.units, self._facts):
+            self.counts.forget(key)
+            for table in (self.series, self.units, self._facts):
                 table.pop(key, None)
         self.gather_facts()
 
     def _drop_contradicted(self) -> None:
         """Forget measurements of patterns whose numbers mean something else in this log, by a line that says so."""
         for key in list(self.series):
-            pattern = self._patterns[key]
+            pattern = self.patterns[key]
             for name in pattern.never_with:
-                account = self._accounts.get(f"{pattern.parser}.{name}")
+                account = self.accounts.get(f"{pattern.parser}.{name}")
                 if account is not None and account.matches:
                     self.series[key] = {}
                     self.undecided = (
@@ -239,7 +222,7 @@ class Reading:
         """Measure the lines of whole epochs, whose steps the step lines of the same parser may say."""
         starts = np.array(sorted(self._starts), dtype=np.int64)
         for key, totals in self._totals.items():
-            others = [p for p in self._patterns.values() if p.parser == totals.pattern.parser and not p.total]
+            others = [p for p in self.patterns.values() if p.parser == totals.pattern.parser and not p.total]
             steps, work = steps_of_an_epoch(others, self.samples), work_of_a_step(others, self.samples)
             self.series[key] = totals.series(self.as_printed, starts, steps, work)
         self._totals = {}

@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby, islice
 from typing import Generic, TypeVar, cast
 
 from perflog.formats.catalog import Catalog
-from perflog.logs.binary import why_no_text
 from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive
 from perflog.logs.find import LogFile
-from perflog.matching import Batch, Engine, engine_for
+from perflog.matching import Engine, engine_for
 from perflog.reading.batch import fold_batch
+from perflog.reading.faults import reason_of
 from perflog.reading.gather import Buffers, Gathered
+from perflog.reading.parts import Block, end, fold_block, match_block, parts_of
 from perflog.reading.reading import Reading
 from perflog.settings.options import Options
 
@@ -58,7 +60,8 @@ def read_logs(
 ) -> Iterator[T]:
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
-    A log that cannot be read becomes a reading with a ``problem``; it never stops the others.
+    A log that cannot be read becomes a reading with a ``problem``; it never stops the others. So does one on which the
+    program itself fails (:mod:`perflog.reading.faults`), here or in ``finish``.
 
     Args:
         as_printed: see :class:`Reading`.
@@ -125,7 +128,8 @@ class _Reader(Generic[T]):
         """What became of a job's logs; those that turned out to be large are read now, on all threads."""
         for done in job.result():
             if done.large is not None:
-                yield self.finish(self._read_large(done.large))
+                log = done.large
+                yield self._outcome(self._guarded(log, partial(self._read_large, log)))
             else:
                 self.tell(done.size)
                 yield cast(T, done.result)
@@ -139,8 +143,7 @@ class _Reader(Generic[T]):
             if content is None:
                 done[key] = _Done(0, large=reading.log)
             elif isinstance(content, Iterator):
-                self._fold_blocks(reading, content)
-                done[key] = self._finished(reading)
+                done[key] = self._finished(self._guarded(reading.log, partial(self._fold_blocks, reading, content)))
             elif reading.problem or (content is not _GATHERED and not gathered.add_text(reading, content)):
                 done[key] = self._finished(reading)
             if gathered.size > BATCH:
@@ -151,55 +154,104 @@ class _Reader(Generic[T]):
     def _contents(self, logs: Sequence[LogFile], gathered: Gathered) -> Iterator[tuple[Reading, Content | None]]:
         """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one that is gathered already, None for
         one that is too large for a batch."""
-        if logs[0].member:
-            for log, content in read_archive(logs, SMALL):
-                yield Reading(log, self.as_printed), content
+        if logs[0].member and logs[0].text is None:
+            yield from self._members(logs)
             return
         readings = [Reading(log, self.as_printed) for log in logs]
-        small = [reading for reading in readings if 0 <= reading.log.size <= SMALL]
+        small = [reading for reading in readings if _is_file(reading.log)]
         done = {id(reading) for reading, is_read in zip(small, gathered.add_texts(small), strict=True) if is_read}
         for reading in readings:
             if id(reading) in done:
                 yield reading, _GATHERED
-            elif reading.log.size > SMALL:
-                yield reading, None
+            elif reading.log.size > SMALL or reading.log.pipe is not None:
+                yield reading, None  # a pipe may never end: it is read where Ctrl-C can end it
             else:
                 yield reading, _content_of(reading, gathered)
 
+    def _members(self, logs: Sequence[LogFile]) -> Iterator[tuple[Reading, Content | None]]:
+        """The members of an archive; where reading it fails, the rest of them with the reason."""
+        count = 0
+        try:
+            for log, content in read_archive(logs, SMALL):
+                count += 1
+                yield Reading(log, self.as_printed), content
+        except BaseException as error:
+            reason = reason_of(error)
+            yield from ((Reading(log, self.as_printed), UnreadableError(reason)) for log in logs[count:])
+
     def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], _Done[T]]:
-        readings = gathered.readings
+        readings, texts = gathered.readings, gathered.texts()
         if not readings:
             return {}
-        batch = self.engine.match(gathered.texts(), at_end=True)
-        fold_batch(readings, batch, self.catalog, self.options)
+        notes = [list(reading.notes) for reading in readings]
+        try:
+            fold_batch(readings, self.engine.match(texts, at_end=True), self.catalog, self.options)
+        except BaseException as error:  # one of the texts: each is folded anew, alone
+            reason_of(error)  # raises what is no matter of a log
+            readings = [
+                self._guarded(reading.log, partial(self._folded_alone, reading, of_log, texts[place]))
+                for place, (reading, of_log) in enumerate(zip(readings, notes, strict=True))
+            ]
+        for place, reading in enumerate(readings):
+            if not reading.measures:
+                reading.beginning = texts[place]
         gathered.clear()
         return {_key(reading.log): self._finished(reading) for reading in readings}
 
-    def _finished(self, reading: Reading) -> _Done[T]:
-        return _Done(max(reading.log.size, 0), self.finish(reading))
+    def _folded_alone(self, reading: Reading, notes: list[str], text: bytes) -> Reading:
+        """A log of a batch that failed, folded by itself into a new reading with the notes that it began with."""
+        fresh = Reading(reading.log, self.as_printed, bytes=reading.bytes, notes=notes)
+        fold_batch([fresh], self.engine.match([text], at_end=True), self.catalog, self.options)
+        return fresh
 
-    def _fold_blocks(self, reading: Reading, loads: Iterator[Load]) -> None:
+    def _guarded(self, log: LogFile, read: Callable[[], Reading]) -> Reading:
+        """A log's reading; where reading it fails, an empty one with the reason."""
+        try:
+            return read()
+        except BaseException as error:
+            return self._failed(log, error)
+
+    def _failed(self, log: LogFile, error: BaseException) -> Reading:
+        reading = Reading(log, self.as_printed)
+        reading.give_up(reason_of(error))
+        return reading
+
+    def _outcome(self, reading: Reading) -> T:
+        """What becomes of a reading; where that fails, what becomes of one with the reason."""
+        try:
+            return self.finish(reading)
+        except BaseException as error:
+            return self.finish(self._failed(reading.log, error))
+        finally:
+            reading.beginning = b""
+
+    def _finished(self, reading: Reading) -> _Done[T]:
+        return _Done(max(reading.log.size, 0), self._outcome(reading))
+
+    def _fold_blocks(self, reading: Reading, loads: Iterator[Load]) -> Reading:
         """Fold a log in blocks, one after the other: a member of an archive that is read once for all."""
-        for part in _parts(loads, reading):
-            if not _fold_block(reading, self._match_block(part)):
+        for part in parts_of(loads, reading):
+            if not fold_block(reading, match_block(self.engine, part)):
                 break
-        _end(reading, self.catalog)
+        end(reading, self.catalog)
+        return reading
 
     def _read_large(self, log: LogFile) -> Reading:
         """Fold a log block by block; its blocks are matched ahead on the pool."""
         reading = Reading(log, self.as_printed)
-        parts = _parts(blocks_of(log), reading)
-        waiting: deque[Future[_Block]] = deque()
+        parts = parts_of(blocks_of(log), reading)
+        waiting: deque[Future[Block]] = deque()
         try:
             while True:
                 ahead = AHEAD if reading.bytes else 1  # the first block may tell that it is no log
                 waiting.extend(
-                    self.pool.submit(self._match_block, part) for part in islice(parts, max(0, ahead - len(waiting)))
+                    self.pool.submit(match_block, self.engine, part)
+                    for part in islice(parts, max(0, ahead - len(waiting)))
                 )
                 if not waiting:
                     break
                 block = waiting.popleft().result()
-                if not _fold_block(reading, block):
+                if not fold_block(reading, block):
                     break
                 self.tell(block.size)
         except UnreadableError as error:
@@ -207,31 +259,8 @@ class _Reader(Generic[T]):
         finally:
             for job in waiting:
                 job.cancel()
-        _end(reading, self.catalog)
+        end(reading, self.catalog)
         return reading
-
-    def _match_block(self, part: _Part) -> _Block:
-        data = part.load()
-        problem = why_no_text(data) if part.first else ""
-        return _Block(len(data), problem, None if problem else self.engine.match([data], at_end=part.last))
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A block that is yet to be read, and whether it is its log's first or last."""
-
-    load: Load
-    first: bool
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """A block of a large log: its size, why it is no text, and its matches."""
-
-    size: int
-    problem: str
-    batch: Batch | None
 
 
 def _content_of(reading: Reading, gathered: Gathered) -> Content | None:
@@ -240,41 +269,14 @@ def _content_of(reading: Reading, gathered: Gathered) -> Content | None:
         return _GATHERED if gathered.add_file(reading) else open_small(reading.log, SMALL)
     except UnreadableError as error:
         return error
+    except BaseException as error:
+        return UnreadableError(reason_of(error))
+
+
+def _is_file(log: LogFile) -> bool:
+    """Whether a log is a small file: none that is a pipe, or whose text is at hand."""
+    return 0 <= log.size <= SMALL and log.pipe is None and log.text is None
 
 
 def _key(log: LogFile) -> tuple[str, str]:
     return log.path, log.member
-
-
-def _parts(loads: Iterator[Load], reading: Reading) -> Iterator[_Part]:
-    """A log's blocks, up to its end or to where its container is broken, which is noted."""
-    load = _next(loads, reading)
-    first = True
-    while load is not None:
-        following = _next(loads, reading)
-        yield _Part(load, first, following is None)
-        load, first = following, False
-
-
-def _next(loads: Iterator[Load], reading: Reading) -> Load | None:
-    try:
-        return next(loads, None)
-    except UnreadableError as error:
-        reading.notes.append(str(error))
-        return None
-
-
-def _fold_block(reading: Reading, block: _Block) -> bool:
-    """Fold a block in; False when the log is no text."""
-    reading.bytes += block.size
-    if block.batch is None:
-        reading.problem = block.problem
-        return False
-    reading.add(*block.batch.of_text(0))
-    return True
-
-
-def _end(reading: Reading, catalog: Catalog) -> None:
-    reading.settle(catalog)
-    if not reading.bytes and not reading.problem:
-        reading.problem = reading.notes.pop() if reading.notes else "empty file"

@@ -30,9 +30,13 @@ def seconds_of_timestamps(printed: Sequence[str | None]) -> NDArray[np.float64]:
         if moment is None or (form and moment.form != form):
             continue
         form = moment.form
-        if form == "time" and moment.seconds + days < before - _DAY / 2:
+        after = moment.seconds + days
+        if form == "time" and after < before - _DAY / 2:
             days += _DAY
-        before = seconds[place] = moment.seconds + days
+            after += _DAY
+        elif form == "time" and days and after > before + _DAY / 2:
+            after -= _DAY  # a line of before midnight that another rank printed later
+        before = seconds[place] = after
     return seconds
 
 

@@ -56,7 +56,7 @@ class Totals:
             return None
         steps = rows.columns[rate.group] * rows.columns[time.group] * seconds_in(time.unit) / work
         whole = np.rint(steps)
-        return np.where(np.abs(steps / whole - 1) <= WHOLE, whole, np.nan)
+        return np.where((whole > 0) & (np.abs(steps - whole) <= WHOLE * whole), whole, np.nan)
 
 
 def _with_covers(rows: Rows, epoch_steps: float | Floats | None) -> Rows:
@@ -87,7 +87,7 @@ def work_of_a_step(patterns: Iterable[Pattern], samples: dict[str, list[Samples]
     for pattern in patterns:
         rate = next((v for v in pattern.values if v.quantity == "rate"), None)
         time = next((v for v in pattern.values if v.quantity == "step_time"), None)
-        if rate is None or time is None or (rate.span, rate.since) != (time.span, time.since):
+        if rate is None or time is None or rate.coverage != time.coverage:
             continue
         for part in samples.get(pattern.key, ()):
             if rate.group in part.columns and time.group in part.columns:

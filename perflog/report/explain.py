@@ -18,7 +18,7 @@ from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.report.extractions import catalog_of
 from perflog.runs.build import RunBuilder
-from perflog.runs.run import Metric, Run, Skipped
+from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
@@ -54,10 +54,15 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
 
 def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation:
     """Explain one log."""
-    (reading,) = read_logs([log], catalog, lambda finished: finished, options.as_printed)
-    outcome = RunBuilder(catalog, options).build(reading)
-    if isinstance(outcome, Skipped) and not reading.problem:
-        outcome = inferred_runs(reading, catalog, options) or outcome
+    builder = RunBuilder(catalog, options)
+
+    def finish(reading: Reading) -> tuple[Reading, Outcome]:
+        outcome = builder.build(reading)
+        if isinstance(outcome, Skipped) and not reading.problem:
+            outcome = inferred_runs(reading, catalog, options) or outcome
+        return reading, outcome
+
+    ((reading, outcome),) = read_logs([log], catalog, finish, options.as_printed)
     lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")

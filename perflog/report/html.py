@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case, Summary
+from perflog.escaping import visible
 from perflog.evidence.witness import Witness
 from perflog.export.columns import number
 from perflog.extraction import Extraction
@@ -96,8 +97,13 @@ def _environment() -> Any:
 
     loader = FileSystemLoader(folder("templates") / "reports")
     return SandboxedEnvironment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )
+
+
+def _seen(value: Any) -> Any:
+    """A value of the page; what cannot be seen in a text, or acts, is made visible."""
+    return visible(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 # ---------------------------------------------------------------- the table

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from perflog.cases.case import Case
 from perflog.errors import UsageError
-from perflog.export.columns import escaped
+from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
 from perflog.plot.series import scaling_series
 from perflog.plot.steps import MOST_CASES
@@ -150,8 +150,16 @@ def address(log: str, base: Path) -> str:
     return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))
 
 
-def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str], output: Path, language: str) -> str:
-    """A report's text with empty regions; ``logs`` and ``options`` are words of the recipes, relative to ``output``."""
+def skeleton(
+    extraction: Extraction, logs: Sequence[str], options: Sequence[str], allowed: Sequence[str], output: Path,
+    language: str,
+) -> str:  # fmt: skip
+    """A report's text with empty regions.
+
+    Args:
+        logs, options: words of the recipes, relative to the folder of ``output``.
+        allowed: the options by which `perflog readme` lets these recipes lead out of the report's repository.
+    """
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -167,7 +175,7 @@ def skeleton(extraction: Extraction, logs: Sequence[str], options: Sequence[str]
             values=",".join(chosen.values),
             picture=f"{output.stem}-scaling.svg" if "scaling" in chosen.pictures else "",
             steps=f"{output.stem}-steps.svg" if "steps" in chosen.pictures else "",
-            file=shlex.quote(output.name),
+            file=shlex.join([*allowed, output.name]),
         )
     )
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from perflog.errors import UsageError
+from perflog.escaping import markdown as escaped
 from perflog.report.extractions import Extractions
 from perflog.report.making import Look, make_picture, make_table, projection
 from perflog.report.markdown import environment, links, listed, method
 from perflog.report.options import EXTRACTION, extraction_values, read_words
 from perflog.report.regions import RegionText
 from perflog.report.table import LANGUAGES
-from perflog.settings.config import one_of, pairs, settings
+from perflog.settings.config import Settings, one_of, pairs, settings
+from perflog.settings.confinement import Confinement, repository_of
 
 #: Regions that hold a list, all made by ``perflog report`` alone.
 LISTS = ("environment", "method", "links")
+#: Options that name folders; in a recipe they are relative to the file, as logs are.
+_FOLDERS = ("parsers", "templates")
 #: The options that each kind of recipe may hold: those of the command that makes the same.
 _LIST_OPTIONS = (*EXTRACTION, "output", "lang", "html", "quiet")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -31,6 +36,12 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def confined(folder: Path, allowed: Sequence[Path] = ()) -> Confinement:
+    """Where the recipes of a file in ``folder`` may lead: its repository, and what the user allows beside it."""
+    roots = [repository_of(folder), *(Path(os.path.realpath(place)) for place in allowed)]
+    return Confinement(tuple(roots), "`perflog readme --allow FOLDER` lets recipes use a folder outside it too")
+
+
 @dataclass(slots=True)
 class Recipes:
     """Makes the regions of one file.
@@ -38,12 +49,14 @@ class Recipes:
     Attributes:
         base: the folder that the recipes' paths are relative to.
         extractions: what logs are read through.
+        confinement: where the recipes' paths may lead; None where the user's own words are made into recipes.
         pictures: by file, the pictures of the recipes made so far. They are collected, not written: a wrong recipe
             further on must leave everything as it is.
     """
 
     base: Path
     extractions: Extractions
+    confinement: Confinement | None
     pictures: dict[Path, bytes] = field(default_factory=dict)
 
     def make(self, recipe: str) -> RegionText:
@@ -54,34 +67,45 @@ class Recipes:
         """
         kind, words = _kind_and_words(recipe)
         places, values = read_words(words, _OPTIONS[kind])
+        if "-" in places:
+            raise UsageError("the log '-': expected a file or a folder: a recipe reads no standard input")
         logs = [str(self.base / place) for place in places]
+        values |= {name: [str(self.base / folder) for folder in values[name]] for name in _FOLDERS if name in values}
         if kind == "table":
             return self._table(logs, values)
         if kind == "plot":
             return self._picture(logs, values)
         return self._list(kind, logs, values)
 
+    def _settings(self, logs: Sequence[str], values: Mapping[str, Any]) -> Settings:
+        """The options in force. Raises UsageError for a path that leads out of the confinement too."""
+        return settings(extraction_values(values), logs, self.confinement)
+
     def _table(self, logs: list[str], values: Mapping[str, Any]) -> RegionText:
         if "rows" not in values:
             raise UsageError("the recipe is wrong: a table needs --rows, such as --rows devices")
         where = pairs(values.get("where", []), "where")
         shown = projection(values["rows"], values.get("columns", ""), values.get("value", "throughput"), where)
-        chosen = settings(extraction_values(values), logs)
-        table = make_table(logs, chosen, self.extractions, shown, look_of(values))
+        if self.confinement is not None:
+            for folder in values.get("templates", ()):
+                self.confinement.admit_files(folder, "*.toml", "--templates")
+        table = make_table(logs, self._settings(logs, values), self.extractions, shown, look_of(values))
         return RegionText(table.text, table.table.keys)
 
     def _picture(self, logs: list[str], values: Mapping[str, Any]) -> RegionText:
         if "output" not in values:
             raise UsageError("a picture needs a file: -o scaling.svg")
         file = Path(values["output"])
-        chosen = settings(extraction_values(values), logs)
+        if self.confinement is not None:
+            self.confinement.admit(self.base / file, "--output")
         form = file.suffix.removeprefix(".")
+        chosen = self._settings(logs, values)
         picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form)
         self.pictures[self.base / file] = picture.data
-        return RegionText(f"![{picture.described}]({file})\n")
+        return RegionText(f"![{escaped(picture.described)}]({file})\n")
 
     def _list(self, kind: str, logs: list[str], values: Mapping[str, Any]) -> RegionText:
-        extraction = self.extractions.of(logs, settings(extraction_values(values), logs))
+        extraction = self.extractions.of(logs, self._settings(logs, values))
         if kind == "links":
             return RegionText(links(extraction, self.base))
         language = values.get("lang", "en")

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perflog.errors import PerflogError
 from perflog.files import write_atomically
 from perflog.report.extractions import Extractions
-from perflog.report.recipe import Recipes
+from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled, text_of
+from perflog.settings.confinement import leads_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +54,26 @@ class Regenerated:
             write_atomically(file.path, file.new)
 
 
-def regenerate(paths: Sequence[Path], extractions: Extractions) -> Regenerated:
+def regenerate(paths: Sequence[Path], extractions: Extractions, allowed: Sequence[Path] = ()) -> Regenerated:
     """Make all regions of all files.
 
+    A file's recipes read and write in its repository alone, for others may have written them.
+
+    Args:
+        allowed: folders outside that recipes may use too.
+
     Raises:
-        PerflogError: for a file that is no UTF-8 text, a marker out of place, or a recipe that fails; with the file
-            and line.
+        PerflogError: for a file that is no UTF-8 text, or a link that leads out of its repository, a marker out of
+            place, or a recipe that fails; with the file and line.
     """
     pictures: dict[Path, bytes] = {}
     files = []
     for path in paths:
-        recipes = Recipes(path.parent, extractions, pictures)
+        if leads_out(path):
+            raise PerflogError(
+                f"{path}: expected a file of its repository, found a link out of it; name the file itself"
+            )
+        recipes = Recipes(path.parent, extractions, confined(path.parent, allowed), pictures)
         old = text_of(path)
         new, count = filled(old, str(path), recipes.make)
         files.append(RegeneratedFile(path, old, new, count))

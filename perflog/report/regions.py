@@ -15,7 +15,8 @@ from pathlib import Path
 
 from perflog.errors import PerflogError
 
-_BEGIN = re.compile(r"^([ \t]*)<!--[ \t]*perflog:[ \t]*(.*?)[ \t]*-->[ \t]*$")
+_BLANKS = " \t"
+_OPENED, _MARK, _CLOSED = "<!--", "perflog:", "-->"
 _END = re.compile(r"^[ \t]*<!--[ \t]*/perflog[ \t]*-->[ \t]*$")
 _LIKE = re.compile(r"<!--[ \t]*/?perflog")
 FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})")
@@ -86,12 +87,12 @@ def regions(lines: Sequence[str], name: str) -> list[Region]:
     opened: tuple[int, str, str] | None = None
     for place, line in _outside_fences(lines):
         where = f"{name}:{place + 1}"
-        begin = _BEGIN.match(line)
-        if begin:
+        recipe = _recipe_of(line)
+        if recipe is not None:
             if opened:
                 hint = "close that one first with <!-- /perflog -->"
                 raise PerflogError(f"{where}: a region begins inside the one of line {opened[0] + 1}; {hint}")
-            opened = (place, begin[1], begin[2])
+            opened = (place, line[: len(line) - len(line.lstrip(_BLANKS))], recipe)
         elif _END.match(line):
             if not opened:
                 raise PerflogError(f"{where}: <!-- /perflog --> closes no region")
@@ -103,6 +104,18 @@ def regions(lines: Sequence[str], name: str) -> list[Region]:
     if opened:
         raise PerflogError(f"{name}:{opened[0] + 1}: the region is never closed; add <!-- /perflog -->")
     return complete
+
+
+def _recipe_of(line: str) -> str | None:
+    """The recipe in an opening marker; None where the line is none.
+
+    No regex: one that tries every way of parting blanks takes hours for a line of blanks.
+    """
+    text = line.strip(_BLANKS)
+    if not (text.startswith(_OPENED) and text.endswith(_CLOSED) and len(text) >= len(_OPENED + _CLOSED)):
+        return None
+    inside = text[len(_OPENED) : -len(_CLOSED)].strip(_BLANKS)
+    return inside[len(_MARK) :].strip(_BLANKS) if inside.startswith(_MARK) else None
 
 
 def _outside_fences(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -148,23 +161,45 @@ def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str]
     if row_texts(old[was[0]]) != row_texts(new[now[0]]):
         _check_nothing_lost(old[was[0] : was[1]], new[now[0]], rows, keys)
         return list(new), []
-    lines: list[str] = [old[was[0]], old[was[0] + 1]]
+    lines: list[str] = []
+    keys_of_lines: list[tuple[str, ...]] = []
     kept: list[str] = []
     seen = set()
     for line in old[was[0] + 2 : was[1]]:
         key = tuple(row_texts(line)[:keys])
         if key in rows and key not in seen:
             lines.append(_in_layout(line, rows[key]))
+            keys_of_lines.append(key)
         elif key not in rows:
             lines.append(line)
+            keys_of_lines.append(key)
             kept.append(" ".join(key))
         seen.add(key)
-    order = list(rows)
-    for place, key in enumerate(order):
-        if key not in seen:  # a new row goes behind the one it follows in the new table
-            before = next((_place(lines, k, keys) for k in reversed(order[:place]) if _place(lines, k, keys)), 1)
-            lines.insert(before + 1, rows[key])
-    return [*new[: now[0]], *lines, *new[now[1] :]], kept
+    table = [*old[was[0] : was[0] + 2], *_with_new_rows(lines, keys_of_lines, rows)]
+    return [*new[: now[0]], *table, *new[now[1] :]], kept
+
+
+def _with_new_rows(
+    lines: Sequence[str], keys: Sequence[tuple[str, ...]], rows: Mapping[tuple[str, ...], str]
+) -> Iterator[str]:
+    """The lines of a table, with each row that they lack behind the one it follows among ``rows``.
+
+    Args:
+        keys: what names each line's row.
+        rows: all rows of the new table in order, by what names them.
+    """
+    there, order = set(keys), list(rows)
+    followers = {order[place - 1] if place else None: key for place, key in enumerate(order) if key not in there}
+
+    def behind(key: tuple[str, ...] | None) -> Iterator[str]:
+        while (follower := followers.pop(key, None)) is not None:
+            yield rows[follower]
+            key = follower
+
+    yield from behind(None)
+    for line, key in zip(lines, keys, strict=True):
+        yield line
+        yield from behind(key)
 
 
 def _check_nothing_lost(old: Sequence[str], headings: str, rows: Mapping[tuple[str, ...], str], keys: int) -> None:
@@ -200,11 +235,6 @@ def row_texts(line: str) -> list[str]:
     first = 0 if parts[0].strip() else 1
     last = len(parts) if parts[-1].strip() else len(parts) - 1
     return [part.strip() for part in parts[first:last]]
-
-
-def _place(lines: Sequence[str], key: tuple[str, ...], keys: int) -> int:
-    places = (place for place, line in enumerate(lines) if place > 1 and tuple(row_texts(line)[:keys]) == key)
-    return next(places, 0)
 
 
 def _in_layout(old: str, new: str) -> str:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from perflog.errors import UsageError
-from perflog.files import write_atomically
+from perflog.escaping import visible
+from perflog.files import is_written_into, missing_folder, write_atomically
 from perflog.report.extractions import Extractions
 from perflog.report.html import BEGINNING, page
 from perflog.report.making import make_picture
 from perflog.report.markdown import contents, skeleton
 from perflog.report.options import words_of
-from perflog.report.recipe import Recipes
+from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled
 from perflog.settings.config import settings
 
@@ -60,7 +61,7 @@ def html_report(
             pictures.append(make_picture(logs, chosen, extractions, kind, "svg"))
         except UsageError as error:
             raise UsageError(f"the picture of {kind}: {error}") from None
-    words = [*_near(logs, output.parent), *words_of(given)]
+    words = [*_near(logs, output.parent), *words_of(_near_folders(given, output.parent))]
     in_language = ["--lang", language] if language != "en" else []
     commands = [
         shlex.join(["perflog", "extract", *words]),
@@ -88,11 +89,22 @@ def markdown_report(
         PerflogError: when a region cannot be made.
     """
     extraction = extractions.of(logs, settings(given, logs))
-    empty = skeleton(extraction, _near(logs, output.parent), words_of(given), output, language)
-    recipes = Recipes(output.parent, extractions)
+    _require_writable([*logs, output.name])
+    options = words_of(_near_folders(given, output.parent))
+    allowed = _allowed([*logs, *(given.get("parsers") or ())], output.parent)
+    empty = skeleton(extraction, _near(logs, output.parent), options, allowed, output, language)
+    recipes = Recipes(output.parent, extractions, None)  # the recipes say what the user named
     text, regions = filled(empty, str(output), recipes.make)
     described = f"{regions} regions, {len(recipes.pictures)} pictures"
     return Report({**recipes.pictures, output: text.encode("utf-8")}, described)
+
+
+def _require_writable(names: Sequence[str]) -> None:
+    """Raise UsageError for a name that no recipe can hold: it would not stand on one line of UTF-8 text."""
+    for name in names:
+        if visible(name) != name:
+            told = f"a recipe cannot hold the name {name!r}: expected UTF-8 text on one line"
+            raise UsageError(f"{told}; name a folder above it, or write a page with --html")
 
 
 def is_page(file: Path) -> bool:
@@ -106,25 +118,36 @@ def _near(logs: Sequence[str], base: Path) -> list[str]:
     return [Path(os.path.relpath(log, base)).as_posix() for log in logs]
 
 
+def _allowed(paths: Sequence[str], base: Path) -> list[str]:
+    """The options by which `perflog readme` lets a file in ``base`` lead to those of the paths that lie outside."""
+    confinement = confined(base)
+    outside = [path for path in paths if not confinement.holds(path)]
+    return [word for path in _near(outside, base) for word in ("--allow", path)]
+
+
+def _near_folders(given: Mapping[str, Any], base: Path) -> dict[str, Any]:
+    """Options of extraction with the folders of parsers relative to ``base``."""
+    return {**given, "parsers": _near(given["parsers"], base) if given.get("parsers") else None}
+
+
 def make_report(
     logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, html: bool, extractions: Extractions
 ) -> Report:
     """A report, as a page or as a README; its files are not written yet.
-
-    The folder of a README is made if it is missing, because the recipes' paths lead through it.
 
     Raises:
         PerflogError: as :func:`html_report` and :func:`markdown_report` do.
     """
     if html:
         return html_report(logs, given, output, language, extractions)
-    output.parent.mkdir(parents=True, exist_ok=True)
+    if reason := missing_folder(output):  # the recipes' paths lead through it
+        raise UsageError(f"cannot write {str(output)!r}: {reason}")
     return markdown_report(logs, given, output, language, extractions)
 
 
 def refusal(output: Path, html: bool) -> str:
     """Why a report may not be written over what is at ``output``; empty when it may be written."""
-    if not output.exists() or (html and is_page(output)):
+    if is_written_into(output) or not output.exists() or (html and is_page(output)):
         return ""
     hint = f"`perflog readme {output}` makes its regions true"
     if html:

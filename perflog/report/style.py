@@ -17,6 +17,10 @@ from perflog.formats.toml import convert, read_toml
 from perflog.report.grid import Number
 from perflog.resources import folder
 
+#: A style's name is a file's, never a path.
+_NAME = re.compile(r"[\w.-]+")
+#: So many styles extend one another at most.
+DEEPEST = 8
 _FORM = re.compile(r"%(?:\.[0-9]{1,2})?[fge](?: (?:trim|one|nobase|comma))*")
 _Words = Annotated[dict[str, str], Meta(description='a table of texts, such as { throughput = "samples/s" }')]
 
@@ -107,8 +111,10 @@ def digits_form(form: str, where: str) -> str:
 def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> dict[str, Any]:
     """A style's data over those of the style that it extends; ``below`` are the styles that extend this one."""
     file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
-    if file is None:
+    if file is None or not _NAME.fullmatch(name):
         raise UsageError(f"--style {name!r}: there are {', '.join(styles([str(p) for p in places]))}")
+    if len(below) >= DEEPEST:
+        raise UsageError(f"{file}: expected at most {DEEPEST} styles that extend one another, found more")
     if name in below:
         raise UsageError(
             f"{file}: extends = {below[-1]!r}: a style cannot extend itself ({' → '.join((*below, name))})"

@@ -1,6 +1,7 @@
 """From a grid and a style to the texts of a table, and to Markdown.
 
-Templates run in Jinja2's sandbox; text from logs and paths is escaped, for Markdown unless told otherwise.
+Texts of styles are a small part of Jinja2 (``texts.py``). Text from logs and paths is escaped, for Markdown unless told
+otherwise.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 
 from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
-from perflog.export.columns import caption, escaped
+from perflog.escaping import markdown as escaped
+from perflog.export.columns import caption
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
@@ -82,8 +84,7 @@ def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
         text = tabulate(table.rows, headers=table.header, tablefmt="pipe", colalign=align, disable_numparse=True) + "\n"
     else:
         widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
-        layout = _environment().get_template(style.layout)
-        text = layout.render(header=table.header, rows=table.rows, widths=widths, style=style)
+        text = _layout(style.layout).render(header=table.header, rows=table.rows, widths=widths, style=style)
     lines = [escaped(table.made), *(f"{mark}. {escaped(note)}" for mark, note in enumerate(table.notes, 1))]
     return text + ("\n" + "\n".join(f"{line}  " for line in lines).rstrip() + "\n" if notes else "")
 
@@ -132,8 +133,9 @@ class TableWords:
         self.escape = escape
         self.titles = style.titles.get(language) or style.titles.get("en") or {}
         self.units = {name: _unit(name, grid, style) for name in grid.projection.values}
-        self._environment = _environment()
-        self._templates: dict[str, Any] = {}
+        from perflog.report.texts import StyleTexts  # brings Jinja2
+
+        self._texts = StyleTexts(style.name)
 
     def title(self, name: str) -> str:
         """The heading of a field or value, with its unit."""
@@ -182,16 +184,8 @@ class TableWords:
         return self.style.missing if value is None else self.names.get(str(value)) or self.escape(value)
 
     def rendered(self, template: str, named: Mapping[str, Scalar | None]) -> str:
-        """A style's template with its fields. Raises UsageError for a template that is not right."""
-        from jinja2 import TemplateError
-
-        try:
-            if template not in self._templates:
-                self._templates[template] = self._environment.from_string(template)
-            values = {k: self._value(v) for k, v in named.items() if v is not None}
-            return str(self._templates[template].render(values))
-        except TemplateError as error:
-            raise UsageError(f"style {self.style.name}: {template!r}: {error}") from None
+        """A style's text with its fields. Raises UsageError for a text that is not right."""
+        return self._texts.rendered(template, {k: self._value(v) for k, v in named.items() if v is not None})
 
     def _value(self, value: Scalar) -> Scalar:
         if isinstance(value, Heading):
@@ -209,11 +203,17 @@ def _unit(name: str, grid: Grid, style: Style) -> str:
     return style.units.get(name) or (units[0] if len(units) == 1 else "samples/s" if units else "")
 
 
-def _environment() -> Any:
-    from jinja2 import FileSystemLoader
+def _layout(name: str) -> Any:
+    """A layout's template. Raises UsageError for one that there is not."""
+    from jinja2 import FileSystemLoader, TemplateNotFound
     from jinja2.sandbox import SandboxedEnvironment
 
     loader = FileSystemLoader(folder("templates") / "layouts")
-    return SandboxedEnvironment(
+    environment = SandboxedEnvironment(
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
     )
+    try:
+        return environment.get_template(name)
+    except TemplateNotFound:
+        known = ", ".join(["tabulate", *environment.list_templates()])
+        raise UsageError(f"layout = {name!r}: expected one of {known}") from None

@@ -8,8 +8,8 @@ import numpy as np
 
 from perflog.evidence.summary import Account
 from perflog.reading.reading import Reading
-from perflog.runs.corroborate import Measured
 from perflog.runs.factor import factor_of
+from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 

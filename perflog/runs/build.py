@@ -15,7 +15,7 @@ from perflog.measurements.series import RankSeries
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.runs.device_index import Stem
-from perflog.runs.doubts import notes_of_segment, refusal
+from perflog.runs.doubts import notes_of_segment, notes_of_unread, refusal
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
 from perflog.runs.machine import Machines
@@ -54,7 +54,7 @@ class RunBuilder:
             ParserError: when a parser that matched does not read its own samples as it promises.
         """
         if reading.problem:
-            return Skipped(reading.log, reading.problem)
+            return Skipped(reading.log, reading.problem, reading.failed)
         failure = next((fact for fact in reading.facts if fact.pattern.parser == FAILURES), None)
         runs = self._measured(reading)
         if failure is not None:
@@ -66,7 +66,7 @@ class RunBuilder:
         summaries = [fact for fact in reading.facts if fact.pattern.role in ("summary", "event")]
         if primary is None and not summaries:
             return []
-        for parser in reading.parsers_that_matched():
+        for parser in reading.counts.parsers_that_matched():
             self._catalog.checked(parser)
         if primary is None:
             return [self._run_of_summaries(reading, summaries)]
@@ -80,7 +80,7 @@ class RunBuilder:
         low, begin = program.span[0], program.begin
         for index, segment in enumerate(segments):
             last = index + 1 == len(segments)
-            high = program.span[1] if last else min(program.span[1], reading.next_start(segment.last_line) - 1)
+            high = program.span[1] if last else min(program.span[1], _end_before(reading, segment, segments[index + 1]))
             end = program.end if last else segment.last_line
             extent = Extent(begin, end, segment.first_line, segment.last_line, program.begin)
             run = self._run_of_segment(reading, program.pattern, ranks, index, (low, high), extent)
@@ -112,7 +112,7 @@ class RunBuilder:
         metrics |= further_metrics(throughput, speed.measured, metadata, program, summaries, self._peaks)
         metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
         notes = [*reading.notes, *metadata.doubts, *summary_notes, *rank_notes, *speed.notes]
-        notes += notes_of_segment(segment)
+        notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
         notes += notes_of_path(reading, pattern, segment.basis, metadata)
         notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
         if len(segments) > 1:
@@ -191,6 +191,12 @@ class RunBuilder:
             lines=reading.lines,
             machine=machine,
         )
+
+
+def _end_before(reading: Reading, segment: Segment, following: Segment) -> int:
+    """The last line of a run that another follows: before the line that begins that, or before its first step."""
+    begins = min(reading.next_start(segment.last_line), following.first_line or reading.lines)
+    return max(begins - 1, segment.last_line)
 
 
 def why_no_run(reading: Reading) -> str:

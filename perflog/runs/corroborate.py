@@ -12,19 +12,21 @@ from perflog.evidence.clock import clock_witness
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
 from perflog.evidence.share import ruling_record
-from perflog.evidence.summary import Account, Whole, summary_witnesses
+from perflog.evidence.summary import Account, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
 from perflog.formats.moments import Moment, moment_by_shape
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.samples import read_line
 from perflog.formats.units import kind
+from perflog.formats.vocabulary import whole_count
 from perflog.matching.samples import MOST, Samples
-from perflog.measurements.basis import MEASURING, Basis
+from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats
-from perflog.measurements.segment import Segment, Taken
 from perflog.reading.reading import Reading
+from perflog.runs.doubts import CLOCKS, clock_rounding
 from perflog.runs.factor import global_batch, tokens_per_step
+from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
 from perflog.stats.centre import median
 
@@ -35,23 +37,6 @@ READ_AGAIN = 5
 #: Numbers with more decimals are rounded by less than matters.
 MOST_DECIMALS = 4
 _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a run's throughput was made from.
-
-    ``scale``: seconds in a unit of the store's time, None where unknown; ``factor``: throughput per work over time.
-    """
-
-    pattern: Pattern
-    segment: Segment
-    basis: Basis
-    taken: Taken
-    scale: float | None
-    factor: float
-    unit: str
-    estimator: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +69,15 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
         base = Base(measured.basis.value, measured.scale)
         single = {group: share for group, (share, _) in rounding.items()}
         witnesses += line_witnesses(base, others, marks, columns, single, job)
-    if accounts:
-        witnesses += summary_witnesses(accounts, _whole(measured, found), job.factors)
+    for account in accounts:
+        witnesses += summary_witnesses([account], whole_until(account.line, measured, found), job.factors)
     estimate = measured.taken.estimate
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
     ruling = ruling_record(found.heaviest, estimate.used, estimate.time, estimate.work, throughput) if total else ""
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
+    if measured.basis.value.quantity in CLOCKS:
+        share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
     return Evidence(judged(witnesses), ruling, share)
 
 
@@ -232,27 +219,12 @@ def _job(measured: Measured, metadata: Metadata) -> Job:
     devices, nodes = metadata.integer("devices"), metadata.integer("nodes")
     counts = {"rank": devices, "device": devices, "node": nodes}
     multipliers = {scope: float(count) for scope, count in counts.items() if count}
-    accumulation = str(metadata.values.get("gradient_accumulation_steps", ""))
+    accumulation = whole_count(str(metadata.values.get("gradient_accumulation_steps", "")))
     factors = [*FACTORS, measured.segment.count.interval, *multipliers.values()]
-    if accumulation.isdigit():
+    if accumulation is not None:
         factors.append(float(accumulation))
     certain = metadata.integer("global_batch_size") is not None
     return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain)
-
-
-def _whole(measured: Measured, found: Survey) -> Whole:
-    estimate, whole = measured.taken.estimate, found.totals
-    factor, scale = measured.factor, measured.scale
-    throughput = (estimate.value * factor, whole.work / whole.time * factor) if whole.time > 0 else None
-    per_step = None
-    if scale is not None and estimate.covers > 0 and whole.covers > 0:
-        per_step = (estimate.time / estimate.covers * scale, whole.time / whole.covers * scale)
-    seconds = None
-    count = measured.segment.count
-    steps = count.end - count.origin
-    if scale is not None and whole.covers > 0:
-        seconds = whole.time / whole.covers * scale * steps
-    return Whole(throughput, measured.unit, per_step, seconds, made=steps / count.end if count.end > 0 else 1.0)
 
 
 def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:
@@ -268,11 +240,13 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
     used, whole = measured.taken.estimate.used, found.totals.time / measured.taken.estimate.time
     shares = {}
     for value in coarse:
+        column = samples.columns[value.group]
         known = [(text, place) for place, read in lines if read is not None and (text := read.get(value.group))]
+        known = [(text, place) for text, place in known if math.isfinite(column[place])]
         printed = [text for text, _ in known]
-        numbers = [float(samples.columns[value.group][place]) for _, place in known]
-        if value.span == "cumulative" or value.quantity == "elapsed":
-            mean = total_share(printed, numbers) * max(whole, 1.0)
+        numbers = [float(column[place]) for _, place in known]
+        if value.span == "cumulative":  # the window's time is the difference of two totals, each with its last digit
+            mean = total_share(printed, numbers) * max(2 * whole - 1, 1.0)
         else:
             mean = mean_share(printed, numbers, used)
         shares[value.group] = number_share(printed, numbers), mean

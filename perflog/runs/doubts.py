@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from perflog.evidence.rounding import clock_share
 from perflog.formats.parser import Pattern
-from perflog.measurements.segment import Segment, Taken
+from perflog.formats.units import seconds_in
+from perflog.measurements.rows import Floats
+from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.reading.reading import Reading
+from perflog.stats.resolution import printed_quantum
 
 #: Where a format's step counter may stand still (a loss scaler backing off), for at most this share of records.
 MOST_REPEATS = 0.45
 #: Of the time that is measured, the second that a clock in whole seconds may be off is at most this share.
 MOST_OF_A_SECOND = 0.03
+#: So many lines, and so large a share of those that could be read, are many that could not. (Of 598 logs without damage
+#: four have as many: lines of another kind with the same words.)
+LEAST_UNREAD, UNREAD = 3, 0.5
 CLOCKS = ("elapsed", "timestamp")
+#: Differences of stamps are no more exact than this many decimals.
+_DECIMALS = 6
 
 
 def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> str:
@@ -31,29 +40,45 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
 
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
-    """Why there is no number where a clock in whole seconds is too coarse for what is measured; else empty.
-
-    Each of its seconds is cut, so that a stretch of it may be a second longer or shorter, and so may that of each bar
-    that begins anew.
-    """
+    """Why there is no number where a clock in whole seconds is too coarse for what is measured; else empty."""
     if segment.basis is None or segment.basis.value.quantity not in CLOCKS or taken.estimate.time <= 0:
         return ""
-    stretches, time = 1, taken.estimate.time
-    if time > 1 / MOST_OF_A_SECOND and not pattern.restarts:
-        return ""
-    epochs: set[float] = set()
-    for rows in segment.store.blocks():
-        if not np.array_equal(rows[3], np.rint(rows[3])):
-            return ""
-        inside = (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)
-        epochs.update(rows[6, inside].tolist())
-    if pattern.restarts:
-        stretches = max(len(epochs), 1)
-    share = stretches / time
+    bars, stretches = _bars_and_stretches(pattern, segment, taken)
+    share = clock_share(1.0, taken.estimate.time, bars, stretches)
     if share <= MOST_OF_A_SECOND:
         return ""
-    bars = f" in {stretches} bars" if stretches > 1 else ""
-    return f"the clock is printed in whole seconds, and {time:g} s{bars} are measured: they may be {share:.0%} off"
+    if not all(np.array_equal(rows[3], np.rint(rows[3])) for rows in segment.store.blocks()):
+        return ""
+    pieces = f" in {bars} bars" if bars > 1 else f" in {stretches} pieces" if stretches > 1 else ""
+    time = f"{taken.estimate.time:g} s{pieces}"
+    return f"the clock is printed in whole seconds, and {time} are measured: they may be {share:.0%} off"
+
+
+def clock_rounding(pattern: Pattern, segment: Segment, taken: Taken, times: Floats) -> float:
+    """How much the last digit of a clock may hide of the measured time, as a share of it.
+
+    Args:
+        times: of some of the measurements, in seconds, (k,); they show the digit.
+    """
+    if segment.basis is None or not len(times) or taken.estimate.time <= 0:
+        return 0.0
+    unit = seconds_in(segment.basis.value.unit)
+    digit = printed_quantum(np.round(times / unit, _DECIMALS))
+    if digit is None:
+        return 0.0
+    return clock_share(digit * unit, taken.estimate.time, *_bars_and_stretches(pattern, segment, taken))
+
+
+def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tuple[int, int]:
+    """(how often the clock of a window began anew, in how many pieces it is at most).
+
+    A record that is left out parts two pieces, but for those in front of all; those before the window are counted too.
+    """
+    bars = 1
+    if pattern.restarts or (segment.basis is not None and segment.basis.value.since == "epoch"):
+        bars = epochs_between(segment, taken.first_line, taken.last_line)
+    tally = segment.tally
+    return bars, bars + tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
 
 
 def notes_of_segment(segment: Segment) -> list[str]:
@@ -74,6 +99,16 @@ def notes_of_segment(segment: Segment) -> list[str]:
     if segment.basis is not None and segment.basis.note:
         notes.append(segment.basis.note)
     return notes
+
+
+def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
+    """What is said of a log in which many lines look like measured ones and could not be read."""
+    unread, read = reading.counts.unread(pattern)
+    if unread < LEAST_UNREAD or unread < UNREAD * read:
+        return []
+    return [
+        f"{unread} lines hold {pattern.literal.strip()!r} and could not be read, {read} could: see `perflog explain`"
+    ]
 
 
 def _many(count: int, noun: str) -> str:

@@ -29,8 +29,17 @@ def seconds_scale(reading: Reading, pattern: Pattern, basis: Basis, metadata: Me
     total = work(metadata) if work is not None else None
     if kind(unit) == "items" and _accumulates(metadata):
         total = None  # how many micro-batches a step of the rate holds is not said
-    multiplier, _ = scope_multiplier(basis.value.scope, metadata)
+    multiplier, unknown = scope_multiplier(basis.value.scope, metadata)
+    if unknown and kind(unit) == "items" and not _accumulates(metadata):
+        return _batch_of_one(basis.value.scope, metadata)
     return total / multiplier if total is not None and multiplier else None
+
+
+def _batch_of_one(scope: str, metadata: Metadata) -> float | None:
+    """What one rank or device does in a step, where the number of devices is unknown; None where nothing tells it."""
+    batch = metadata.integer("batch_size")
+    alone = scope in ("rank", "device") and model_parallel(metadata.values) == 1
+    return float(batch) if batch and alone else None
 
 
 def _accumulates(metadata: Metadata) -> bool:

@@ -30,6 +30,8 @@ from perflog.settings.options import Options
 NO_FACTS = frozenset(
     {SECTION, "step", "epoch", "run_steps", "epoch_steps", "window_size", "print_interval", "mesh_axes"}
 )
+#: The parser of lines that say that a start failed.
+FAILED_STARTS = "failed_starts"
 #: The facts that tell the samples of a step.
 _BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
 #: The facts whose values may have other names.
@@ -114,7 +116,8 @@ class Facts:
             for fact in _facts_of_line(logged)
             if speakers.tell(logged.pattern.parser, fact.key)
         ]  # fmt: skip
-        return in_force(statements, extent, _starts(reading, extent))
+        failures = {logged.line for logged in settings if logged.pattern.parser == FAILED_STARTS}
+        return in_force(statements, extent, _starts(reading, extent), failures)
 
     def _speakers(self, reading: Reading, parser: str, extent: Extent) -> Speakers:
         """The parsers whose settings count: of the same framework, or with other lines in the log.
@@ -154,11 +157,7 @@ def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:
 
 def _starts(reading: Reading, extent: Extent) -> list[int]:
     """The lines of a run up to its first step that say that a run begins."""
-    starts: list[int] = []
-    line = extent.begin - 1
-    while (line := reading.next_start(line)) <= extent.first_step:
-        starts.append(line)
-    return starts
+    return reading.starts_between(extent.begin, extent.first_step)
 
 
 def _facts_of_line(logged: LogFact) -> Iterable[Fact]:

@@ -62,7 +62,10 @@ class Machines:
         return self._by_given[given]
 
     def _look(self, folder: str) -> None:
-        """Know a folder, and all above it up to the first that is known or has the file."""
+        """Know a folder, and all above it up to the first that is known, has the file or is a repository's root.
+
+        What lies above a repository tells nothing of its logs, and a pull request's are read without it.
+        """
         unknown: list[str] = []
         machine: Machine | None = None
         while True:
@@ -72,7 +75,7 @@ class Machines:
             unknown.append(folder)
             machine = machine_in(folder)
             above = os.path.dirname(folder)  # noqa: PTH120
-            if machine is not None or above == folder:
+            if machine is not None or above == folder or os.path.lexists(os.path.join(folder, ".git")):  # noqa: PTH118
                 self._by_folder[unknown.pop()] = machine
                 break
             folder = above

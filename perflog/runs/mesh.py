@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from math import prod
 
-from perflog.formats.vocabulary import Scalar
+from perflog.formats.vocabulary import Scalar, whole_count
 
 #: The sizes of kinds of parallelism whose devices share the samples of one data-parallel rank.
 MODEL_PARALLEL = ("tensor_parallel", "pipeline_parallel", "context_parallel", "model_parallel")
 _AXES = {"tp": "tensor_parallel", "pp": "pipeline_parallel", "cp": "context_parallel"}
-_NAME, _NUMBER = re.compile(r"[a-z][a-z_]*"), re.compile(r"(?<![A-Za-z0-9_])[0-9]+")
+#: (A size has nine digits at most: more are no size.)
+_NAME, _NUMBER = re.compile(r"[a-z][a-z_]*"), re.compile(r"(?<![A-Za-z0-9_])[0-9]{1,9}(?![0-9])")
 
 
 def facts_of_mesh(mesh: str, axes: str = "") -> dict[str, str]:
@@ -37,13 +38,15 @@ def facts_of_mesh(mesh: str, axes: str = "") -> dict[str, str]:
 def with_devices_of_batches(values: Mapping[str, str]) -> dict[str, str]:
     """A line's facts, with the devices by the batch size of one beside that of all, where a line says both."""
     facts = {"batch_size" if key == "device_batch_size" else key: value for key, value in values.items()}
-    batch, total = (values.get(key, "").replace(",", "") for key in ("device_batch_size", "global_batch_size"))
-    if batch.isdecimal() and total.isdecimal() and int(batch) and int(total) % int(batch) == 0 and int(total):
-        facts.setdefault("devices", str(int(total) // int(batch)))
+    batch, total = (
+        whole_count(values.get(key, "").replace(",", "")) for key in ("device_batch_size", "global_batch_size")
+    )
+    if batch is not None and total is not None and total % batch == 0:
+        facts.setdefault("devices", str(total // batch))
     return facts
 
 
 def model_parallel(values: Mapping[str, Scalar]) -> int:
     """How many devices share one replica of the model, by the sizes that are known; 1 where none is."""
-    sizes = [str(values.get(key, "")) for key in MODEL_PARALLEL]
-    return prod(int(size) for size in sizes if size.isascii() and size.isdigit() and int(size) > 0)
+    sizes = [whole_count(str(values.get(key, ""))) for key in MODEL_PARALLEL]
+    return prod(size for size in sizes if size is not None)

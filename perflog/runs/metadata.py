@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal
+from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal, whole_count
 from perflog.runs.mesh import model_parallel
 
 
@@ -123,10 +123,10 @@ def _derive(result: Metadata) -> None:
 
 def of_micro_batches(values: Mapping[str, Scalar]) -> int | None:
     """The samples of one device in a step that accumulates micro-batches; None where either number is unknown."""
-    numbers = [str(values.get(key, "")) for key in ("micro_batch_size", "gradient_accumulation_steps")]
-    if not all(number.isascii() and number.isdigit() for number in numbers):
-        return None
-    return int(numbers[0]) * int(numbers[1])
+    batch, steps = (
+        whole_count(str(values.get(key, "")), least=0) for key in ("micro_batch_size", "gradient_accumulation_steps")
+    )
+    return None if batch is None or steps is None else batch * steps
 
 
 def _derive_batch(result: Metadata, devices: int | None, split: int) -> None:

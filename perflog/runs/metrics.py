@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from perflog.formats.accelerators import Accelerator, Peak, own_accelerators, peak_of
-from perflog.runs.corroborate import Measured
+from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
@@ -190,6 +190,8 @@ def flops_per_token(metadata: Metadata) -> FlopsPerToken | None:
     vocabulary, inner = _size(metadata, "vocabulary_size"), _size(metadata, "ffn_hidden_size")
     if not (layers and hidden and attention and vocabulary) or inner not in (None, 4 * hidden):
         return None
+    if metadata.values.get("blocks") == "gated" or metadata.values.get("attention") == "grouped":
+        return None  # other matrices than those of GPT's blocks
     flops = 72 * layers * hidden**2 + attention + 6 * vocabulary * hidden
     definition = (
         "72Lh² + 12LhT + 6Vh FLOP per token, of GPT blocks whose inner layer is 4h (arXiv 2104.04473, equation 3, "

@@ -66,10 +66,10 @@ def _pair(pattern: Pattern) -> _Pair | None:
         if device.scope != "device":
             continue
         for job, (other, factor) in rates:
-            if job.scope == "job" and (other, job.span) == (work, device.span):
+            if job.scope == "job" and (other, job.coverage) == (work, device.coverage):
                 return _Pair(device.group, job.group, None, factor / scale)
         counted = next((value for value in pattern.values if _is_work_of_step(value, work)), None)
-        time = next((v for v in pattern.values if v.quantity in _TIMES and v.span == device.span), None)
+        time = next((v for v in pattern.values if v.quantity in _TIMES and v.coverage == device.coverage), None)
         if counted is not None and time is not None and time.unit != "clock":
             return _Pair(device.group, counted.group, time.group, 1 / (scale * seconds_in(time.unit)))
     return None

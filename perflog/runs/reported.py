@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from perflog.formats.parser import Value
-from perflog.formats.printed import clock_seconds
+from perflog.formats.printed import LARGEST, clock_seconds
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
 from perflog.reading.account import LogFact
@@ -31,7 +31,7 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
             continue
         for value in fact.pattern.values:
             text = fact.fields.get(value.group)
-            if text is None:
+            if text is None or not _is_possible(value.quantity, _number(text)):
                 continue
             name = _add_summary(metrics, fact, value, text, metadata)
             if name == "reported":
@@ -86,7 +86,7 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
     elif value.quantity == "accuracy" and number is not None:
         unit = "%" if number > 1 else "fraction"
         unit = value.unit or unit
-    if number is None or not math.isfinite(number):
+    if number is None or not abs(number) <= LARGEST:
         return ""
     old = out.get(name)
     if old is not None and old.value is not None:
@@ -107,6 +107,20 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         definition=value.definition,
     )
     return name
+
+
+def _is_possible(quantity: str, number: float | None) -> bool:
+    """Whether a program can mean a number: not infinite, no rate or time of zero, no accuracy below it.
+
+    A text that is no plain number (None), such as a clock, may mean one.
+    """
+    if number is None:
+        return True
+    if not math.isfinite(number):
+        return False
+    if quantity == "accuracy":
+        return 0 <= number <= 100
+    return number > 0 or quantity not in ("rate", "time_to_train", "step_time", "interval_time", "elapsed")
 
 
 def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:

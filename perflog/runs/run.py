@@ -70,10 +70,14 @@ class Run:
 
 @dataclass(slots=True)
 class Skipped:
-    """A file that is no training log, and why."""
+    """A file that is no training log, and why.
+
+    ``failed``: it could not be read, so that it may be a training's after all.
+    """
 
     log: LogFile
     reason: str
+    failed: bool = False
 
 
 Outcome = list[Run] | Skipped

@@ -1,8 +1,9 @@
 """Which of a log's statements about a run are in force, and which contradict them.
 
 In force is the last statement before the run's first step. A program that failed and was started again says its
-configuration again; what the failed start said is no part of the run. Two statements of one start that differ are a
-contradiction: nothing tells which of them the measured steps had.
+configuration again; what the failed start said is no part of the run: a traceback between the two tells it, two lines
+that begin a start, or settings that are said again in the same order. Two statements of one start that differ are a
+contradiction: nothing tells which of them the measured steps had. What is said behind the last step is no part of it.
 """
 
 from __future__ import annotations
@@ -42,15 +43,18 @@ class Statement:
     weak: bool = False
 
 
-def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[int]) -> list[Fact]:
+def in_force(
+    statements: Sequence[Statement], extent: Extent, starts: Sequence[int], failures: Collection[int] = ()
+) -> list[Fact]:
     """The facts in force, one a key, and behind them those that contradict them.
 
     Args:
         statements: those up to the run's end, in any order.
         starts: the lines from the run's begin to its first step that say that a run begins.
+        failures: those among them that say that a start failed.
     """
     statements = _without_weaker(statements, extent)
-    last_start = _last_start(statements, extent, starts)
+    last_start = _last_start(statements, extent, starts, failures)
     by_key: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: (s.rank, s.line)):
         by_key.setdefault(statement.fact.key, []).append(statement)
@@ -59,7 +63,8 @@ def in_force(statements: Sequence[Statement], extent: Extent, starts: Sequence[i
         statement.fact
         for key, of_key in by_key.items()
         for statement in of_key
-        if statement.line > last_start and statement.line >= extent.begin and _contradicts(statement, chosen[key])
+        if max(extent.begin, last_start + 1) <= statement.line <= extent.last_step
+        and _contradicts(statement, chosen[key])
     ]
     inside = [s.fact for s in chosen.values() if s.line >= extent.begin]
     before = [s.fact for s in chosen.values() if s.line < extent.begin]
@@ -102,7 +107,9 @@ def _contradicts(statement: Statement, chosen: Statement) -> bool:
     return as_sure and normal(key, statement.fact.value) != normal(key, chosen.fact.value)
 
 
-def _last_start(statements: Iterable[Statement], extent: Extent, starts: Sequence[int]) -> int:
+def _last_start(
+    statements: Iterable[Statement], extent: Extent, starts: Sequence[int], failures: Collection[int]
+) -> int:
     """The line behind which the start that came to measure says its settings; 0 where there was one start."""
     lines: dict[str, list[int]] = {}
     once: set[str] = set()
@@ -113,11 +120,22 @@ def _last_start(statements: Iterable[Statement], extent: Extent, starts: Sequenc
                 of_pattern.append(statement.line)
             if statement.fact.key in ONCE_A_START:
                 once.add(statement.pattern)
-    starts = _apart(starts, {line for of_pattern in lines.values() for line in of_pattern})
+    failed = _last_failure(lines, failures)
+    begun = [start for start in starts if start not in failures]
+    starts = _apart(begun, {line for of_pattern in lines.values() for line in of_pattern})
     if len(starts) > 1:
         said_since = any(of_pattern[-1] > starts[-1] for of_pattern in lines.values())
-        return starts[-1] if said_since else starts[-2]
-    return _block_said_again(lines, once)
+        return max(failed, starts[-1] if said_since else starts[-2])
+    return max(failed, _block_said_again(lines, once))
+
+
+def _last_failure(lines: Mapping[str, Sequence[int]], failures: Iterable[int]) -> int:
+    """The last failure with settings before it that are said again behind it; 0 where there is none.
+
+    Programs go on behind many a traceback: without settings said again it tells nothing.
+    """
+    again = [(of_pattern[0], of_pattern[-1]) for of_pattern in lines.values()]
+    return max((line for line in failures if any(first < line < last for first, last in again)), default=0)
 
 
 def _apart(starts: Sequence[int], said: Collection[int]) -> list[int]:

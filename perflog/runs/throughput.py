@@ -14,9 +14,10 @@ from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.accounts import accounts_of, accounts_of_epochs
-from perflog.runs.corroborate import COARSE, Measured, evidence_of, why_uncarried
+from perflog.runs.corroborate import COARSE, evidence_of, why_uncarried
 from perflog.runs.doubts import too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
+from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank
 from perflog.runs.run import Metric
@@ -24,6 +25,9 @@ from perflog.settings.options import Options
 
 #: Beyond this share the bounds that rounding sets are said.
 MOST_ROUNDED = 0.02
+#: A training does no more work in a second, and takes no longer for one unit of it: the largest clusters do some 1e9
+#: tokens a second, and 1e-6 is a step in twelve days. Numbers beyond come of lines that are damaged.
+FASTEST, SLOWEST = 1e10, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +131,14 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)
     taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
-    reason = taken.reason or factor.reason or ("" if options.as_printed else too_coarse(pattern, segment, taken))
+    coarse = "" if options.as_printed else too_coarse(pattern, segment, taken)
+    reason = taken.reason or factor.reason or coarse
+    value = taken.estimate.value * factor.value
+    if not reason and not SLOWEST <= value <= FASTEST:
+        reason = f"{value:.4g} {factor.unit} is no speed that a training can have: the numbers on the lines are damaged"
     throughput = Metric(
         name="throughput",
-        value=None if reason else taken.estimate.value * factor.value,
+        value=None if reason else value,
         unit=factor.unit,
         estimator=options.estimator,
         used=taken.estimate.used,
@@ -155,7 +163,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     measured = None
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
-    return Speed(throughput, _step_time(taken, scale, throughput), notes, measured)
+    return Speed(throughput, None if coarse else _step_time(taken, scale, throughput), notes, measured)
 
 
 def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """``perflog.toml``: a campaign's rule beside its logs.
 
 Every option of extraction may stand there. The file is looked for from the logs upwards, then from the
-working folder upwards; the command line always wins.
+working folder upwards; the command line always wins. Others may have written the file, as they may have written the
+logs: the paths in it lead to its own repository alone, and a database is taken from the working folder's file only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from perflog.errors import UsageError
 
 if TYPE_CHECKING:
+    from perflog.settings.confinement import Confinement
     from perflog.settings.convention import Convention
     from perflog.settings.options import Options
 
@@ -46,11 +48,16 @@ class Settings:
 
     What a convention fixes comes from the convention, but for the options that are given beside it: on the command
     line, or in the config file that names the convention. Those adjust it, and :meth:`options` says which.
+
+    Attributes:
+        refused_database: why the database of a config file is not taken, as a whole message; empty where none is named
+            or one was given otherwise. Commands that need a database raise it; all others need not know.
     """
 
     values: dict[str, Any]
     sources: dict[str, str]
     config_set: dict[str, str] = field(default_factory=dict)
+    refused_database: str = ""
 
     def options(self) -> Options:
         """The options of extraction.
@@ -86,24 +93,32 @@ class Settings:
         return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
 
 
-def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] = ()) -> Settings:
+def settings(
+    given: Mapping[str, Any],
+    paths: Sequence[str | os.PathLike[str]] = (),
+    confinement: Confinement | None = None,
+) -> Settings:
     """Put the command line over the convention over the nearest config file over the defaults.
 
     Args:
         given: options from the command line; None or empty means not given.
+        paths: the logs; the config file is looked for from the first one upwards.
+        confinement: what ``given`` and ``paths`` must keep to, where a file that others may have written names them.
 
     Raises:
-        UsageError: for a config file that is not well formed, an unknown option in it, or an unknown convention.
+        UsageError: for a config file that is not well formed, an unknown option in it, an unknown convention, or a
+            path that leads out of the repository of the file that names it.
     """
+    if confinement is not None:
+        _admit(given, paths, confinement)
     values: dict[str, Any] = dict(DEFAULTS)
     sources = dict.fromkeys(values, "default")
     config_set: dict[str, str] = {}
     in_file: dict[str, Any] = {}
-    file = find_config(paths)
+    refused = ""
+    file = find_config(paths, confinement)
     if file is not None:
-        from perflog.settings.config_file import read_config
-
-        in_file = read_config(file)
+        in_file, refused = _of_config(file, paths, bool(given.get("parsers")))
         sources |= dict.fromkeys(in_file, str(file))
         config_set = in_file.pop("set", {})
         values |= in_file
@@ -118,7 +133,37 @@ def settings(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]] =
         fixed = _fixed_but_for(rule, beside)
         values |= fixed
         sources |= dict.fromkeys(fixed, _source_of(rule.name))
-    return Settings(values, sources, config_set)
+    return Settings(values, sources, config_set, "" if values["database"] else refused)
+
+
+def _admit(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]], confinement: Confinement) -> None:
+    """Raise UsageError for a folder of parsers or a log that leads out of the confinement."""
+    for folder in given.get("parsers") or ():
+        confinement.admit_files(folder, "*.toml", "--parsers")
+    confinement.admit_logs(paths)
+
+
+def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_given: bool) -> tuple[dict[str, Any], str]:
+    """(the options in a config file that are taken, why its database is not).
+
+    Args:
+        parsers_given: whether the command line names folders of parsers, so that the file's are not used.
+
+    Raises:
+        UsageError: as :func:`settings` does.
+    """
+    from perflog.settings.config_file import admit_logs, read_config, refused_database
+
+    options = read_config(file)
+    if "parsers" in options and not parsers_given:
+        admit_logs(file, paths)
+    refused = ""
+    if "database" in options:
+        here = find_config(())
+        refused = refused_database(file, options["database"], here is not None and here.samefile(file))
+        if refused:
+            del options["database"]
+    return options, refused
 
 
 def _fixed_but_for(rule: Convention, beside: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,14 +200,21 @@ def _convention(name: str) -> Convention:
     return convention(name)
 
 
-def find_config(paths: Sequence[str | os.PathLike[str]]) -> Path | None:
-    """The nearest ``perflog.toml``: from the first path upwards, then from the working folder upwards."""
-    starts = [Path(path).absolute() for path in paths[:1]] + [Path.cwd()]
+def find_config(paths: Sequence[str | os.PathLike[str]], confinement: Confinement | None = None) -> Path | None:
+    """The nearest ``perflog.toml``: from the first path upwards, then from the working folder upwards.
+
+    Args:
+        confinement: where it is given, the search from the first path upwards ends at its roots.
+    """
+    starts = [Path(path).absolute() for path in paths[:1]]
     for start in starts:
         for folder in (start, *start.parents):
             if (folder / FILE).is_file():
                 return folder / FILE
-    return None
+            if confinement is not None and Path(os.path.realpath(folder)) in confinement.roots:
+                break
+    here = Path.cwd()
+    return next((folder / FILE for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,6 +11,7 @@ from msgspec import Meta, Struct, structs
 
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, convert, read_toml, texts
+from perflog.settings.confinement import Confinement, repository_of, resolved
 from perflog.settings.options import Aggregate, Estimator, Values
 
 _Count = Annotated[str | int | float, Meta(description="an amount such as 100, '10records' or '2epochs'")]
@@ -33,15 +36,17 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     parser: _Names | None = None
     parsers: _Names | None = None
     format: Literal["table", "markdown", "csv", "json", "parquet", "dlperf"] | None = None
-    database: Annotated[str, Meta(description="a file's name or a URL in quotes")] | None = None
+    database: Annotated[str, Meta(description="a file's name in quotes")] | None = None
 
 
 def read_config(file: Path) -> dict[str, Any]:
     """The options in a config file; paths in it are relative to its folder.
 
     Raises:
-        UsageError: with the file, the option, what is expected there and what was found.
+        UsageError: with the file, the option, what is expected there and what was found; for a folder of parsers that
+            leads out of the file's repository, and for a file that is a link to one outside.
     """
+    _confinement(file, "copy the file to its place").admit(file, "the config file")
     table = convert(read_toml(file, UsageError), _ConfigFile, str(file), UsageError, noun="option")
     options = {key: value for key, value in structs.asdict(table).items() if value is not None}
     for key in ("set", "baseline"):
@@ -51,7 +56,56 @@ def read_config(file: Path) -> dict[str, Any]:
         if key in options:
             options[key] = [options[key]] if isinstance(options[key], str) else list(options[key])
     if "parsers" in options:
+        confinement = _confinement(file, "name it on the command line: --parsers {path}")
         options["parsers"] = [str(file.parent / name) for name in options["parsers"]]
+        for folder in options["parsers"]:
+            confinement.admit_files(folder, "*.toml", f"{_place(file, 'parsers')}: parsers")
     if "database" in options and "://" not in options["database"]:
         options["database"] = str(file.parent / Path(options["database"]).expanduser())
     return options
+
+
+def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Let logs pass that are read by parsers which a config file names.
+
+    What the user named is read, wherever it lies; a link below it that leads elsewhere is not, since the file's parsers
+    decide what of its target is shown.
+
+    Raises:
+        UsageError: for such a link.
+    """
+    where = _place(file, "parsers")
+    way_out = f"the parsers of {where} read no logs elsewhere; name the log itself, or the parsers with --parsers"
+    named = tuple(resolved(path, "the log") for path in paths)
+    Confinement((*_confinement(file, "").roots, *named), way_out).admit_logs(paths)
+
+
+def refused_database(file: Path, database: str, in_working_folder: bool) -> str:
+    """Why the database of a config file is not taken; empty where it is.
+
+    Args:
+        in_working_folder: whether the file is that of the working folder, and not only found beside logs.
+    """
+    where = f"{_place(file, 'database')}: database"
+    hint = "name it with --database or in the environment, PERFLOG_DATABASE"
+    if not in_working_folder:
+        return f"{where} is not used, since whoever wrote the logs may have written the file beside them: {hint}"
+    if "://" in database:
+        return f"{where}: expected a file's name here, found a URL, to whose server a password may be sent: {hint}"
+    try:
+        _confinement(file, hint).admit(database, where)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _confinement(file: Path, way_out: str) -> Confinement:
+    """Where a config file's words may lead."""
+    return Confinement((repository_of(file.parent),), way_out)
+
+
+def _place(file: Path, option: str) -> str:
+    """``perflog.toml:3``: a config file and the line on which an option stands in it."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    number = next((n for n, line in enumerate(lines, 1) if line.replace('"', "").lstrip().startswith(option)), 1)
+    return f"{file}:{number}"

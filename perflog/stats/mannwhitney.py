@@ -13,6 +13,7 @@ the simulation.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -52,10 +53,11 @@ def at_most(u: int, m: int, n: int) -> float:
     if u >= m * n:
         return 1.0
     if _is_exact(m, n):
-        return sum(_orders(m, n)[: u + 1]) / math.comb(m + n, m)
+        return _orders(m, n)[u] / math.comb(m + n, m)
     return _normal((u + 0.5 - m * n / 2) / math.sqrt(m * n * (m + n + 1) / 12))
 
 
+@lru_cache(maxsize=4096)
 def critical(m: int, n: int, level: float = 0.95) -> int:
     """The largest u with 2 P(U ≤ u) ≤ 1 − level; −1 where even u = 0 is too likely (three against three at 95 %)."""
     alpha = 1 - level + _ROUNDING
@@ -85,7 +87,7 @@ def _is_exact(m: int, n: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _orders(m: int, n: int) -> tuple[int, ...]:
-    """In how many orders of m and n values U is 0, 1, …, m n: the coefficients of the Gaussian binomial.
+    """In how many orders of m and n values U is at most 0, 1, …, m n: the Gaussian binomial's coefficients, summed.
 
     The product over i = 1 … m of (1 − q^(n+i)) / (1 − q^i), one factor after the other.
     """
@@ -97,7 +99,7 @@ def _orders(m: int, n: int) -> tuple[int, ...]:
             count[power] -= count[power - n - i]
         for power in range(i, m * n + 1):
             count[power] += count[power - i]
-    return tuple(count)
+    return tuple(itertools.accumulate(count))
 
 
 def _normal(z: float) -> float:

@@ -1,37 +1,41 @@
 """How many runs a change needs, and what change so many runs can show.
 
-The power of the exact two-sided Mann–Whitney test for normal runs whose coefficient of variation (standard deviation
-over the old value: 0.01 is 1 %) is ``variation`` on both sides, and a new value that is ``change`` (a share too) higher
-or lower. Only change / variation matters. Up to :data:`SIMULATED` runs a side it is simulated with a fixed seed
-(standard error at most 0.3 points); beyond, U is taken as normal with its exact mean and variance under a normal shift
-(Lehmann 1975, section 2.3): within a point or so from 15 runs on, 20 points off at 4.
+The chance that a row whose runs are log-normal, with the coefficient of variation ``variation`` (0.01 is 1 %) on both
+sides, is called faster or slower by :mod:`perflog.stats.family` in a table of so many rows: its interval, at the level
+that the table asks of one changed row, must lie wholly beyond the margin. Only the distance of the change from the
+margin in standard deviations matters. Up to :data:`SIMULATED` runs a side it is simulated with a fixed seed; beyond, it
+is a formula.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.stats.mannwhitney import critical, runs_for
+from perflog.stats.mannwhitney import critical
+from perflog.stats.pooling import LEAST_SAMPLES, side_noise
+from perflog.stats.separation import runs_for_rows
 
-#: Up to so many runs a side the power is simulated: from here on the formula is within 1.5 points (docs/statistics.md,
-#: Power).
-SIMULATED = 20
+#: Up to so many runs a side the power is simulated: from here on the formula is within 2 points
+#: (``python -m tests.tools.simulate_tables``, part "plan").
+SIMULATED = 30
 #: Nobody runs more often: a change that needs more is called out of reach.
 MOST_RUNS = 1000
-#: Simulated pairs of samples: the standard error of a power of 0.5 is √(0.25 / 30 000) = 0.3 points.
-_REPEATS = 30_000
-#: Pairs whose differences are made at once: at 20 runs a side an array of 16 MB.
-_PART = 5000
+#: Simulated rows at five runs a side: the standard error of a power of 0.8 is √(0.16 / 5000) = 0.6 points.
+_REPEATS = 5_000
+#: Tables are simulated with so many rows at most: the noise that the rows have in common is known by then.
+_MOST_ROWS = 100
 #: The first number of the generator: fixed, so that the same question has the same answer.
 _SEED = 20260
-#: Where the search for the smallest change ends, in standard deviations, and how near it comes: at 4 runs a side a
-#: chance of 80 % needs 2.9 of them, and 0.0001 of a variation of 1 % is a millionth.
+#: Where the search for the smallest change ends, in standard deviations, and how near it comes.
 _WIDEST, _NEAR = 64.0, 1e-4
+#: Nodes of the quadrature over a normal difference: with twice as many the power is the same to 0.001.
+_NODES = 61
 
 
 def coefficient_of_variation(values: Sequence[float]) -> float | None:
@@ -44,7 +48,9 @@ def coefficient_of_variation(values: Sequence[float]) -> float | None:
     """
     if len(values) < 2 or not all(math.isfinite(v) and v > 0 for v in values):
         return None
-    return float(np.std(np.log(values), ddof=1))
+    logs = [math.log(v) for v in values]
+    mean = math.fsum(logs) / len(logs)
+    return math.sqrt(math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1))
 
 
 def pooled_coefficient_of_variation(groups: Iterable[Sequence[float]]) -> tuple[float, int] | None:
@@ -74,99 +80,171 @@ def variation_bounds(variation: float, freedom: int) -> tuple[float, float]:
     return variation * low, variation * high
 
 
-def power(change: float, variation: float, n: int, level: float = 0.95) -> float:
-    """The chance that the test, n runs a side, finds a change (0.02 or −0.02: 2 %) at this level.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table that a change has to be found in.
 
-    0 with too few runs for the level. Raises ValueError for a change of −1 or less, or a variation that is negative
-    or not finite.
+    Attributes:
+        rows: how many rows it has, all with the same noise; one of them is changed.
+        margin: changes within this share do not matter, so one has to be told from it.
+        level: 1 − α of the table.
     """
-    effect = _effect(change, variation)
-    if n < runs_for(level):
+
+    rows: int = 1
+    margin: float = 0.0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or not 0 <= self.margin < 1 or not 0 < self.level < 1:
+            raise ValueError(f"no table: {self.rows!r} rows, margin {self.margin!r}, level {self.level!r}")
+
+    @property
+    def least_runs(self) -> int:
+        """The fewest runs a side with which one changed row can be called."""
+        return runs_for_rows(self.rows, self.level)
+
+
+def power(change: float, variation: float, n: int, table: Table = Table()) -> float:
+    """The chance that ``compare`` calls a changed row faster or slower, n runs a side.
+
+    Args:
+        change: 0.05 or −0.05: 5 %.
+        variation: the coefficient of variation of the runs on both sides.
+        n: runs a side.
+        table: the table that the row is in.
+
+    Returns:
+        0 with too few runs for the table.
+
+    Raises:
+        ValueError: for a change of −1 or less, or a variation that is negative or not finite.
+    """
+    effect = _effect(change, variation, table.margin)
+    if n < table.least_runs or effect <= 0:
         return 0.0
-    return _power(effect, n, level)
+    return _power(effect, n, table)
 
 
-def runs_needed(change: float, variation: float, wanted: float = 0.8, level: float = 0.95) -> int | None:
-    """The fewest runs a side that find a change of this size with a chance of at least ``wanted``.
+def runs_needed(change: float, variation: float, wanted: float = 0.8, table: Table = Table()) -> int | None:
+    """The fewest runs a side with which a change of this size is called with a chance of at least ``wanted``.
 
-    None beyond :data:`MOST_RUNS`. Raises ValueError as :func:`power` does, and for a change of 0.
+    None beyond :data:`MOST_RUNS`.
+
+    Raises:
+        ValueError: as :func:`power` does, and for a change within the margin, which no number of runs makes a verdict.
     """
-    if not _effect(change, variation):
-        raise ValueError("no number of runs finds a change of 0")
-    least = runs_for(level)
-    for n in range(least, SIMULATED + 1):
-        if power(change, variation, n, level) >= wanted:
-            return n
-    low, high = max(least, SIMULATED + 1), MOST_RUNS
-    if power(change, variation, high, level) < wanted:
+    if not _effect(change, variation, table.margin) > 0:
+        raise ValueError(f"no number of runs tells a change of {change!r} from a margin of {table.margin!r}")
+    low, high = table.least_runs, MOST_RUNS
+    if power(change, variation, high, table) < wanted:
         return None
     while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power(change, variation, middle, level) >= wanted else (middle + 1, high)
+        middle = (low + high) // 2 if high <= 2 * SIMULATED else min(2 * low, (low + high) // 2)
+        low, high = (low, middle) if power(change, variation, middle, table) >= wanted else (middle + 1, high)
     return low
 
 
-def detectable_change(variation: float, n: int, wanted: float = 0.8, level: float = 0.95) -> float | None:
-    """The smallest change, as a share, that n runs a side find with a chance of at least ``wanted``.
+def detectable_change(variation: float, n: int, wanted: float = 0.8, table: Table = Table()) -> float | None:
+    """The smallest change upwards, a share, that n runs a side show with a chance of at least ``wanted``.
 
-    None with too few runs for the level. 0 for a variation of 0. Raises ValueError for a variation that is
-    negative or not finite.
+    None with too few runs for the table. The margin for a variation of 0.
+
+    Raises:
+        ValueError: for a variation that is negative or not finite.
     """
-    _effect(0.0, variation)
-    if n < runs_for(level):
+    _effect(0.0, variation, 0.0)
+    if n < table.least_runs:
         return None
     low, high = 0.0, _WIDEST
     while high - low > _NEAR:
         middle = (low + high) / 2
-        low, high = (low, middle) if _power(middle, n, level) >= wanted else (middle, high)
-    return high * variation
+        low, high = (low, middle) if _power(middle, n, table) >= wanted else (middle, high)
+    return (1 + table.margin) * math.exp(high * variation) - 1
 
 
-def _effect(change: float, variation: float) -> float:
-    """The change in standard deviations, without sign."""
+def _effect(change: float, variation: float, margin: float) -> float:
+    """By how many standard deviations of the logarithms a change lies beyond the margin; below 0 for one within it."""
     if not change > -1 or not math.isfinite(change):
         raise ValueError(f"a change is a share above −1, not {change!r}")
     if not (math.isfinite(variation) and variation >= 0):
         raise ValueError(f"a coefficient of variation is a share of 0 or more, not {variation!r}")
-    return abs(change) / variation if variation else math.inf if change else 0.0
+    border = math.log1p(margin) if change >= 0 else -math.log1p(-margin)
+    beyond = abs(math.log1p(change)) - border
+    if beyond <= 0:
+        return min(beyond, 0.0)
+    return beyond / variation if variation else math.inf
 
 
-def _power(effect: float, n: int, level: float) -> float:
+def _power(effect: float, n: int, table: Table) -> float:
     if math.isinf(effect):
         return 1.0
     if n > SIMULATED:
-        return _normal_power(effect, n, level)
-    thresholds = _thresholds(n, level)
-    return float(np.searchsorted(thresholds, effect) + np.searchsorted(thresholds, -effect)) / len(thresholds)
+        return _normal_power(effect, n, table)
+    thresholds = _thresholds(n, table.rows, table.level)
+    return float(np.searchsorted(thresholds, effect)) / len(thresholds)
 
 
-@lru_cache(maxsize=64)
-def _thresholds(n: int, level: float) -> NDArray[np.float64]:
-    """The shift beyond which each simulated pair of samples is found to be higher, in order.
+@lru_cache(maxsize=256)
+def _thresholds(n: int, rows: int, level: float) -> NDArray[np.float64]:
+    """The effect beyond which each simulated row is called, in order, in standard deviations beyond the margin.
 
-    With the differences of an unshifted pair in order, D(1) … D(nn), a shift δ is found upward when D(C) + δ > 0, so
-    one order statistic of each pair serves all effects. Each pair is also used with its sides swapped, which makes the
-    shifts found downward the same ones, negated.
+    The lower end of a row's interval moves with the change and scales with the noise, so one number for each row, the
+    negated lower end of an unchanged row of standard normal logarithms, serves all changes and all noises. The row is
+    judged at the level that a table asks of a single changed row.
     """
     random = np.random.default_rng(_SEED)
-    cut = critical(n, n, level)
-    old, new = random.standard_normal((2, _REPEATS // 2, n))
-    thresholds = np.empty((2, _REPEATS // 2))
-    for start in range(0, _REPEATS // 2, _PART):
-        part = slice(start, start + _PART)
-        differences = (new[part, :, None] - old[part, None, :]).reshape(-1, n * n)
-        differences.partition((cut, n * n - 1 - cut), axis=1)
-        thresholds[:, part] = -differences[:, cut], differences[:, n * n - 1 - cut]
-    return np.sort(thresholds, axis=None)
+    repeats = _REPEATS // max(1, n // 5)
+    # Fewer rows than share their noise are as good as many tables of one row: all at once.
+    of_table = repeats if rows < LEAST_SAMPLES else min(rows, _MOST_ROWS)
+    alpha = (1 - level) / rows
+    shared = rows >= LEAST_SAMPLES
+    tables = range(max(1, repeats // of_table))
+    ends = [_lower_ends(random.standard_normal((2, of_table, n)), alpha, shared) for _ in tables]
+    return np.sort(-np.concatenate(ends))
 
 
-def _normal_power(effect: float, n: int, level: float) -> float:
-    from scipy.special import ndtr, owens_t
+def _lower_ends(samples: NDArray[np.float64], alpha: float, shared: bool) -> NDArray[np.float64]:
+    """The lower ends of the intervals of the log ratios of a table's rows.
 
-    h = effect / math.sqrt(2)
-    pair = float(ndtr(h))
-    triple = pair - 2 * float(owens_t(h, 1 / math.sqrt(3)))  # one new run above two old ones: correlated by one half
-    mean = n * n * pair
-    deviation = math.sqrt(max(n * n * (pair * (1 - pair) + 2 * (n - 1) * (triple - pair * pair)), 1e-12))
-    cut = critical(n, n, level) + 0.5
-    return float(ndtr((mean - n * n + cut) / deviation) + ndtr((cut - mean) / deviation))
+    Args:
+        samples: of shape (2, rows, n): the old and the new side.
+        alpha: 1 − the level of the intervals.
+        shared: whether the rows' noise is pooled; else each has its own.
+    """
+    from scipy.special import stdtrit
+
+    old, new = samples
+    n = samples.shape[2]
+    cut = max(0, critical(n, n, 1 - alpha))
+    pairs = (new[:, :, None] - old[:, None, :]).reshape(len(new), n * n)
+    pairs.partition(cut, axis=1)
+    centres = new.mean(axis=1) - old.mean(axis=1)
+    variances = samples.var(axis=2, ddof=1)
+    noises = [[(variance, np.full(len(new), n - 1.0)) for variance in variances]]
+    if shared:
+        sides = [side_noise(variance.tolist(), [n - 1] * len(new)) for variance in variances]
+        noises = [[(side.variances, side.freedoms) for side in sides]]
+        floors = [(side.floors, np.full(len(new), side.floor_freedom)) for side in sides if side.floors is not None]
+        noises.append(floors)
+    ends = [pairs[:, cut]]
+    for (old_variance, old_freedom), (new_variance, new_freedom) in noises:
+        a, b = old_variance / n, new_variance / n
+        freedom = (a + b) ** 2 / (a * a / old_freedom + b * b / new_freedom)
+        ends.append(centres + stdtrit(freedom, alpha / 2) * np.sqrt(a + b))
+    return np.asarray(np.minimum.reduce(ends))
+
+
+def _normal_power(effect: float, n: int, table: Table) -> float:
+    """For many runs: the chance that both the interval of the means and that of the ranks lie beyond the margin.
+
+    The estimate of the ranks is the mean plus an independent difference with π/3 − 1 of its variance, for the mean is
+    efficient for normal logarithms (Hodges & Lehmann 1956), and its interval is √(π/3) times as wide.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    alpha = (1 - table.level) / table.rows
+    quantile = -float(stdtrit(2 * n - 2, alpha / 2))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    differences = nodes * math.sqrt(math.pi / 3 - 1)
+    ends = np.maximum(quantile, quantile * math.sqrt(math.pi / 3) - differences)
+    return float(weights @ ndtr(effect / math.sqrt(2 / n) - ends) / weights.sum())

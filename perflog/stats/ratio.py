@@ -24,7 +24,8 @@ class Ratio:
     ``value``: the Hodges–Lehmann ratio, without unit; None with a ``reason``.
     ``low``, ``high``: its closed interval at the true ``level``, None with fewer than two runs on a side;
     ``asked``: the level asked for, which the true one is at least, where that many runs can reach it.
-    ``p``: two-sided Mann–Whitney; the interval leaves out 1 exactly when p ≤ 1 − level.
+    ``p``: two-sided, that the ratio is 1; the interval at the level 1 − p begins or ends at 1. From :func:`ratio` it is
+    Mann–Whitney's, from :mod:`perflog.stats.family` the largest of the row's p-values.
     ``flat``: the sides ("old", "new") with several runs and no difference at all among them.
     """
 
@@ -63,12 +64,12 @@ def ratio(old: Sequence[float], new: Sequence[float], level: float = 0.95) -> Ra
         return Ratio(m, n, level, reason="the values are too far apart for a ratio")
     flat = tuple(name for name, values in sides.items() if len(values) > 1 and min(values) == max(values))
     notes = [f"all {len(sides[name])} runs of the {name} side have the value {sides[name][0]:g}" for name in flat]
-    value = _middle(ratios)
+    value = middle(ratios)
     if min(m, n) < 2:
         notes.append("one run on a side says nothing of the spread between runs")
         return Ratio(m, n, level, value, flat=flat, notes=tuple(notes))
     rank = max(0, critical(m, n, level))
-    tied = m + n - len(np.unique(np.concatenate((x, y))))
+    tied = m + n - len({*sides["old"], *sides["new"]})
     if tied:
         notes.append(f"{tied} of {m + n} run values repeat another: the interval and p are conservative")
     low, high = float(ratios[rank]), float(ratios[-1 - rank])
@@ -87,7 +88,7 @@ def _refusal(sides: Mapping[str, Sequence[float]]) -> str:
     return ""
 
 
-def _middle(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+def middle(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
     """The median through logarithms: of two middle ratios the geometric mean, so that new/old is 1 / (old/new)."""
     low, high = float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
     return low if low == high else math.sqrt(low) * math.sqrt(high)

@@ -200,6 +200,7 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path: Path) -> None:
         while not (tmp_path / "logs" / ".perflog" / "lock").exists() or not list(
             (tmp_path / "logs").rglob("*.running")
         ):
+            assert first.poll() is None, "the first campaign has ended before the second one looked"
             time.sleep(0.02)
         second = run("run", str(file))
         assert second.returncode == 2

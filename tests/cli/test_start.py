@@ -19,7 +19,7 @@ FAST = "from perflog.__main__ import main; main()"
 
 def python(program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", program, *words],
+        [sys.executable, "-W", "error", "-c", program, *words],
         capture_output=True,
         text=True,
         check=False,
@@ -58,7 +58,8 @@ def test_every_command_has_its_module() -> None:
     ids=" ".join,
 )
 def test_help_and_errors_are_those_of_typer(words: list[str]) -> None:
-    for columns, color in (("80", ""), ("120", "1")):
+    looks = [("80", ""), ("120", "1")]
+    for columns, color in looks if words[:1] == ["extract"] else looks[len(words) % 2 :][:1]:
         fast = python(FAST, *words, COLUMNS=columns, FORCE_COLOR=color)
         plain = python(PLAIN, *words, COLUMNS=columns, FORCE_COLOR=color)
         assert (fast.returncode, fast.stdout, fast.stderr) == (plain.returncode, plain.stdout, plain.stderr)

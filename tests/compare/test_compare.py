@@ -85,11 +85,12 @@ def test_gate(tmp_path: Path, change: float, runs: int, status: int) -> None:
     assert run(*sides).exit_code == 0
 
 
-def test_a_case_that_is_gone_does_not_pass_the_gate(tmp_path: Path) -> None:
+def test_a_case_that_is_gone_fails_a_gate_that_asks_for_it(tmp_path: Path) -> None:
     old = write_campaign(tmp_path / "old", {ONE: 130.0, EIGHT: 1000.0}, seed=1)
     new = write_campaign(tmp_path / "new", {EIGHT: 1000.0}, seed=2)
-    assert run(old, new, "--gate").exit_code == 3
-    assert run(old, new, "--gate", "--where", "devices=8").exit_code == 0
+    assert run(old, new, "--gate").exit_code == 0, "only --fail-on missing asks for it"
+    assert run(old, new, "--fail-on", "slower,missing").exit_code == 3
+    assert run(old, new, "--fail-on", "missing", "--where", "devices=8").exit_code == 0
     (one,) = compared(old, new)
     assert [u["side"] for u in one["not_compared"]] == ["old"]
     assert one["geometric_mean"]["rows"] == 1 and one["geometric_mean"]["left_out"] == 1
@@ -101,7 +102,7 @@ def test_what_else_varies_is_refused_and_named_unless_asked_for(tmp_path: Path) 
     (one,) = compared(old, new)
     assert one["rows"] == []
     reasons = {u["side"]: u["reason"] for u in one["not_compared"]}
-    assert reasons["old"] == "not on the new side; nearest: batch_size is 128 and 256 (--across batch_size pairs them)"
+    assert reasons["old"] == "not on the new side; nearest: batch_size is 128 and 256, which is other work"
     (one,) = compared(old, new, "--across", "batch_size")
     assert [row["across"] for row in one["rows"]] == [["batch_size is 128 and 256"]]
 
@@ -139,9 +140,10 @@ def test_many_rows_are_adjusted(tmp_path: Path) -> None:
     row = next(row for row in one["rows"] if row["case"]["devices"] == 8)
     assert (
         row["verdict"] == "faster"
-        and row["p"] == pytest.approx(2 / 252)
-        and row["adjusted_p"] == pytest.approx(4 * 2 / 252)
-    )
+        and row["p"] == pytest.approx(2 / 1024)
+        and row["adjusted_p"] == pytest.approx(4 * 2 / 1024)
+    ), "five runs all above five others: the chance that two states of the machine make that, by four rows"
+    assert row["interval"]["level"] == pytest.approx(1 - 2 / 252), "98.75 % asked for"
     assert one["geometric_mean"]["value"] == pytest.approx(1.05**0.25, rel=0.003)
 
 
@@ -169,7 +171,7 @@ def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
 
 
 def test_counts_of_different_kinds_have_no_ratio() -> None:
-    keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,global_batch_size,sequence_length"
+    keys = "framework,model,precision,batch_size,nodes,devices,accelerator,label,sequence_length,parameters"
     sides = (FIXTURES / "parsers/torchtitan/color.log", FIXTURES / "parsers/mmcv1/mmdet_epoch.log")
     ((row,),) = (
         one["rows"] for one in compared(*sides, "--across", keys, "-w", "1", "-s", "devices=8", "-s", "batch_size=2")
@@ -288,13 +290,15 @@ def test_saved_labels_are_compared_as_their_folders_are(tmp_path: Path, monkeypa
 def test_formats(tmp_path: Path) -> None:
     old, new = two(tmp_path, 0.05)
     text = run(old, new).output
-    assert re.search(r"8 devices\s+5\s+\S+\s+\S+\s+1\.0\d+\s+\[.*\] 96\.83%\s+0\.0079\s+0\.0079\s+faster", text)
+    assert re.match(r"1 case: 1 faster\. Faster: \S.* \+[45]\.\d % \(\+[45]\.\d to \+[56]\.\d\)\.\n", text)
+    line = r"8 devices\s+5\s+\S+\s+\S+\s+1\.0\d+\s+\+[45]\.\d %\s+\+\d\.\d to \+\d\.\d % \(96\.83 %\)\s+0\.002\s+faster"
+    assert re.search(line, text)
     assert (
-        "throughput in images/s, higher is better; medians over n runs; ratio new / old (Hodges–Lehmann); margin 2 %, level 95 %"
+        "throughput in images/s, higher is better; medians over n runs; ratio new / old (Hodges–Lehmann); margin 2 %, level 95 % for all rows together"
         in text
     )
     page = run(old, new, "-f", "markdown").output
-    assert page.startswith("| case") and "| faster" in page
+    assert page.startswith("1 case: 1 faster.") and "\n\n| case" in page and "| faster" in page
     (row,) = csv.DictReader(io.StringIO(run(old, new, "-f", "csv").output))
     assert row["verdict"] == "faster" and float(row["ratio"]) == pytest.approx(1.05, abs=0.01) and row["devices"] == "8"
 
@@ -332,12 +336,15 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], words: str) -> None:
 def test_plan_and_noise(tmp_path: Path) -> None:
     folder = write_campaign(tmp_path / "logs", {ONE: 130.0, EIGHT: 1000.0}, spread=0.01, seed=3)
     write_run(tmp_path / "logs/1n4g/rn50_b128_fp32_1.log", [500.0 + n % 3 for n in range(120)])
-    found = json.loads(CliRunner().invoke(app, ["plan", str(folder), "--detect", "2%", "-f", "json"]).output)["cases"]
+    found = json.loads(CliRunner().invoke(app, ["plan", str(folder), "--detect", "6%", "-f", "json"]).output)["cases"]
     assert [case["n"] for case in found] == [5, 1, 5] and [case["pooled"] for case in found] == [False, True, False]
     for case in found:
         assert case["runs_needed"] >= 4 and (case["n"] == 1) == (case["change_seen"] is None)
     text = CliRunner().invoke(app, ["plan", str(folder)]).output
-    assert "fewer than 4 runs: from the spread of all cases pooled" in text and "runs a side for 2%" in text
+    assert "fewer than 4 runs: from the spread of all cases pooled" in text and "runs a side for 5%" in text
+    assert "calls one changed case of 3 (margin 2 %, level 95 %)" in text
+    within = CliRunner().invoke(app, ["plan", str(folder), "--detect", "2%"])
+    assert "lies within the margin of 2 %" in str(within.exception)
     assert "3. too few runs to say" in CliRunner().invoke(app, ["noise", str(folder)]).output
 
 

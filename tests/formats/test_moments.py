@@ -28,7 +28,6 @@ def seconds(first: str, last: str) -> float | None:
         ("[2024-02-29_10:00:00] ", "year-month-day", 1),
         ("02/29/2024 10:00:00 - INFO", "month/day/year", 1),
         ("I0229 10:00:00.123456  4242 solver.cpp:218] ", "glog", 1e-6),
-        ("Feb 29 10:00:00 host trainer[7]: ", "syslog", 1),
         ("Thu Feb 29 10:00:00 2024: ", "syslog", 1),
         ("02-29 10:00:00.123 step ", "month-day", 1e-3),
         ("[10:00:00] ", "time", 1),
@@ -41,6 +40,44 @@ def test_forms_of_stamps(head: str, form: str, resolution: float) -> None:
     assert (moment.form, moment.collected) == (form, False)
     assert moment.resolution == pytest.approx(resolution)
     assert moment.seconds % DAY == pytest.approx(36_000, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("head", "form"),
+    [
+        ("2024-02-29T10:00:00.5Z step", "T…Z"),
+        ("Feb 29 10:00:00 host trainer: ", "ts"),
+        ("<30>Feb 29 10:00:00 host trainer: ", "ts"),
+        ("Feb 29 10:00:00 step 2024", "ts"),
+        ("[10:00:00] :\t [Step 1/2] ", "TeamCity"),
+        ("[10:00:00]W:\t [Step 1/2] ", "TeamCity"),
+    ],
+)
+def test_stamps_of_collectors_are_known_as_such(head: str, form: str) -> None:
+    moment = moment_of(head.encode())
+    assert moment is not None
+    assert (moment.form, moment.collected) == (form, True)
+    assert moment.seconds % DAY == pytest.approx(36_000, abs=1)
+    assert moment_by_shape(head.encode()) == moment
+
+
+@pytest.mark.parametrize(
+    ("head", "form", "second"),
+    [
+        ("Feb 29 10:00:07 [2024-02-29 10:00:05] step", "year-month-day", 5),
+        ("[10:00:07]W:\t [10:00:05] step", "time", 5),
+        ("2024-02-29T10:00:07Z Feb 29 10:00:06 [10:00:05] step", "time", 5),
+    ],
+)
+def test_a_programs_own_stamp_counts_behind_any_collectors(head: str, form: str, second: float) -> None:
+    moment = moment_of(head.encode())
+    assert moment is not None
+    assert (moment.form, moment.seconds % 60, moment.collected) == (form, second, False)
+    assert moment_by_shape(head.encode()) == moment
+
+
+def test_a_collectors_clock_without_a_date_passes_midnight() -> None:
+    assert seconds("[23:59:59] :\t ", "[00:00:01] :\t ") == 2
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,11 @@ def test_unknown_names_are_told() -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(PerflogError, match=r"file/h.sqlite: (Not a directory|File exists)"):
+    with pytest.raises(PerflogError, match=r"file/h.sqlite: '.*/file' is no folder$"):
         history.save(tmp_path / "file" / "h.sqlite", campaign(1, 1), "v1")
+    with pytest.raises(PerflogError, match=r"there is no folder '.*/none'; make it first, with mkdir -p$"):
+        history.save(tmp_path / "none" / "h.sqlite", campaign(1, 1), "v1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
 def test_a_database_that_another_program_keeps_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

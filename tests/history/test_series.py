@@ -369,7 +369,7 @@ def test_deleting_asks(tmp_path: Path) -> None:
 
 
 def test_where_the_database_is_said(tmp_path: Path) -> None:
-    """The option counts before the environment, that before perflog.toml, that before the default."""
+    """The option counts before the environment, that before the working folder's perflog.toml, that before the default."""
     from perflog.settings.config import settings
 
     (tmp_path / "perflog.toml").write_text('database = "team.sqlite"\n')
@@ -377,12 +377,15 @@ def test_where_the_database_is_said(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PERFLOG_DATABASE", raising=False)
         assert settings({}).values["database"] is None
+        beside = settings({}, logs)
+        assert beside.values["database"] is None and "is not used, since whoever wrote" in beside.refused_database
+        patch.chdir(tmp_path)
         assert settings({}, logs).values["database"] == str(tmp_path / "team.sqlite")
         patch.setenv("PERFLOG_DATABASE", "mine.sqlite")
         assert settings({}, logs).values["database"] == "mine.sqlite"
         assert settings({"database": "x"}, logs).values["database"] == "x"
     (tmp_path / "perflog.toml").write_text("database = 3\n")
-    with pytest.raises(UsageError, match="database = 3: expected a file's name or a URL"):
+    with pytest.raises(UsageError, match="database = 3: expected a file's name in quotes"):
         settings({}, logs)
 
 

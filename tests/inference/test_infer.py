@@ -40,6 +40,7 @@ def written(folder: Path, line: str, *, stamps: bool, every: int = 1, steps: int
                 "total": total,
             }
             rates = {"rate": 64 / seconds, "per_second": 1 / mean, "eighth": seconds / 8, "left": (400 - step) * 0.51}
+            rates |= {"mean_rate": 64 / mean, "tokens": 64_000 / mean, "interval": since, "samples": step * 64}
             lines.append(stamp + line.format(**numbers, **rates))
             printed.append((step, total))
             since = 0.0
@@ -64,6 +65,23 @@ TRUE: dict[str, tuple[str, bool, int]] = {
     "time and rate": ("[train] iter: {n} loss=0.51 sec/iter: {t:.4f} {rate:.2f} samples/s", False, 1),
     "time and elapsed": ("Iteration {n}: loss 0.5, {mean_ms:.1f} ms/step, elapsed: {total:.2f}", False, 5),
     "steps per second": ("train: batch {n} loss 0.512 ({per_second:.3f} it/s)", True, 10),
+    "two rates": ("step {n}, loss 0.49, {per_second:.3f} steps/sec, {mean_rate:.1f} examples/sec", True, 10),
+    "the literal again in a name": ("iter={n} loss=0.5 time_per_iter={mean_ms:.1f}ms mem=12.1GB", True, 10),
+    "JSON": ('{{"step": {n}, "loss": 0.5, "samples_per_second": {rate:.2f}, "dt": {t:.4f}}}', False, 1),
+    "a dictionary": ("{{'iter': {n}, 'loss': 0.5, 'step_time': {mean:.4f}, 'lr': 1e-05}}", True, 10),
+    "a place in an epoch": (
+        "Epoch: [0][{n:5d}/400]\tloss 0.5 (0.6)\ttime {mean:.3f} (0.511)\tdata 0.011 (0.01)",
+        True,
+        10,
+    ),
+    "a place alone": ("[{n}/400] loss: 0.5 ({mean:.4f} sec/batch)", True, 10),
+    "a part of the time beside it": ("Step {n} data_time: 0.0123 batch_time: {mean:.4f} eta: 0:12:11", True, 10),
+    "tokens with commas": ("train_step: {n} | lr: 1e-4 | sec/step: {mean:.4f} | tokens/sec: {tokens:,.0f}", True, 10),
+    "a time that was taken": ("Iteration {n}/400 took {mean:.4f} seconds, loss 0.5", True, 10),
+    "the time of all steps since": ("global_step = {n}, loss = 0.512 ({interval:.3f} sec)", True, 10),
+    "two clocks": ("iter {n} loss 0.5 elapsed {total:.1f}s", True, 10),
+    "units in brackets": ("step:{n} loss:0.5 step_time(ms):{mean_ms:.1f} tput(tok/s):{tokens:.0f}", True, 10),
+    "frames": ("it: {n}, loss: 0.5, fps: {mean_rate:.1f}, time: {mean:.4f}", True, 10),
 }
 
 
@@ -74,10 +92,11 @@ def test_two_witnesses_that_agree_give_the_number(name: str, tmp_path: Path) -> 
     (run,) = extracted(log).runs
     assert run.parser == "inferred"
     assert any("inferred from the log" in note for note in run.notes)
-    work = 64 if run.throughput.unit == "samples/s" else 1
-    assert run.throughput.unit in ("steps/s", "samples/s")
-    assert run.throughput.value == pytest.approx(work / per_step, rel=0.01)
+    assert run.throughput.value == pytest.approx(WORK[run.throughput.unit] / per_step, rel=0.01)
 
+
+#: The work of a step by the unit that is counted.
+WORK = {"steps/s": 1, "samples/s": 64, "examples/s": 64, "images/s": 64, "tokens/s": 64_000}
 
 FALSE: dict[str, tuple[str, bool, int]] = {
     "a time alone": ("train | step {n}/400 | loss 0.5123 | time {t:.3f}s", False, 1),
@@ -86,6 +105,15 @@ FALSE: dict[str, tuple[str, bool, int]] = {
     "a time of another thing": ("train step {n} loss 0.512 time {eighth:.4f}s", True, 1),
     "the time that is left": ("train step {n} loss 0.512 time left {left:.1f}s", True, 1),
     "an evaluation": ("validation step {n} loss 0.512 time {t:.3f}s", True, 1),
+    "the last step, one in ten": ("step {n} loss 0.5 time {t:.4f}s {rate:.2f} samples/s", False, 10),
+    "one number in two units, one in ten": (
+        "step {n}: loss 0.5, {mean_ms:.1f} ms/step, {per_second:.3f} it/s",
+        False,
+        10,
+    ),
+    "a count of samples": ("Train Epoch: 1 [{samples}/25600 (3%)] Loss: 0.5 Time: {interval:.3f}", True, 10),
+    "a rate beside the time of a part": ("step {n} loss 0.5 dt {eighth:.4f}s {rate:.2f} samples/s", True, 1),
+    "the time of a part": ("step {n} loss 0.5 data_time {t:.4f}", True, 1),
     "a number without a unit": ("train step {n} loss 0.512 speed {per_second:.3f}", True, 1),
 }
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from perflog.logs.containers import UnreadableError, open_small
 from perflog.logs.find import find_logs
 from perflog.matching import library
-from tests.support import CORPUS, FIXTURES, catalog, needs_corpus
+from tests.support import CAMPAIGN, CORPUS, FIXTURES, catalog, needs_corpus
 from tests.tools.engines import Engines
 from tests.tools.fuzz import texts
 
@@ -26,17 +27,26 @@ def engines() -> Engines:
     return Engines(catalog())
 
 
-def differences(engines: Engines, folder: Path) -> dict[str, list[str]]:
-    """By name, in what the engines differ on logs."""
-    found = {}
+def batches(folder: Path) -> Iterator[dict[str, bytes]]:
+    """The texts of logs by their names, so many together as the engines are called for less often."""
+    batch: dict[str, bytes] = {}
     for log in find_logs([folder]):
         try:
             data = open_small(log, 64 << 20)
         except UnreadableError as error:
             data = error.data
-        if data and (told := engines.differences([data])):
-            found[log.name] = told
-    return found
+        if data:
+            batch[log.name] = data
+        if len(batch) == (1 if CAMPAIGN else 24):
+            yield batch
+            batch = {}
+    yield batch
+
+
+def differences(engines: Engines, folder: Path) -> dict[tuple[str, ...], list[str]]:
+    """By the names of logs, in what the engines differ on them."""
+    every = ((tuple(batch), engines.differences(list(batch.values()))) for batch in batches(folder) if batch)
+    return {names: told for names, told in every if told}
 
 
 def test_fixtures(engines: Engines) -> None:

@@ -104,6 +104,29 @@ def test_steps_that_go_back_behind_a_starting_line_are_a_second_run(start: int, 
         assert (column(first, "end"), column(second, "end")) == ([1, 2, 3], [1, 2])
 
 
+def test_a_block_of_lines_sent_again_further_down_is_counted_once() -> None:
+    """Line 5 begins the second run. Lines 8 to 11 are lines 3 to 6 again, in its middle and in the order of its steps."""
+    first, second = [(n, 10.0 + n) for n in range(1, 5)], [(n, 20.0 + n) for n in range(1, 6)]
+    printed = [*first, *second[:2], *first[2:], second[0], *second[2:]]
+    lines = np.array([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14])
+    series = folded(PER_RUN, replace(rows("step ips", *printed), lines=lines), starts=(5, 10))
+    assert [column(segment, "end") for segment in series.segments] == [[1, 2, 3, 4], [1, 2, 3, 4, 5]]
+    rates = [(1 / np.array(column(segment, "time"))).round(9).tolist() for segment in series.segments]
+    assert rates == [[11, 12, 13, 14], [21, 22, 23, 24, 25]]
+    assert sum(segment.tally.doubled for segment in series.segments) == 3
+
+
+def test_a_second_run_may_hold_an_event_that_the_first_one_held() -> None:
+    series = folded(PER_RUN, rows("step ips", (1, 10), (2, 20), (1, 10), (2, 30), (3, 30)), starts=(3,))
+    assert [column(segment, "end") for segment in series.segments] == [[1, 2], [1, 2, 3]]
+
+
+def test_a_run_printed_again_as_a_whole_is_counted_once() -> None:
+    series = folded(PER_RUN, rows("step ips", (1, 10), (2, 20), (1, 10), (2, 20)), starts=(1, 3))
+    (segment,) = series.segments
+    assert (segment.refused, segment.tally.doubled, column(segment, "end")) == ("", 2, [1, 2])
+
+
 def test_a_second_run_may_begin_with_a_block() -> None:
     blocks = rows("step ips", (1, 10), (2, 20)), rows("step ips", (1, 11), (2, 21), line=4)
     first, second = folded(PER_RUN, *blocks, starts=(3,)).segments

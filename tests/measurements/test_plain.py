@@ -32,6 +32,7 @@ from tests.measurements.support import (
     segment_of,
     stored,
 )
+from tests.support import examples
 
 STAMP = {"group": "timestamp", "quantity": "timestamp", "unit": "s"}
 INTERVAL_TIME = {"group": "block", "quantity": "interval_time", "unit": "s"}
@@ -148,7 +149,7 @@ WINDOWS = st.builds(
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(texts=st.lists(logs(), min_size=1, max_size=5), as_printed=st.booleans(), window=WINDOWS)
 def test_plain_is_the_same_as_log_by_log(
     name: str, texts: list[list[dict[str, float]]], as_printed: bool, window: Window

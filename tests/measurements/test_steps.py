@@ -193,7 +193,14 @@ def runs_and_borders(draw: st.DrawFn) -> tuple[Rows, int]:
 
 def seen(segment: Segment) -> tuple[Any, ...]:
     """All that counts of a segment."""
-    return stored(segment).tolist(), segment.tally, segment.count, segment.previous, segment.basis, segment.last_line
+    return (
+        stored(segment).tolist(),
+        segment.tally,
+        segment.count,
+        repr(segment.previous),
+        segment.basis,
+        segment.last_line,
+    )
 
 
 @given(runs_and_borders())

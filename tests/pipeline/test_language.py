@@ -115,6 +115,34 @@ def test_a_resumed_bar_whose_steps_go_on_is_one_run(extracted: Callable[..., Run
     assert (run.throughput.first_step, run.throughput.last_step) == (10, 141)
 
 
+BARS_OF_EPOCHS = bar().replace('restarts = "run"', 'restarts = "epoch"')
+NAMED_BARS = BARS_OF_EPOCHS.replace("regex = 'it: (", "regex = 'it: (?:epoch (?P<epoch>{I}) )?(")
+
+
+def of_epoch(epoch: int, *rows: tuple[int, int]) -> str:
+    return drawn(*rows).replace("it: ", f"it: epoch {epoch} ")
+
+
+def test_a_bar_whose_epoch_falls_is_of_another_run(all_of: Callable[..., Extraction]) -> None:
+    """Two trainings, one behind the other, of two epochs each: 2 s a step in the first, 4 s in the second."""
+    rows, slower = [(10, 20), (20, 40), (40, 80)], [(5, 20), (20, 80), (40, 160)]
+    log = of_epoch(0, *rows) + of_epoch(1, *rows) + of_epoch(0, *slower) + of_epoch(1, *slower)
+    runs = all_of(NAMED_BARS, log).runs
+    assert [run.metrics["step_time"].value for run in runs] == [2, 4]
+    assert [run.throughput.used for run in runs] == [4, 4]
+
+
+def test_a_bar_without_epochs_is_of_another_run_behind_a_line_that_begins_one(
+    all_of: Callable[..., Extraction],
+) -> None:
+    rows, slower = [(10, 20), (20, 40), (40, 80)], [(5, 20), (20, 80), (40, 160)]
+    toml = BARS_OF_EPOCHS.replace('name = "loss"\n', 'name = "loss"\nstarts_run = true\n')
+    log = "loss=1\n" + drawn(*rows) + drawn(*rows) + "loss=1\n" + drawn(*slower) + drawn(*slower)
+    assert [run.metrics["step_time"].value for run in all_of(toml, log).runs] == [2, 4]
+    (both,) = all_of(toml, log.replace("loss=1\n", "")).runs
+    assert both.throughput.used == 8
+
+
 TRACKED = 'track = "run_steps"\nonly_with = ["loss"]\n'
 
 
@@ -137,7 +165,7 @@ def test_without_a_line_that_says_so_no_bar_is_the_trainings(all_of: Callable[..
 
 def test_a_record_with_a_pause_inside_is_left_out(extracted: Callable[..., Run]) -> None:
     """A step takes 2 s; saving between steps 20 and 30 takes 100 s."""
-    log = drawn((10, 20), (20, 40)) + "saving\n" + drawn((30, 160), (40, 180), (50, 200))
+    log = drawn((10, 20), (20, 40)) + "saving\n" + drawn((30, 160), (40, 180), (70, 240))
     run = extracted(bar(pauses="pauses = true"), log)
     assert run.metrics["step_time"].value == 2
     assert "1 record left out that hold an evaluation or the like (120 s)" in run.notes
@@ -676,6 +704,60 @@ def test_a_clock_in_whole_seconds_is_too_coarse_for_a_short_window(extracted: Ca
     bars = "".join(drawn(*((n, n * 3 // 10) for n in range(10, 101, 10)), total=100) for _ in range(4))
     run = extracted(bar().replace('restarts = "run"', 'restarts = "epoch"'), bars)
     assert run.throughput.reason.endswith("108 s in 4 bars are measured: they may be 4% off")
+
+
+def bounded(seconds: float, share: float) -> object:
+    """How far a rate of one step in so many seconds may be off."""
+    return pytest.approx((1 / seconds / (1 + share), 1 / seconds / (1 - share)))
+
+
+def test_the_last_digit_of_a_clock_bounds_the_number(extracted: Callable[..., Run]) -> None:
+    """180 s are measured: a second of them is 0.56 per cent, and 0.1 s of a finer clock too little to be told."""
+    rows = tuple((n, 2 * n) for n in range(10, 101, 10))
+    run = extracted(bar(), drawn(*rows))
+    assert (run.throughput.value, run.throughput.rounding) == (0.5, bounded(2, 1 / 180))
+    finer = drawn(*rows).replace("<?", ".1<?").replace("02:00.1", "02:00.2")
+    assert extracted(bar(), finer).throughput.rounding is None
+
+
+def test_each_piece_of_a_clock_that_an_evaluation_parts_is_cut_at_both_ends(extracted: Callable[..., Run]) -> None:
+    """One record of 62 s holds the saving: 160 s in two pieces, which may be 1 + 2·√(1/6) s off."""
+    rows = tuple((n, 2 * n) for n in range(10, 51, 10))
+    later = tuple((n, 2 * n + 42) for n in range(60, 101, 10))
+    run = extracted(bar("", "pauses = true"), drawn(*rows) + "saving\n" + drawn(*later))
+    assert run.metrics["step_time"].value == 2
+    assert run.throughput.rounding == bounded(2, (1 + 2 * (1 / 6) ** 0.5) / 160)
+    assert not [note for note in run.notes if "digits" in note]
+    coarse = extracted(bar("", "pauses = true"), drawn(*rows[:2]) + "saving\n" + drawn((60, 162), (75, 192)))
+    assert coarse.throughput.reason.endswith("50 s in 2 pieces are measured: they may be 4% off")
+
+
+STAMPED = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step "
+regex = '^(?P<timestamp>[0-9: -]+) step (?P<step>{I})'
+[[pattern.value]]
+group = "timestamp"
+quantity = "timestamp"
+span = "cumulative"
+[[pattern.sample]]
+line = "2026-05-04 10:00:20 step 10"
+"""
+
+
+def test_stamps_in_whole_seconds_bound_the_number_and_refuse_a_short_window(extracted: Callable[..., Run]) -> None:
+    """Ten steps take 4 s: 40 s behind the first line are 2.5 per cent of a second, 32 s more than 3."""
+    line = "2026-05-04 10:{:02}:{:02} step {}\n".format
+    log = "".join(line(4 * n // 60, 4 * n % 60, 10 * n) for n in range(1, 12))
+    run = extracted(STAMPED, log)
+    assert (run.metrics["step_time"].value, run.throughput.rounding) == (0.4, bounded(0.4, 1 / 40))
+    assert "the printed digits allow 2.439 to 2.564 steps/s" in run.notes
+    short = extracted(STAMPED, "".join(log.splitlines(keepends=True)[:9]))
+    reason = "the clock is printed in whole seconds, and 32 s are measured: they may be 3% off"
+    assert (short.throughput.value, short.throughput.reason) == (None, reason)
+    assert "step_time" not in short.metrics  # it is the same time
 
 
 PRODUCT = STEPS.replace("(?P<t>{N})s", "(?P<t>{N})s (?P<ips>{N})").replace("- 2s", "- 2s 32").replace(

@@ -100,7 +100,7 @@ def test_a_name_with_dollars_is_no_formula_and_breaks_no_picture() -> None:
     extraction = extracted(SEED / "logs_fp32", warmup=100, set={"model": "a$\\frac{$b\x1f<&"})
     drawn = picture(extraction, "scaling", "svg").data.decode()
     ElementTree.fromstring(drawn)
-    assert "a$\\frac{$b?&lt;&amp;" in drawn
+    assert "a$\\frac{$b\\x1f&lt;&amp;" in drawn
 
 
 def test_step_times_shade_what_is_left_out() -> None:

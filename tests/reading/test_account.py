@@ -109,6 +109,8 @@ def test_the_first_fact_of_each_run_is_kept() -> None:
         (["1970/01/01 00:01:00,5"], [60.5]),
         (["1970-01-01 00:01:00", None, "soon"], [60, None, None]),
         (["soon", None], [None, None]),
+        (["[23:59:59]", "[00:00:01]", "[00:00:03]"], [86_399, 86_401, 86_403]),
+        (["[23:59:59]", "[00:00:01]", "[23:59:59]", "[00:00:01]"], [86_399, 86_401, 86_399, 86_401]),  # of two ranks
     ],
 )
 def test_printed_moments(printed: list[str | None], seconds: list[float | None]) -> None:

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from backports import zstd
+import zstandard
 
 from perflog.matching import library
 from perflog.reading.files import read_texts
@@ -48,7 +48,7 @@ def test_a_file_must_fit_with_one_byte_to_spare(tmp_path: Path) -> None:
     [
         b"\x89PNG", b"%PDF-1.4 text", b"\x7fELF text", b"\xff\xd8\xff text", b"PK\x03\x04", b"\xff\xfet\x00", b" \n" * 200,
         b"\xef\xbb\xbftext", b"a" * 8191 + b"\x1b", b"a" * 300 + b"\x08", gzip.compress(b"text", mtime=0), bz2.compress(b"text"),
-        zstd.compress(b"text"),
+        zstandard.compress(b"text"),
     ],
 )  # fmt: skip
 def test_what_may_be_something_else_is_left_to_the_other_way(tmp_path: Path, content: bytes) -> None:

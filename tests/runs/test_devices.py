@@ -22,7 +22,7 @@ WORK = {"group": "tokens", "quantity": "samples", "unit": "tokens"}
 KTOKENS = {**DEVICE, "unit": "Ktokens/s"}
 
 
-def made(*values: dict[str, str], text: str, **given: Any) -> Run:
+def made(*values: dict[str, Any], text: str, **given: Any) -> Run:
     """The run of lines that print the given values."""
     groups = " ".join(["step", *(value["group"] for value in values)])
     sample = "row" + "".join(f" {group}=1" for group in groups.split())
@@ -90,6 +90,10 @@ def test_rates_of_the_job_and_of_a_device_tell_the_devices() -> None:
 def test_work_and_time_beside_a_devices_rate_tell_the_devices() -> None:
     lines = "row step=1 tokens=1048576 ms=64012.5 own=2047.6\nrow step=2 tokens=1000000 ms=62000 own=2016.129\n"
     assert made(WORK, STEP_TIME, DEVICE, text=lines).values["devices"] == 8
+    mean = {"span": "cumulative"}
+    assert made(WORK, {**STEP_TIME, **mean}, {**DEVICE, **mean}, text=lines).values["devices"] == 8
+    of_epoch = made(WORK, {**STEP_TIME, **mean, "since": "epoch"}, {**DEVICE, **mean}, text=lines)
+    assert "devices" not in of_epoch.values
 
 
 def test_thousands_are_counted() -> None:
@@ -119,6 +123,10 @@ def test_one_fine_line_is_enough() -> None:
 def test_rates_over_different_steps_are_not_compared() -> None:
     lines = "row step=1 tps=800.25 own=100.03125\nrow step=2 tps=800.25 own=100.03125\n"
     assert "devices" not in made({**JOB, "span": "last"}, DEVICE, text=lines).values
+    ten: dict[str, Any] = {"span": "window", "window": 10}
+    twenty: dict[str, Any] = {"span": "window", "window": 20}
+    assert made({**JOB, **ten}, {**DEVICE, **ten}, text=lines).values["devices"] == 8
+    assert "devices" not in made({**JOB, **ten}, {**DEVICE, **twenty}, text=lines).values
     assert "devices" not in made({**JOB, "unit": "samples/s"}, DEVICE, text=lines).values
 
 

@@ -65,6 +65,13 @@ def test_what_is_said_behind_a_run_is_not_of_it() -> None:
     assert ("model" in first.values, second.values["model"]) == (False, "b")
 
 
+def test_a_setting_behind_the_last_step_contradicts_nothing() -> None:
+    """Another program's settings, or those of a start that made no step, stand behind the run."""
+    made = run(TIMED, "set batch_size=8\nset devices=4\n" + timed(1, 2) + "set batch_size=64\n")
+    assert (made.throughput.value, notes_of(made)) == (8 * 4 / 0.1, [])
+    assert run(TIMED, "set devices=4\n" + timed(1, 2) + "set batch_size=64\n").throughput.value == 64 * 4 / 0.1
+
+
 def test_three_contradictions_are_said() -> None:
     text = "".join(f"set model={name}\n" for name in "abcdef") + "set model=a\n" + steps(1, 2)
     made = run(MADE, text)

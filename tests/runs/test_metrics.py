@@ -153,12 +153,18 @@ def test_flops_of_a_token(facts: dict[str, str], name: str, flops: float) -> Non
     assert found.flops == pytest.approx(flops, rel=1e-12)
 
 
+#: Sizes of blocks as GPT has them, without the number of parameters.
+GPT = {"layers": "2", "hidden_size": "4", "sequence_length": "8", "vocabulary_size": "10"}
+
+
 @pytest.mark.parametrize(
     "facts",
     [
         {"layers": "32", "hidden_size": "4096", "sequence_length": "8192"},  # nor parameters nor vocabulary
         {**SIZES, "experts": "8"},  # which parameters a token meets is unknown
         {"layers": "2", "hidden_size": "4", "sequence_length": "8", "vocabulary_size": "10", "ffn_hidden_size": "11"},
+        {**GPT, "blocks": "gated"},
+        {**GPT, "attention": "grouped"},
         {"parameters": "many"},
     ],
 )

@@ -167,14 +167,13 @@ def test_an_option_that_is_wrong(given: dict[str, Any], message: str) -> None:
 
 def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
     file = config(
-        tmp_path, 'parser = "keras"\nparsers = ["mine", "/abs"]\ndatabase = "h.sqlite"\nbaseline = { devices = 1 }\n'
+        tmp_path, 'parser = "keras"\nparsers = ["mine", "./b"]\ndatabase = "h.sqlite"\nbaseline = { devices = 1 }\n'
     )
     assert read_config(file) == {
-        "parser": ["keras"], "parsers": [str(tmp_path / "mine"), "/abs"], "database": str(tmp_path / "h.sqlite"), "baseline": {"devices": "1"}
+        "parser": ["keras"], "parsers": [str(tmp_path / "mine"), str(tmp_path / "b")],
+        "database": str(tmp_path / "h.sqlite"), "baseline": {"devices": "1"},
     }  # fmt: skip
-    assert read_config(config(tmp_path, 'parsers = "mine"\ndatabase = "postgresql://me@db/perf"\n')) == {
-        "parsers": [str(tmp_path / "mine")], "database": "postgresql://me@db/perf"
-    }  # fmt: skip
+    assert read_config(config(tmp_path, 'parsers = "mine"\n')) == {"parsers": [str(tmp_path / "mine")]}
 
 
 @pytest.mark.parametrize(
@@ -196,7 +195,7 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
         ),
         ("parser = 5", "parser = 5: expected a name, or a list of names"),
         ('format = "xls"', "format = 'xls': expected one of table, markdown, csv, json, parquet, dlperf"),
-        ("database = 5", "database = 5: expected a file's name or a URL in quotes"),
+        ("database = 5", "database = 5: expected a file's name in quotes"),
         ("warmup = ", "not a readable TOML file: "),
     ],
 )

@@ -75,3 +75,28 @@ def test_a_border_between_two_others_by_hand() -> None:
     low, high = [1.0, 1.1, 0.9, 1.05, 0.95], [5.0, 5.1, 4.9, 5.05, 4.95]
     found = change_points([*low * 3, *high * 3, *low * 3])
     assert found == Changes((Change(15, 1.0, 5.0, 5.0), Change(30, 5.0, 1.0, 0.2)))
+
+
+@pytest.mark.parametrize(("rho", "n"), [(0.3, 40), (0.6, 20), (0.6, 40)])
+def test_a_machine_that_wanders_is_no_change(rho: float, n: int) -> None:
+    """400 steady AR(1) histories: 21 to 62 % of them had a change by their ranks alone; 5 % is 20 of them."""
+    from tests.tools.simulate_compare import wandering
+
+    series = 100 + wandering(np.random.default_rng(11), 400, n, rho)
+    assert sum(bool(change_points(line.tolist()).points) for line in series) <= 26
+
+
+def test_a_step_in_a_history_that_wanders_is_found() -> None:
+    from tests.tools.simulate_compare import wandering
+
+    series = 100 + wandering(np.random.default_rng(12), 50, 40, 0.3) + 4.0 * (np.arange(40) >= 20)
+    assert sum(bool(change_points(line.tolist()).points) for line in series) >= 47
+
+
+def test_the_steepness_of_a_border_by_hand() -> None:
+    """Residuals ±1 around 0 and 10: n = 8, mean absolute size 8/6, ρ = min(0.9, −6/8 + 7/8) = 1/8."""
+    from perflog.stats.changes import _steepness
+
+    values = np.array([1.0, -1, 1, -1, 11, 9, 11, 9])
+    wanted = 100 / ((8 / 6) ** 2 * math.pi / 2 * (1 / 4 + 1 / 4) * (9 / 8) / (7 / 8))
+    assert _steepness(values, [0, 4, 8]) == pytest.approx([wanted])

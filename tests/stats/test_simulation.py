@@ -29,5 +29,5 @@ def test_intervals_hold_the_true_ratio(noise: str, n: int, level: float) -> None
 def test_the_page_has_the_tables_of_the_simulation() -> None:
     text = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
     tables = text.partition(MARKER)[2]
-    for heading in ("False alarms", "Coverage", "Power", "Many rows", "Warm-up", "Notes"):
+    for heading in ("False alarms", "Coverage", "Warm-up", "Notes"):
         assert f"### {heading}" in tables

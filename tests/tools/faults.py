@@ -17,7 +17,7 @@ from perflog.evidence.witness import Verdict
 from perflog.formats import moments
 from perflog.formats.parser import Value
 from perflog.reading.account import LogFact
-from perflog.runs.corroborate import Measured
+from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 
 #: What a number on a line becomes, by the line's place among the measured lines.

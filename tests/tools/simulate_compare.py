@@ -17,13 +17,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import signal
 
-from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.changes import change_points
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
 from perflog.stats.mannwhitney import at_most, critical, p_value
-from perflog.stats.power import SIMULATED, detectable_change, power, runs_needed
 from perflog.stats.prediction import predict
 from perflog.stats.ratio import ratio
 from perflog.stats.resolution import resolution
@@ -37,13 +35,6 @@ Noise = Callable[[Generator, tuple[int, ...]], Array]
 SEED = 20260401
 MARKER = "<!-- below: python -m tests.tools.simulate_compare --write docs/statistics.md -->"
 RUNS, STEPS, STEP_SPREAD = 5, 200, 0.02
-
-#: The power of `reference/statistics.md`, section 5: run spread, change, chance at five runs a side.
-POWER_TABLE = [
-    (0.005, 0.01, 0.67), (0.005, 0.02, 1.0), (0.005, 0.03, 1.0), (0.005, 0.05, 1.0),
-    (0.01, 0.01, 0.22), (0.01, 0.02, 0.69), (0.01, 0.03, 0.96), (0.01, 0.05, 1.0),
-    (0.02, 0.02, 0.22), (0.02, 0.03, 0.45), (0.02, 0.05, 0.85), (0.03, 0.05, 0.49),
-]  # fmt: skip
 
 
 def normal(random: Generator, shape: tuple[int, ...]) -> Array:
@@ -116,18 +107,6 @@ def coverage(random: Generator, noise: Noise, n: int, repeats: int, spread: floa
     return inside / repeats
 
 
-def found(random: Generator, change: float, spread: float, n: int, repeats: int) -> float:
-    """How often the exact test finds a change, counted."""
-    cut, hits = critical(n, n), 0
-    for start in range(0, repeats, 20_000):
-        size = min(20_000, repeats - start)
-        old = 1 + spread * random.standard_normal((size, n))
-        new = 1 + change + spread * random.standard_normal((size, n))
-        votes = (new[:, :, None] <= old[:, None, :]).sum(axis=(1, 2))
-        hits += int(((votes <= cut) | (votes >= n * n - cut)).sum())
-    return hits / repeats
-
-
 def warmups(random: Generator, repeats: int, steps: int = STEPS) -> dict[str, tuple[str, Array]]:
     """Series of step times with a known warm-up: name → (the right cut, shape (repeats, steps))."""
     at = np.arange(steps)
@@ -193,48 +172,6 @@ def _coverage_part(random: Generator, scale: float) -> str:
     )
 
 
-def _power_part(random: Generator, scale: float) -> str:
-    rows = []
-    for spread, change, wanted in POWER_TABLE:
-        counted, said = found(random, change, spread, RUNS, round(100_000 * scale)), power(change, spread, RUNS)
-        needed = runs_needed(change, spread)
-        assert needed is not None
-        reached = found(random, change, spread, needed, round(20_000 * scale))
-        rows.append(
-            [
-                percent(spread),
-                percent(change, 0),
-                f"{wanted:.2f}",
-                f"{counted:.3f}",
-                f"{said:.3f}",
-                str(needed),
-                f"{reached:.2f}",
-            ]
-        )
-    text = (
-        "### Power\n\nThe chance that the exact test finds a change at five runs a side: as in the reference table, counted here, and as `power` says; then the "
-        "runs a side that `runs_needed` gives for 80 %, and the chance counted with so many.\n\n"
-        + table(["spread", "change", "reference", "counted", "`power`", "runs for 80 %", "counted"], rows)
-    )
-    sizes = (4, 5, 6, 8, 10, 20, 40)
-    lines = [
-        [percent(s), *(percent(detectable_change(s, n) or math.nan, 2) for n in sizes)]
-        for s in (0.003, 0.005, 0.01, 0.02, 0.03)
-    ]
-    text += "\nThe smallest change found with a chance of 80 %, by runs a side:\n\n" + table(
-        ["spread", *map(str, sizes)], lines
-    )
-    off = max(
-        abs(found(random, 0.01 * d, 0.01, n, round(20_000 * scale)) - power(0.01 * d, 0.01, n))
-        for n in (SIMULATED + 1, 30, 50)
-        for d in (0.4, 0.7, 1.0)
-    )
-    return (
-        text
-        + f"\nBeyond {SIMULATED} runs a side, where `power` is a formula, it is off by at most {100 * off:.1f} points (21, 30 and 50 runs).\n"
-    )
-
-
 def _warmup_part(random: Generator, scale: float) -> str:
     repeats = round(4000 * scale)
     rows = []
@@ -249,6 +186,13 @@ def _warmup_part(random: Generator, scale: float) -> str:
         f"### Warm-up (MSER-5)\n\n{STEPS} steps with a spread of {percent(STEP_SPREAD, 0)}, {repeats} series each.\n\n"
         + table(["series", "right cut", "median cut", "5–95 %", "at the cap"], rows)
     )
+
+
+def wandering(random: Generator, repeats: int, n: int, rho: float) -> Array:
+    """AR(1) histories of unit deviation, shape (repeats, n)."""
+    white = random.standard_normal((repeats, n))
+    white[:, 1:] *= math.sqrt(1 - rho * rho)
+    return np.asarray(signal.lfilter([1.0], [1.0, -rho], white, axis=1))
 
 
 def _notes_part(random: Generator, scale: float) -> str:
@@ -308,6 +252,8 @@ def _notes_part(random: Generator, scale: float) -> str:
         "steady, normal": lambda n: normal(random, (repeats, n)),
         "steady, heavy tails": lambda n: heavy(random, (repeats, n)),
         "steady, one spike of 20 deviations": lambda n: normal(random, (repeats, n)) + 20.0 * (np.arange(n) == n // 2),
+        "steady, autocorrelated, ρ = 0.3": lambda n: wandering(random, repeats, n, 0.3),
+        "steady, autocorrelated, ρ = 0.6": lambda n: wandering(random, repeats, n, 0.6),
         "3 deviations up, half-way": lambda n: normal(random, (repeats, n)) + 3.0 * (np.arange(n) >= n // 2),
         "5 deviations up, the last 3": lambda n: normal(random, (repeats, n)) + 5.0 * (np.arange(n) >= n - 3),
     }
@@ -369,34 +315,7 @@ def _notes_part(random: Generator, scale: float) -> str:
     return text + table(["spread of runs", "ρ", "true", "median estimate", "10–90 %"], rows)
 
 
-def _rows_part(random: Generator, scale: float) -> str:
-    """Tables of many rows: how often an identical table shows anything, and how many true changes are found."""
-    repeats, rows_each, changed = round(1000 * scale), 28, 7
-    counts = np.zeros(4)
-    for _ in range(repeats):
-        old, new = np.exp(0.01 * random.standard_normal((2, rows_each, RUNS)))
-        plain = [p_value(a.tolist(), b.tolist()) for a, b in zip(old, new, strict=True)]
-        counts[0] += min(plain) <= 0.05
-        counts[1] += min(benjamini_hochberg(plain)) <= 0.05
-        new[:changed] *= 1.05
-        plain[:changed] = [p_value(a.tolist(), b.tolist()) for a, b in zip(old[:changed], new[:changed], strict=True)]
-        adjusted = benjamini_hochberg(plain)
-        counts[2] += sum(p <= 0.05 for p in adjusted[:changed]) / changed
-        hits = sum(p <= 0.05 for p in adjusted)
-        counts[3] += sum(p <= 0.05 for p in adjusted[changed:]) / max(1, hits)
-    shares = [percent(c / repeats) for c in counts]
-    return f"### Many rows\n\n{rows_each} rows, {RUNS} runs a side, spread 1 %, {repeats} tables.\n\n" + table(
-        ["", "share"],
-        [
-            ["identical tables with a plain p ≤ 0.05", shares[0]],
-            ["identical tables with an adjusted p ≤ 0.05", shares[1]],
-            [f"{changed} rows changed by 5 %: of them found, adjusted", shares[2]],
-            ["of what is found, false (false discovery rate)", shares[3]],
-        ],
-    )
-
-
-PARTS = (_false_alarm_part, _coverage_part, _power_part, _rows_part, _warmup_part, _notes_part)
+PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part)
 
 
 def report(scale: float = 1.0) -> str:

@@ -1,0 +1,127 @@
+"""The two streams of the command line: whatever is printed, no name and no content of a log commands a terminal.
+
+Both streams are wrapped once, when the command starts, so that every message goes through here: the program's own,
+the command line library's, and what Python says itself. What has escape sequences on purpose (coloured tables,
+progress bars, the help) is written by rich, which looks for ``rich_proxied_file``, or by :func:`print_coloured`; the
+texts in it are made visible where they are put in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, TextIO
+
+from perflog.errors import NoReaderError, PerflogError
+from perflog.escaping import visible, workflow
+
+#: What sets a colour or takes it away, and does nothing else (ECMA-48, SGR).
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+class Stream:
+    """A text stream whose errors are perflog's: its reader has gone, its disk is full, it is closed."""
+
+    def __init__(self, stream: TextIO | None, name: str) -> None:
+        """``stream``: None for one that was closed before the command began; ``name``: its name in messages."""
+        self._stream = stream
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """Write a text.
+
+        Raises:
+            NoReaderError: when nobody reads any more.
+            PerflogError: when it cannot be written.
+        """
+        self._call("write", text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after the other. Raises as :meth:`write` does."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what is kept back. Raises as :meth:`write` does."""
+        if self._stream is not None:
+            self._call("flush")
+
+    def isatty(self) -> bool:
+        """Whether a person reads it."""
+        return self._stream is not None and self._stream.isatty()
+
+    def _call(self, method: str, *arguments: str) -> None:
+        try:
+            if self._stream is None:
+                raise OSError("it is closed")
+            getattr(self._stream, method)(*arguments)
+        except BrokenPipeError:
+            raise NoReaderError(f"nobody reads {self._name}") from None
+        except OSError as error:
+            raise PerflogError(f"cannot write to {self._name}: {error.strerror or error}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Guarded(Stream):
+    """A stream that shows control characters instead of sending them, and gives GitHub Actions no commands."""
+
+    def __init__(self, stream: TextIO | None, name: str) -> None:
+        super().__init__(stream, name)
+        self.rich_proxied_file = Stream(stream, name)
+        self._is_log = os.environ.get("GITHUB_ACTIONS") == "true" and not _is_file(stream)
+        self._line = ""
+
+    def write(self, text: str) -> int:
+        """Write a text of any number of lines. Raises as :meth:`Stream.write` does."""
+        shown = visible(text, lines=True)
+        if self._is_log:
+            shown, self._line = workflow(shown, self._line), (self._line + shown).rpartition("\n")[2]
+        super().write(shown)
+        return len(text)
+
+
+def _is_file(stream: TextIO | None) -> bool:
+    """Whether a stream leads into a file, which no runner reads."""
+    if stream is None:
+        return False
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    return False
+
+
+def guard_streams() -> None:
+    """Wrap both streams. Text that their encoding does not have is written as ``\\u4e2d``."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = Guarded(sys.stdout, "standard output"), Guarded(sys.stderr, "standard error")
+
+
+def print_coloured(text: str) -> None:
+    """Print a text with colours that perflog put there: the texts of its cells are visible already."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
+    pieces = _COLOUR.split(text)
+    stream.write("".join(piece if place % 2 else visible(piece, lines=True) for place, piece in enumerate(pieces)))
+
+
+def say_usage_error(error: Exception) -> int | None:
+    """Say an error of the command line as typer does; its exit status, or None where it is no such error."""
+    from typer import Abort, rich_utils
+
+    if isinstance(error, Abort):
+        rich_utils.rich_abort_error()
+        return 1
+    message, status = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+    if message is None or status is None:
+        return None
+    error.format_message = lambda: visible(message(), lines=True)  # type: ignore[attr-defined]
+    rich_utils.rich_format_error(error)  # type: ignore[arg-type]
+    return int(status)

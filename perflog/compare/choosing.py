@@ -1,0 +1,63 @@
+"""Names and values that a user gives to choose cases by: each must be one that some case has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from perflog.cases.case import Case
+from perflog.errors import UsageError
+from perflog.formats.vocabulary import CASE_KEYS, normal
+
+#: What may vary beside the keys of a case: what is left of its path.
+LABEL = "label"
+#: So many known names are listed where none is near.
+_MOST_LISTED = 12
+
+
+def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
+    """``a,b`` as a list; with ``known`` each must be one of them.
+
+    Raises:
+        UsageError: for a name that is not known, naming those near it.
+    """
+    given = [name.strip() for name in text.split(",") if name.strip()]
+    for name in given:
+        if known and name not in known:
+            raise UsageError(f"--{option} {name!r}: no such name{_near(name, known)}")
+    return given
+
+
+def require_known(cases: Sequence[Case], across: Sequence[str], wanted: Mapping[str, str]) -> None:
+    """Every key must be one that a case has, and every value wanted one that a case has.
+
+    Args:
+        cases: of all sides.
+        across: keys that may vary between the cases of a pair.
+        wanted: the values that cases are chosen by, several of a key with ``:`` between them.
+
+    Raises:
+        UsageError: for a key or a value that no case has, naming those near it.
+    """
+    keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))))
+    for name in across:
+        if name not in keys and name != LABEL:
+            raise UsageError(f"--across {name!r}: no case has such a key{_near(name, [*keys, LABEL])}")
+    for key, texts in wanted.items():
+        if key not in keys:
+            raise UsageError(f"--where {key}={texts}: no case has such a key{_near(key, keys)}")
+        values = {str(case.key[key]) for case in cases if key in case.key}
+        lowered = {value.lower() for value in values}
+        for text in texts.split(":"):
+            if str(normal(key, text)).lower() not in lowered:
+                raise UsageError(f"--where {key}={text}: no case has that value{_near(text, sorted(values))}")
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """``: did you mean model?``, or what there is."""
+    there = list(known)
+    near = difflib.get_close_matches(name, there, n=2, cutoff=0.65)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    listed = ", ".join(there[:_MOST_LISTED]) + (", …" if len(there) > _MOST_LISTED else "")
+    return f"; there {'are' if len(there) != 1 else 'is'} {listed}" if there else ""

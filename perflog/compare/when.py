@@ -1,0 +1,94 @@
+"""When and where the runs of two sides were made, and what it means for their comparison.
+
+A machine gets slower or faster with the hours, the days and its neighbours. Where all old runs were made before all
+new ones, or on another machine, no statistic can tell such a drift from a change between the versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from perflog.cases.case import Case
+from perflog.compare.clocks import Start, start_of
+from perflog.compare.pairs import Pair
+from perflog.compare.sides import Side, machines
+from perflog.runs.machine import differences
+
+_MEANING = "a drift of the machine cannot be told from a change between the versions"
+_REMEDY = "Make the runs of both sides in turn (interleaved), on one machine."
+#: So many facts of two machines are named.
+_MOST_FACTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """A case of which all runs of one side began before all of the other's.
+
+    ``earlier`` and ``later``: the sides' words; ``last``: the start of the earlier side's last run; ``first``: that of
+    the later side's first one.
+    """
+
+    earlier: str
+    later: str
+    last: Start
+    first: Start
+
+
+def separation(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
+    """What is said first of two sides that were not measured side by side; empty where nothing is known of it."""
+    sentences = [sentence for sentence in (_in_time(old, new, pairs), _in_place(old, new, pairs)) if sentence]
+    return [" ".join([*sentences, _REMEDY])] if sentences else []
+
+
+def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
+    if old.date is not None and new.date is not None:
+        days = abs((new.date - old.date).total_seconds()) / 86_400
+        return f"The sides are campaigns of different dates, {days:.3g} days apart: {_MEANING}." if days else ""
+    if old.date is not None or new.date is not None:
+        return ""
+    cases = [apart for pair in pairs if (apart := _apart(pair)) is not None]
+    if not cases:
+        return ""
+    share = "" if len(cases) == len(pairs) else f" in {len(cases)} of {len(pairs)} cases"
+    first = cases[0]
+    if any(case.earlier != first.earlier for case in cases):
+        return f"All runs of one side were made before all of the other{share}: {_MEANING}."
+    dated = len(cases) == 1 and first.last.dated and first.first.dated
+    times = f" (the first {first.later} run {_text(first)})" if dated else ""
+    return f"All {first.earlier} runs were made before all {first.later} ones{share}{times}: {_MEANING}."
+
+
+def _apart(pair: Pair) -> _Apart | None:
+    """How the sides of a pair lie apart in time; None where they interleave, or where it is not known."""
+    starts = {"old": _starts(pair.old), "new": _starts(pair.new)}
+    if min(map(len, starts.values())) < 2 or len({start.form for side in starts.values() for start in side}) != 1:
+        return None
+    for earlier, later in (("old", "new"), ("new", "old")):
+        last = max(starts[earlier], key=lambda start: start.seconds)
+        first = min(starts[later], key=lambda start: start.seconds)
+        if last.seconds < first.seconds:
+            return _Apart(earlier, later, last, first)
+    return None
+
+
+def _starts(case: Case) -> list[Start]:
+    """The starts of a case's runs; none unless all of them are known."""
+    starts = [start_of(run) for run in case.runs]
+    known = [start for start in starts if start is not None]
+    return known if len(known) == len(starts) else []
+
+
+def _text(apart: _Apart) -> str:
+    times = [f"{datetime.fromtimestamp(start.seconds, UTC):%Y-%m-%d %H:%M}" for start in (apart.first, apart.last)]
+    return f"began at {times[0]}, the last {apart.earlier} one at {times[1]}"
+
+
+def _in_place(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
+    old_machines, new_machines = machines(old, [p.old for p in pairs]), machines(new, [p.new for p in pairs])
+    if not old_machines or not new_machines or any(machine in new_machines for machine in old_machines):
+        return ""
+    changed = differences(old_machines[0], new_machines[0], most=_MOST_FACTS)
+    detail = f" ({changed})" if len(old_machines) == len(new_machines) == 1 and changed else ""
+    return f"The sides ran on machines that differ{detail}: what changed may be the machine."

@@ -1,0 +1,28 @@
+"""The last resort: an error that nobody foresaw, while one log is read, becomes that log's reason."""
+
+from __future__ import annotations
+
+import os
+
+from perflog.errors import PerflogError
+
+#: What ends the command whatever it was reading, and what the user can mend, which is no matter of one log.
+_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, PerflogError)
+#: An error's own text is cut at so many characters: it may quote the log.
+_LONGEST = 200
+
+
+def reason_of(error: BaseException) -> str:
+    """What is said of a log that could not be read to its end because of an error in the program.
+
+    Every error counts, those that are no :class:`Exception` too: polars panics with such a one. ``PERFLOG_DEBUG``
+    lets the error through, so that its traceback is seen.
+
+    Raises:
+        BaseException: the error itself, where it ends the command, can be mended by the user, or is asked for.
+    """
+    if isinstance(error, _ENDS) or os.environ.get("PERFLOG_DEBUG"):
+        raise error
+    text = " ".join(str(error).split())[:_LONGEST]
+    name = type(error).__name__ + (f": {text}" if text else "")
+    return f"internal error while this log was read, please report it: {name} (PERFLOG_DEBUG=1 shows where)"

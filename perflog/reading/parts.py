@@ -1,0 +1,85 @@
+"""A large log in blocks: each is matched by itself, and folded in its turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from perflog.formats.catalog import Catalog
+from perflog.logs.binary import why_no_text
+from perflog.logs.containers import LimitError, Load, UnreadableError
+from perflog.matching import Batch, Engine
+from perflog.reading.reading import Reading
+
+#: So much of the beginning of a log that no parser measures is kept, to infer its format from.
+_BEGINNING = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A block that is yet to be read, and whether it is its log's first or last."""
+
+    load: Load
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a large log: its size, why it is no text, its matches, and of the first block the first bytes."""
+
+    size: int
+    problem: str
+    batch: Batch | None
+    beginning: bytes = b""
+
+
+def parts_of(loads: Iterator[Load], reading: Reading) -> Iterator[Part]:
+    """A log's blocks, up to its end or to where its container is broken, which is noted."""
+    load = _next(loads, reading)
+    first = True
+    while load is not None:
+        following = _next(loads, reading)
+        yield Part(load, first, following is None)
+        load, first = following, False
+
+
+def _next(loads: Iterator[Load], reading: Reading) -> Load | None:
+    try:
+        return next(loads, None)
+    except LimitError as error:
+        reading.give_up(str(error))
+    except UnreadableError as error:
+        reading.notes.append(str(error))
+    return None
+
+
+def fold_block(reading: Reading, block: Block) -> bool:
+    """Fold a block in; False when the log is no text."""
+    reading.bytes += block.size
+    if block.batch is None:
+        reading.problem = block.problem
+        return False
+    reading.beginning = reading.beginning or block.beginning
+    reading.add(*block.batch.of_text(0))
+    return True
+
+
+def end(reading: Reading, catalog: Catalog) -> None:
+    """Settle a log of which all blocks are folded in; one of no bytes has a problem."""
+    reading.settle(catalog)
+    if reading.measures:
+        reading.beginning = b""
+    if not reading.bytes and not reading.problem:
+        if reading.notes:
+            reading.give_up(reading.notes.pop())
+        else:
+            reading.problem = "empty file"
+
+
+def match_block(engine: Engine, part: Part) -> Block:
+    """Read a block and find its matches."""
+    data = part.load()
+    problem = why_no_text(data) if part.first else ""
+    beginning = data[:_BEGINNING] if part.first else b""
+    return Block(len(data), problem, None if problem else engine.match([data], at_end=part.last), beginning)

@@ -1,0 +1,59 @@
+"""What a run's throughput was made from, and the run up to a line by all of its measurements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perflog.evidence.summary import Whole
+from perflog.evidence.survey import Survey, Totals
+from perflog.formats.parser import Pattern
+from perflog.measurements.basis import Basis
+from perflog.measurements.segment import Segment, Taken
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run's throughput was made from.
+
+    ``scale``: seconds in a unit of the store's time, None where unknown; ``factor``: throughput per work over time.
+    """
+
+    pattern: Pattern
+    segment: Segment
+    basis: Basis
+    taken: Taken
+    scale: float | None
+    factor: float
+    unit: str
+    estimator: str
+
+
+def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
+    """The run by its measurements up to a line, which is what an account that stands there can tell of."""
+    estimate, count = measured.taken.estimate, measured.segment.count
+    whole, end = found.totals, count.end
+    if line < measured.segment.last_line:
+        whole, end = _totals_until(line, measured.segment)
+    factor, scale = measured.factor, measured.scale
+    throughput = (estimate.value * factor, whole.work / whole.time * factor) if whole.time > 0 else None
+    per_step = None
+    if scale is not None and estimate.covers > 0 and whole.covers > 0:
+        per_step = (estimate.time / estimate.covers * scale, whole.time / whole.covers * scale)
+    seconds = None
+    steps = end - count.origin
+    if scale is not None and whole.covers > 0:
+        seconds = whole.time / whole.covers * scale * steps
+    return Whole(throughput, measured.unit, per_step, seconds, made=steps / end if end > 0 else 1.0)
+
+
+def _totals_until(line: int, segment: Segment) -> tuple[Totals, float]:
+    """(the sums of the measurements up to a line, the step that the last of them ends with)."""
+    covers = time = work = 0.0
+    end = segment.count.origin
+    for rows in segment.store.blocks():
+        inside = rows[:, : int(rows[5].searchsorted(line, "right"))]
+        if inside.shape[1]:
+            covers, time, work = (before + float(column.sum()) for before, column in
+                                  zip((covers, time, work), inside[2:5], strict=True))  # fmt: skip
+            end = float(inside[1, -1])
+    return Totals(covers, time, work), end

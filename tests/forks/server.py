@@ -1,0 +1,163 @@
+"""``python -m tests.forks.server SOCKET``: forks a process of perflog's command line for each that is asked for."""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import selectors
+import socket
+import sys
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+
+from perflog.errors import PerflogError
+from perflog.formats.catalog import load_catalog
+
+#: Neither polars, which starts threads when it is imported, and a forked process would lack them, nor what reads the
+#: environment when it is imported (typer's help).
+MODULES = (
+    "alembic.config",
+    "jinja2.sandbox",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "msgspec.json",
+    "numpy",
+    "perflog.cli.options",
+    "perflog.compare",
+    "perflog.export.text",
+    "perflog.extraction",
+    "perflog.formats.load",
+    "perflog.matching.compiled_engine",
+    "perflog.plot",
+    "perflog.report",
+    "rich.console",
+    "rich.table",
+    "scipy.stats",
+    "sqlalchemy",
+    "tabulate",
+    "typer",
+)
+
+
+#: A process's arguments, folder and environment.
+Wanted = tuple[list[str], str, dict[str, str]]
+
+
+class Server:
+    """Listens at a socket, and knows the processes that it has forked."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(place)
+        self.listening.listen(16)
+        #: By the descriptor that can be read when the process has ended.
+        self.running: dict[int, tuple[int, socket.socket]] = {}
+        self.waiting = selectors.DefaultSelector()
+        for source in (0, self.listening.fileno()):
+            self.waiting.register(source, selectors.EVENT_READ)
+
+    def serve(self) -> Wanted:
+        """Fork until standard input has an end; returns in the forked processes alone, with their streams in place."""
+        while True:
+            for key, _ in self.waiting.select():
+                if key.fd == 0:
+                    Path(self.place).unlink()
+                    os._exit(0)
+                if key.fd in self.running:
+                    self._tell(key.fd)
+                elif wanted := self._fork():
+                    return wanted
+
+    def _fork(self) -> Wanted | None:
+        """Fork for the next that asks; what it asks for in the forked process, None in the server."""
+        connection, _ = self.listening.accept()
+        streams, wanted = _request(connection)
+        process = os.fork()
+        if process == 0:
+            connection.close()
+            self._let_go()
+            _take(streams)
+            return wanted
+        for stream in streams:
+            os.close(stream)
+        descriptor = os.pidfd_open(process)
+        self.running[descriptor] = process, connection
+        self.waiting.register(descriptor, selectors.EVENT_READ)
+        return None
+
+    def _let_go(self) -> None:
+        """Close all that is the server's, in a forked process."""
+        self.waiting.close()
+        self.listening.close()
+        for descriptor, (_, connection) in self.running.items():
+            os.close(descriptor)
+            connection.close()
+
+    def _tell(self, descriptor: int) -> None:
+        """Tell the status of a process that has ended to whoever asked for it."""
+        self.waiting.unregister(descriptor)
+        os.close(descriptor)
+        process, connection = self.running.pop(descriptor)
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        with suppress(BrokenPipeError), connection:  # whoever asked may have gone
+            connection.sendall(f"{status}\n".encode())
+
+
+def _request(connection: socket.socket) -> tuple[list[int], Wanted]:
+    """The streams and what else is asked for."""
+    start, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    length = int.from_bytes(start, "big")
+    data = bytearray()
+    while len(data) < length:
+        data += connection.recv(length - len(data))
+    arguments, folder, environment = json.loads(data)
+    return streams, (arguments, folder, environment)
+
+
+def _take(streams: list[int]) -> None:
+    """Make ``streams`` the standard ones."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
+    sys.stdout = _writer(1, "strict")
+    sys.stderr = _writer(2, "backslashreplace")
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
+
+
+def _writer(descriptor: int, errors: str) -> io.TextIOWrapper:
+    """A standard stream as Python opens it."""
+    raw = io.FileIO(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding="utf-8", errors=errors, line_buffering=descriptor == 2 or raw.isatty()
+    )
+
+
+def main() -> None:
+    """Serve, and be ``perflog`` in the forked processes."""
+    for module in MODULES:
+        import_module(module)
+    with suppress(PerflogError):  # a faulty parser is told by the commands
+        load_catalog()  # Python keeps the regexes that it has compiled
+    assert len(os.listdir("/proc/self/task")) == 1, "a forked process would lack the other threads"  # noqa: PTH208
+    gc.collect()
+    gc.freeze()  # no page is copied because a count of references in it is looked at
+    server = Server(sys.argv[1])
+    print("ready", flush=True)
+    arguments, folder, environment = server.serve()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = ["perflog", *arguments]
+    from perflog.__main__ import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

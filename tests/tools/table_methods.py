@@ -1,0 +1,205 @@
+"""The methods that were tried for whole tables: what each gets wrong and what each finds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from perflog.stats.adjust import benjamini_hochberg
+from perflog.stats.mannwhitney import at_most
+from perflog.stats.pooling import side_noise
+from perflog.stats.separation import rank_p
+from tests.tools.simulate_compare import percent
+from tests.tools.simulate_compare import table as markdown
+from tests.tools.tables_of_runs import Noise, Sides, heavy, normal, side_logs, two_states
+
+Array = NDArray[np.float64]
+ALPHA, MARGIN, ROWS = 0.05, 0.02, 20
+#: Label permutations of the studentised test; its least p is one over them, so nothing below a twentieth of that many
+#: rows' share can be found with fewer.
+PERMUTATIONS = 1000
+#: p-values of a table's rows for two sides of logarithms, shapes (rows, m) and (rows, n).
+Method = Callable[[Array, Array], Array]
+
+
+def _votes(old: Array, new: Array) -> tuple[Array, Array]:
+    pairs = new[:, None, :] - old[:, :, None]
+    up, down = np.log1p(MARGIN), np.log1p(-MARGIN)
+    return (pairs <= up).sum(axis=(1, 2)), (pairs >= down).sum(axis=(1, 2))
+
+
+def ranks(old: Array, new: Array, separated: bool = False) -> Array:
+    """Exact Mann–Whitney against the margin; ``separated``: with the two-state chance for a separation."""
+    m, n = old.shape[1], new.shape[1]
+    least = np.minimum(*_votes(old, new)).tolist()
+    return np.array([rank_p(u, m, n) if separated else min(1.0, 2 * at_most(u, m, n)) for u in least])
+
+
+def _of_means(old: Array, new: Array, variances: tuple[Array, Array], freedoms: tuple[Array, Array]) -> Array:
+    a, b = variances[0] / old.shape[1], variances[1] / new.shape[1]
+    error, freedom = np.sqrt(a + b), (a + b) ** 2 / (a**2 / freedoms[0] + b**2 / freedoms[1])
+    centre = new.mean(axis=1) - old.mean(axis=1)
+    up = special.stdtr(freedom, (np.log1p(MARGIN) - centre) / error)
+    down = special.stdtr(freedom, (centre - np.log1p(-MARGIN)) / error)
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(up, down)))
+
+
+def _own(side: Array) -> tuple[Array, Array]:
+    return side.var(axis=1, ddof=1), np.full(len(side), side.shape[1] - 1.0)
+
+
+def welch(old: Array, new: Array) -> Array:
+    """Welch's t of the logarithms, each row with its own variances."""
+    noises = [_own(side) for side in (old, new)]
+    return _of_means(old, new, (noises[0][0], noises[1][0]), (noises[0][1], noises[1][1]))
+
+
+def pooled(old: Array, new: Array) -> Array:
+    """Welch's t with one variance a side, the mean over all rows."""
+    variances = [np.full(len(side), side.var(axis=1, ddof=1).mean()) for side in (old, new)]
+    freedoms = [np.full(len(side), len(side) * (side.shape[1] - 1.0)) for side in (old, new)]
+    return _of_means(old, new, (variances[0], variances[1]), (freedoms[0], freedoms[1]))
+
+
+def moderated(old: Array, new: Array, floored: bool = False) -> Array:
+    """Welch's t with moderated variances; ``floored``: with the upper quartile of the rows' variances."""
+    noises = []
+    for side in (old, new):
+        own, freedom = _own(side)
+        noise = side_noise(own.tolist(), freedom.astype(int).tolist())
+        if floored and noise.floors is not None:
+            noises.append((noise.floors, np.full(len(side), noise.floor_freedom)))
+        else:
+            noises.append((noise.variances, noise.freedoms))
+    return _of_means(old, new, (noises[0][0], noises[1][0]), (noises[0][1], noises[1][1]))
+
+
+def brunner_munzel(old: Array, new: Array) -> Array:
+    """Brunner & Munzel's rank test with unequal spreads, against the margin, with its t approximation."""
+
+    def p(a: Array, b: Array) -> float:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = float(stats.brunnermunzel(a, b, alternative="less").pvalue)
+        return 0.0 if np.isnan(value) and a.max() < b.min() else 1.0 if np.isnan(value) else value
+
+    rows = [(p(a + np.log1p(MARGIN), b), p(b, a + np.log1p(-MARGIN))) for a, b in zip(old, new, strict=True)]
+    return np.array([min(1.0, 2 * min(both)) for both in rows])
+
+
+def studentised(random: Generator, old: Array, new: Array) -> Array:
+    """The permutation test of Welch's t (Janssen 1997), against the margin."""
+    m = old.shape[1]
+    p_values = []
+    for shift, sign in ((np.log1p(MARGIN), 1.0), (np.log1p(-MARGIN), -1.0)):
+        both = np.concatenate([old + shift, new], axis=1)
+        orders = np.argsort(random.random((PERMUTATIONS, both.shape[1])), axis=1)
+        orders[0] = np.arange(both.shape[1])
+        dealt = both[:, orders]
+        a, b = dealt[..., :m], dealt[..., m:]
+        error = np.sqrt(a.var(axis=2, ddof=1) / m + b.var(axis=2, ddof=1) / b.shape[2])
+        t = sign * (b.mean(axis=2) - a.mean(axis=2)) / np.maximum(error, 1e-15)
+        p_values.append((t >= t[:, :1] - 1e-9).mean(axis=1))
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(*p_values)))
+
+
+def chosen(old: Array, new: Array) -> Array:
+    """What perflog does: the largest of three."""
+    noises = (moderated(old, new), moderated(old, new, floored=True))
+    return np.maximum.reduce([ranks(old, new, separated=True), *noises])
+
+
+def no_adjustment(p_values: Array) -> Array:
+    """Each row for itself."""
+    return p_values <= ALPHA
+
+
+def holm(p_values: Array) -> Array:
+    """Step-down over the rows (Holm 1979)."""
+    order = np.sort(p_values)
+    limits = ALPHA / np.arange(len(order), 0, -1)
+    above = np.flatnonzero(order > limits + 1e-12)
+    return p_values <= (order[above[0] - 1] if len(above) and above[0] else -1.0 if len(above) else 1.0)
+
+
+def step_up(p_values: Array) -> Array:
+    """Benjamini & Hochberg 1995."""
+    return np.array(benjamini_hochberg(p_values.tolist())) <= ALPHA + 1e-12
+
+
+def methods(random: Generator) -> dict[str, tuple[Method, Callable[[Array], Array]]]:
+    """The methods by their names: the rows' p-values, and how they are adjusted."""
+    return {
+        "each row by itself, exact ranks (before)": (ranks, no_adjustment),
+        "exact ranks, step-down (Holm)": (ranks, holm),
+        "exact ranks, Benjamini–Hochberg": (ranks, step_up),
+        "Brunner–Munzel, Benjamini–Hochberg": (brunner_munzel, step_up),
+        "studentised permutation, Benjamini–Hochberg": (partial(studentised, random), step_up),
+        "Welch's t, Benjamini–Hochberg": (welch, step_up),
+        "one pooled variance a side, Benjamini–Hochberg": (pooled, step_up),
+        "moderated t, Benjamini–Hochberg": (moderated, step_up),
+        "**ranks, moderated t and floor, Benjamini–Hochberg**": (chosen, step_up),
+    }
+
+
+#: Tables of identical versions: noise and sides.
+WRONG: tuple[tuple[str, Noise, Sides], ...] = (
+    ("5, 10 %", normal, Sides((5, 5), (0.1, 0.1))),
+    ("10, 10 %", normal, Sides((10, 10), (0.1, 0.1))),
+    ("5 at 10 % and 20 at 2 %", normal, Sides((5, 20), (0.1, 0.02))),
+    ("t₂, 5 at 10 % and 20 at 2 %", heavy, Sides((5, 20), (0.1, 0.02))),
+    ("two states, 4", two_states, Sides((4, 4), (0.1, 0.1))),
+    ("two states, 5", two_states, Sides((5, 5), (0.1, 0.1))),
+)
+
+
+def _wrong(random: Generator, scale: float) -> list[list[str]]:
+    tables = max(10, round(400 * scale))
+    lines = []
+    for name, (method, adjust) in methods(random).items():
+        cells = []
+        for _, noise, sides in WRONG:
+            false = sum(bool(adjust(method(*side_logs(random, noise, ROWS, sides))).any()) for _ in range(tables))
+            cells.append(percent(false / tables))
+        lines.append([name, *cells])
+    return lines
+
+
+def _found(random: Generator, scale: float) -> list[list[str]]:
+    tables = max(10, round(200 * scale))
+    lines = []
+    for name, (method, adjust) in methods(random).items():
+        cells = []
+        for change in (0.02, 0.05, 0.10):
+            for n in (5, 10, 20):
+                hits = 0
+                for _ in range(tables):
+                    old, new = side_logs(random, normal, ROWS, Sides((n, n), (0.02, 0.02)))
+                    new[0] += np.log1p(change)
+                    hits += bool(adjust(method(old, new))[0])
+                cells.append(percent(hits / tables, 0))
+        lines.append([name, *cells])
+    return lines
+
+
+def methods_part(random: Generator, scale: float) -> str:
+    """Both tables of the methods."""
+    wrong = markdown(["method", *(name for name, _, _ in WRONG)], _wrong(random, scale))
+    head = ["method", *(f"{percent(change, 0)}, n = {n}" for change in (0.02, 0.05, 0.10) for n in (5, 10, 20))]
+    found = markdown(head, _found(random, scale))
+    return (
+        f"#### The methods that were tried\n\nTables of {ROWS} rows, identical versions, with a false verdict (log-normal"
+        f" unless said; runs a side and spread), {max(10, round(400 * scale))} tables each:\n\n{wrong}\nOne row of {ROWS}"
+        f" changed, spread 2 %: found in so many of {max(10, round(200 * scale))} tables:\n\n{found}"
+    )
+
+
+def method_parts() -> dict[str, Callable[[Generator, float], str]]:
+    """The parts of the report that compare methods."""
+    return {"methods": methods_part}

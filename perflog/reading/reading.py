@@ -21,6 +21,7 @@ from perflog.reading.marks import Marks
 from perflog.reading.positions import Positions, ranks_of_lines
 from perflog.reading.records import Records, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
+from perflog.reading.timestamps import Clock
 from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
 from perflog.reading.tracks import Tracks, ranks_of
 
@@ -75,6 +76,7 @@ class Reading:
     _totals: dict[str, Totals] = field(default_factory=dict)
     _tracks: dict[str, Tracks] = field(default_factory=dict)
     _marks: Marks = field(default_factory=Marks)
+    _clocks: dict[str, Clock] = field(default_factory=dict)
     _block: int = 0
     counts: Counts = field(default_factory=Counts)
 
@@ -103,7 +105,7 @@ class Reading:
         ``cut``: whether the block's last line was left out because it may have been cut inside a number.
         """
         first_line = self.lines + 1
-        block = [with_seconds(matches) for matches in block]
+        block = [with_seconds(matches, self._clocks) for matches in block]
         for matches in block:
             self.counts.add(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
             if matches.pattern.starts_run:

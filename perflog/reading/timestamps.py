@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +15,29 @@ _DAY = 86_400.0
 _COMMON = ("%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f")
 
 
-def seconds_of_timestamps(printed: Sequence[str | None]) -> NDArray[np.float64]:
-    """Moments as they were printed, in seconds, (n,); NaN where a line holds none.
+class Clock(NamedTuple):
+    """Where a log's clock stands between two blocks: the stamps' form, seconds of the days gone by, the last moment."""
+
+    form: str = ""
+    days: float = 0.0
+    before: float = float("-inf")
+
+
+#: Before the first block.
+START = Clock()
+
+
+def seconds_of_timestamps(printed: Sequence[str | None], clock: Clock) -> tuple[NDArray[np.float64], Clock]:
+    """Moments as they were printed, in seconds, (n,), NaN where a line holds none; and the clock after them.
 
     A text that is a number counts as seconds. Of several forms in one column the first one's count, the others are
     NaN. A time without a date that goes back has passed midnight.
     """
     fast = _of_common_form(printed)
     if fast is not None:
-        return fast
+        return fast, clock
     seconds = np.full(len(printed), np.nan)
-    form, days, before = "", 0.0, float("-inf")
+    form, days, before = clock
     for place, text in enumerate(printed):
         moment = _moment(text)
         if moment is None or (form and moment.form != form):
@@ -37,7 +50,7 @@ def seconds_of_timestamps(printed: Sequence[str | None]) -> NDArray[np.float64]:
         elif form == "time" and days and after > before + _DAY / 2:
             after -= _DAY  # a line of before midnight that another rank printed later
         before = seconds[place] = after
-    return seconds
+    return seconds, Clock(form, days, before)
 
 
 def _moment(text: str | None) -> Moment | None:

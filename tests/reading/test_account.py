@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perflog.matching.matches import Matches
 from perflog.reading import account, reading
 from perflog.reading.account import FACTS_KEPT, LogFact, facts_of, facts_that_count
-from perflog.reading.timestamps import seconds_of_timestamps
+from perflog.reading.timestamps import START, seconds_of_timestamps
 from tests.reading.support import BEGIN, STEPS, fact, formats, read
 
 KEYS = formats(STEPS, fact("batch_size"))
@@ -114,4 +114,10 @@ def test_the_first_fact_of_each_run_is_kept() -> None:
     ],
 )
 def test_printed_moments(printed: list[str | None], seconds: list[float | None]) -> None:
-    assert [None if np.isnan(second) else second for second in seconds_of_timestamps(printed)] == seconds
+    assert [None if np.isnan(second) else second for second in seconds_of_timestamps(printed, START)[0]] == seconds
+
+
+def test_midnight_between_two_blocks_has_passed() -> None:
+    before, clock = seconds_of_timestamps(["[23:59:58]", "[23:59:59]"], START)
+    after, _ = seconds_of_timestamps(["[00:00:01]", "[00:00:03]"], clock)
+    assert [*before, *after] == [86_398, 86_399, 86_401, 86_403]

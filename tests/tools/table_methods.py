@@ -25,6 +25,7 @@ ALPHA, MARGIN, ROWS = 0.05, 0.02, 20
 #: rows' share can be found with fewer.
 PERMUTATIONS = 1000
 #: p-values of a table's rows for two sides of logarithms, shapes (rows, m) and (rows, n).
+Called = NDArray[np.bool_]
 Method = Callable[[Array, Array], Array]
 
 
@@ -112,15 +113,15 @@ def studentised(random: Generator, old: Array, new: Array) -> Array:
 def chosen(old: Array, new: Array) -> Array:
     """What perflog does: the largest of three."""
     noises = (moderated(old, new), moderated(old, new, floored=True))
-    return np.maximum.reduce([ranks(old, new, separated=True), *noises])
+    return np.asarray(np.maximum.reduce([ranks(old, new, separated=True), *noises]))
 
 
-def no_adjustment(p_values: Array) -> Array:
+def no_adjustment(p_values: Array) -> Called:
     """Each row for itself."""
     return p_values <= ALPHA
 
 
-def holm(p_values: Array) -> Array:
+def holm(p_values: Array) -> Called:
     """Step-down over the rows (Holm 1979)."""
     order = np.sort(p_values)
     limits = ALPHA / np.arange(len(order), 0, -1)
@@ -128,12 +129,12 @@ def holm(p_values: Array) -> Array:
     return p_values <= (order[above[0] - 1] if len(above) and above[0] else -1.0 if len(above) else 1.0)
 
 
-def step_up(p_values: Array) -> Array:
+def step_up(p_values: Array) -> Called:
     """Benjamini & Hochberg 1995."""
     return np.array(benjamini_hochberg(p_values.tolist())) <= ALPHA + 1e-12
 
 
-def methods(random: Generator) -> dict[str, tuple[Method, Callable[[Array], Array]]]:
+def methods(random: Generator) -> dict[str, tuple[Method, Callable[[Array], Called]]]:
     """The methods by their names: the rows' p-values, and how they are adjusted."""
     return {
         "each row by itself, exact ranks (before)": (ranks, no_adjustment),

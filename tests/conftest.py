@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from hypothesis import HealthCheck, settings
 from tests import postgresql
 from tests.support import CAMPAIGN
 
+# An error in the program is an error of the test, and no log's reason (perflog.reading.faults).
+os.environ["PERFLOG_DEBUG"] = "1"
 # A busy machine makes examples slow; that is no fault of what they test.
 settings.register_profile("perflog", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("campaign", settings.get_profile("perflog"), max_examples=1000)

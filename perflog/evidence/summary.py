@@ -104,5 +104,5 @@ def _run_time(account: Account, seconds: float) -> Witness | None:
         agreement = "agrees"
     elif ratio > WITH_START:
         agreement = "doubts"
-    return Witness(account.name, "time per step", "s for the run", seconds, account.value, agreement,
-                   (account.line, account.line))  # fmt: skip
+    lines = account.line, account.line
+    return Witness(account.name, "time of the run", "s", seconds, account.value, agreement, lines)

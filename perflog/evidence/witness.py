@@ -10,7 +10,9 @@ from typing import Literal
 #: or saving make it. *doubts*: it differs by more than any such cause explains well. *contradicts*: by a factor, or
 #: the other way round than any such cause could. *silent*: it is there and tells nothing.
 Agreement = Literal["agrees", "slower", "doubts", "contradicts", "silent"]
-About = Literal["time per step", "work per step", "throughput"]
+About = Literal["time per step", "time of the run", "work per step", "throughput"]
+#: Both are of the time that steps take: the one witness settles what the other contradicts.
+_TIMES = frozenset({"time per step", "time of the run"})
 
 #: Misreadings of unit, scope or coverage lie near one of these, within :data:`NEAR`.
 FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 10.0, 100.0, 1000.0, 60.0, 3600.0)
@@ -78,7 +80,7 @@ def judged(witnesses: Sequence[Witness]) -> Verdict:
 
 def _settled(contradiction: Witness, witnesses: Iterable[Witness]) -> bool:
     """Whether a witness of the very quantity, or of the throughput as a whole, agrees with the measurements."""
-    abouts = {contradiction.about, "throughput"}
+    abouts = {contradiction.about, "throughput", *(_TIMES if contradiction.about in _TIMES else ())}
     return any(witness.agreement == "agrees" and witness.about in abouts for witness in witnesses)
 
 
@@ -87,6 +89,11 @@ def sentence(witness: Witness) -> str:
     first, last = witness.lines
     place = f"line {first}" if first == last else f"lines {first} to {last}"
     return (
-        f"the log contradicts itself: {witness.about} is {witness.measured:.4g} {witness.unit} by the measurements and "
-        f"{witness.told:.4g} {witness.unit} by {witness.name} ({place})"
+        f"the log contradicts itself: {witness.about} is {_shown(witness.measured)} {witness.unit} by the measurements "
+        f"and {_shown(witness.told)} {witness.unit} by {witness.name} ({place})"
     )
+
+
+def _shown(number: float) -> str:
+    """A number in four digits, or whole where it has more before the point."""
+    return f"{number:.0f}" if 1e4 <= abs(number) < 1e9 else f"{number:.4g}"

@@ -72,6 +72,9 @@ class Settings:
         one_of("estimator", values["estimator"], ESTIMATORS)
         one_of("aggregate", values["aggregate"], AGGREGATES)
         one_of("values", values["values"], VALUES)
+        given = (("perflog.toml: set", self.config_set), ("--set", values["set"]), ("--baseline", values["baseline"]))
+        for option, facts in given:
+            _whole_numbers(option, facts)
         if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
             raise UsageError(
                 "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
@@ -91,6 +94,15 @@ class Settings:
         rule = _convention(values["convention"])
         adjusted = [_OF_CONVENTIONS[key] for key in rule.fixed if self.sources[key] != _source_of(rule.name)]
         return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
+
+
+def _whole_numbers(option: str, facts: Mapping[str, Any]) -> None:
+    """Let facts pass whose counts are whole numbers. Raises UsageError for another one, naming the option and key."""
+    from perflog.formats.vocabulary import INTEGERS, normal
+
+    for key, value in facts.items():
+        if key in INTEGERS and normal(key, value) is None:
+            raise UsageError(f"{option} {key}={value}: expected a whole number above 0 of at most 9 digits")
 
 
 def settings(

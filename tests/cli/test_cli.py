@@ -212,6 +212,7 @@ def test_an_internal_error_shows_no_traceback(
         raise RuntimeError("boom")
 
     monkeypatch.setattr("perflog.cli.app_for", lambda _words: broken)
+    monkeypatch.delenv("PERFLOG_DEBUG")
     with pytest.raises(SystemExit) as caught:
         __main__.main()
     assert caught.value.code == 70

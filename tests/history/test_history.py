@@ -103,7 +103,7 @@ def test_every_field_comes_back() -> None:
 def test_evidence_and_rounding_come_back(database: str, rounding: tuple[float, float] | None) -> None:
     """With every field of a witness at a value of its own, and a bound that JSON cannot hold."""
     clock = Witness("the clock of the lines", "throughput", "s", 0.25, 0.5, "contradicts", (3, 9), "half of the time")
-    total = Witness("the program's own summary", "time per step", "s for the run", 9.0, 9.1, "agrees", (12, 12))
+    total = Witness("the program's own summary", "time of the run", "s", 9.0, 9.1, "agrees", (12, 12))
     verdict = Verdict((clock, total), "it contradicts itself", ("a doubt", "another"), ("a remark",))
     run = campaign(1, 1).runs[0]
     metrics = {**run.metrics, "throughput": replace(run.throughput, rounding=rounding)}

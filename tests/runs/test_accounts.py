@@ -29,7 +29,7 @@ def test_an_account_in_the_middle_of_a_run_tells_of_the_steps_before_it(printed:
 
 def test_an_account_at_the_end_that_the_steps_do_not_fit_in_contradicts() -> None:
     found = run(TIMED, timed(1, 100) + "sum total=60\n")
-    assert "100 s for the run by the measurements and 60 s" in found.throughput.reason
+    assert "time of the run is 100 s by the measurements and 60 s" in found.throughput.reason
 
 
 def test_a_mean_in_the_middle_is_that_of_the_steps_before_it() -> None:

@@ -156,6 +156,9 @@ def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
         ({"aggregate": "mode"}, "--aggregate 'mode': expected one of median, mean, olympic"),
         ({"values": "raw"}, "--values 'raw': expected one of differenced, printed"),
         ({"steps": "30s"}, "--steps '30s': expected steps (100) or records (100records)"),
+        ({"set": {"batch_size": "²"}}, "--set batch_size=²: expected a whole number above 0 of at most 9 digits"),
+        ({"set": {"devices": "0"}}, "--set devices=0: expected a whole number above 0 of at most 9 digits"),
+        ({"baseline": {"devices": "all"}}, "--baseline devices=all: expected a whole number above 0"),
         ({"convention": "mlprf"}, "--convention 'mlprf': there is no such convention; did you mean mlperf"),
     ],
 )

@@ -227,12 +227,12 @@ def check(logs: Path, ranks: set[int]) -> None:
 
 
 def test_over_ssh(hosts: list[Host], tmp_path: Path) -> None:
-    process = started(hosts[0], campaign(tmp_path))
     python, there = str(environment.python_of(load_runners()["pytorch"])), False
-    while process.poll() is None:
-        there |= any(text.startswith(python) and "train.py" in text for text in hosts[1].processes().values())
-        time.sleep(0.1)
-    assert process.returncode == 0, process.communicate()[1]
+    with started(hosts[0], campaign(tmp_path)) as process:
+        while process.poll() is None:
+            there |= any(text.startswith(python) and "train.py" in text for text in hosts[1].processes().values())
+            time.sleep(0.1)
+        assert process.returncode == 0, process.communicate()[1]
     assert there, "the second host trained"
     check(tmp_path / "logs", set())
     assert eventually(lambda: not left(hosts)), left(hosts)
@@ -241,8 +241,9 @@ def test_over_ssh(hosts: list[Host], tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun: not installed (apt-get install openmpi-bin)")
 def test_by_mpirun_both_ranks_logging(hosts: list[Host], tmp_path: Path) -> None:
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_orte_tag_output": "1"}
-    process = started(hosts[0], campaign(tmp_path, launcher="mpirun", arguments=["--log-ranks=every"]), **root)
-    assert process.wait() == 0, process.communicate()[1]
+    with started(hosts[0], campaign(tmp_path, launcher="mpirun", arguments=["--log-ranks=every"]), **root) as process:
+        _, said = process.communicate()
+    assert process.returncode == 0, said
     check(tmp_path / "logs", {0, 1})
     assert eventually(lambda: not left(hosts)), left(hosts)
 

@@ -34,7 +34,7 @@ LEAST = 10
 SEGMENT = 3
 #: A border is kept whose steepness is above this, and autocorrelation is taken to be higher than the residuals show by
 #: 7/n for each border, as fitted medians take a part of it away: chosen by simulation (docs/statistics.md, History), so
-#: that steady AR(1) histories of 10 to 100 points with ρ from 0 to 0.6 show a change in 5 % at most.
+#: that steady AR(1) histories of 10 to 100 points with ρ from 0 to 0.6 show a change in about 5 %, 6 % at most.
 STEEP, _RHO_BIAS = 12.0, 7.0
 #: The highest autocorrelation that is allowed for.
 _MOST_RHO = 0.9

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from perflog.compare.rows import Comparison
+from perflog.export.columns import counted
 from perflog.stats.verdict import Verdict
 
 #: What a gate can fail on, with the exit status of each.
@@ -39,7 +40,11 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
     """
     counts = _counts(comparisons)
     rows = sum(len(comparison.rows) for comparison in comparisons)
-    words = {reason: _WORDS[reason].format(n=counts[reason], rows=_cases(rows)) for reason in REASONS if counts[reason]}
+    words = {
+        reason: _WORDS[reason].format(n=counts[reason], rows=counted(rows, "case"))
+        for reason in REASONS
+        if counts[reason]
+    }
     failing = [reason for reason in fail_on if counts[reason]]
     if failing:
         status = min(REASONS[reason] for reason in failing)
@@ -47,7 +52,7 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
         return GateResult(status, f"The gate failed (exit status {status}): {why}.")
     asked = " or ".join(fail_on)
     beside = f" It was not asked to fail on this: {'; '.join(words.values())}." if words else ""
-    return GateResult(0, f"The gate passed (exit status 0): nothing is {asked} among {_cases(rows)}.{beside}")
+    return GateResult(0, f"The gate passed (exit status 0): nothing is {asked} among {counted(rows, 'case')}.{beside}")
 
 
 _WORDS = {
@@ -56,10 +61,6 @@ _WORDS = {
     "missing": "{n} of the old side without a partner",
     "nothing-compared": "no case has enough data for a verdict",
 }
-
-
-def _cases(count: int) -> str:
-    return "1 case" if count == 1 else f"{count} cases"
 
 
 def _counts(comparisons: Sequence[Comparison]) -> dict[str, int]:

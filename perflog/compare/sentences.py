@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison
+from perflog.export.columns import counted
 from perflog.stats.verdict import Verdict
 
 #: So many changed cases are named, those with the largest changes first.
@@ -44,7 +45,7 @@ def opening(comparison: Comparison) -> list[str]:
         return ["No case could be compared.", *warnings]
     counts = {verdict: sum(row.verdict is verdict for row in comparison.rows) for verdict in Verdict}
     words = [f"{n} {verdict_words(verdict, comparison.rule.margin)}" for verdict, n in counts.items() if n]
-    cases = "1 case" if len(comparison.rows) == 1 else f"{len(comparison.rows)} cases"
+    cases = counted(len(comparison.rows), "case")
     missing = len(comparison.unpaired)
     without = f" Not compared for want of a partner: {missing}." if missing else ""
     sentences = f"{cases}: {', '.join(words)}.{without}"

@@ -68,10 +68,19 @@ class Survey:
     @cached_property
     def totals(self) -> Totals:
         """All measurements of the segment; summed when that is asked for, which it is of few logs."""
-        whole = np.zeros(3)
-        for rows in self.segment.store.blocks():
-            whole += rows[2:5].sum(axis=1)
-        return Totals(*whole.tolist())
+        return totals_until(None, self.segment)[0]
+
+
+def totals_until(line: int | None, segment: Segment) -> tuple[Totals, float]:
+    """(the sums of a segment's measurements up to a line, or of all, the step that the last of them ends with)."""
+    sums = np.zeros(3)
+    end = segment.count.origin
+    for rows in segment.store.blocks():
+        inside = rows if line is None else rows[:, : int(rows[5].searchsorted(line, "right"))]
+        if inside.shape[1]:
+            sums += inside[2:5].sum(axis=1)
+            end = float(inside[1, -1])
+    return Totals(*sums.tolist()), end
 
 
 def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:

@@ -85,5 +85,4 @@ def _base(shape: Shape, meanings: Sequence[Meaning]) -> int:
 
 def _restarts(shape: Shape, meanings: Sequence[Meaning]) -> bool:
     step = next(meaning for meaning in meanings if meaning.kind == "step")
-    numbers = [int(text.replace(",", "")) for text in shape.column(step.place)]
-    return any(later <= earlier for earlier, later in pairwise(numbers))
+    return any(later <= earlier for earlier, later in pairwise(shape.whole_numbers(step.place) or ()))

@@ -115,8 +115,9 @@ class _Trial:
 
         Two numbers of one line say nothing of the steps between two lines, but where one of them is a clock.
         """
+        is_every_step = self._is_every_step()
         choices = (product(*two) for two in combinations(self.meanings.measures, 2))
-        pairs = (pair for pairs in choices for pair in pairs if self._is_every_step() or _has_clock(pair))
+        pairs = (pair for pairs in choices for pair in pairs if is_every_step or _has_clock(pair))
         return [reading for pair in islice(pairs, MOST_READINGS) if (reading := self.read(pair))]
 
     def read(self, measures: Sequence[Meaning]) -> Inferred | None:
@@ -164,7 +165,7 @@ class _Trial:
         return any(abs(witness.told / witness.measured - 1) <= SAME for witness in agreeing)
 
     def _is_every_step(self) -> bool:
-        steps = [int(text.replace(",", "")) for text in self.shape.column(self.meanings.step.place)]
+        steps = self.shape.whole_numbers(self.meanings.step.place) or ()
         return all(later - earlier == 1 for earlier, later in pairwise(steps) if later > earlier)
 
 

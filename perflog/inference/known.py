@@ -12,7 +12,7 @@ from perflog.runs.run import Run
 from perflog.settings.options import Options
 
 #: The roles of patterns that measure a training, or tell its result.
-MEASURING = frozenset({"step", "summary"})
+_MEASURING = frozenset({"step", "summary"})
 
 
 def inferred_runs(reading: Reading, catalog: Catalog, options: Options) -> list[Run]:
@@ -22,7 +22,7 @@ def inferred_runs(reading: Reading, catalog: Catalog, options: Options) -> list[
     """
     if options.convention or options.as_printed or reading.lines < LEAST_LINES or reading.undecided:
         return []
-    if any(pattern.role in MEASURING and reading.accounts[key].matches for key, pattern in reading.patterns.items()):
+    if any(pattern.role in _MEASURING and reading.accounts[key].matches for key, pattern in reading.patterns.items()):
         return []
     from perflog.inference.infer import infer  # few logs need it
 

@@ -74,7 +74,7 @@ def meanings_of(shape: Shape) -> Meanings | None:
     """What the columns of a shape may mean; None for lines that count no steps of a training, or measure nothing."""
     if any(_EVALUATES.search(word) for word in shape.words):
         return None
-    epoch = next((p for p in _places(shape) if _EPOCH.search(shape.words[p]) and _is_whole(shape.column(p))), None)
+    epoch = next((p for p in _places(shape) if _EPOCH.search(shape.words[p]) and shape.whole_numbers(p)), None)
     step, is_named = _step_of(shape, epoch)
     if step is None:
         return None
@@ -94,13 +94,9 @@ def _places(shape: Shape) -> range:
     return range(len(shape.words) - 1)
 
 
-def _is_whole(column: Sequence[str]) -> bool:
-    return all(text.replace(",", "").isdigit() for text in column)
-
-
 def _step_of(shape: Shape, epoch: int | None) -> tuple[int | None, bool]:
     """(the column that counts steps: whole numbers that rise from line to line; whether a word before it says so)."""
-    counting = [place for place in _places(shape) if place != epoch and _counts(shape.column(place))]
+    counting = [place for place in _places(shape) if place != epoch and _counts(shape.whole_numbers(place))]
     for place in counting:
         if _STEP.search(shape.words[place]):
             return place, True
@@ -112,11 +108,10 @@ def _step_of(shape: Shape, epoch: int | None) -> tuple[int | None, bool]:
     return None, False
 
 
-def _counts(column: Sequence[str]) -> bool:
-    """Whether the numbers of a column rise from line to line, but where an epoch begins."""
-    if not _is_whole(column):
+def _counts(numbers: Sequence[int] | None) -> bool:
+    """Whether a column is of whole numbers that rise from line to line, but where an epoch begins."""
+    if numbers is None:
         return False
-    numbers = [int(text.replace(",", "")) for text in column]
     return sum(later > earlier for earlier, later in pairwise(numbers)) >= 0.9 * (len(numbers) - 1)
 
 

@@ -46,6 +46,11 @@ class Shape:
     def column(self, place: int) -> list[str]:
         return [row[place] for row in self.numbers]
 
+    def whole_numbers(self, place: int) -> list[int] | None:
+        """A column as whole numbers, with commas or without; None where one is none."""
+        texts = [text.replace(",", "") for text in self.column(place)]
+        return [int(text) for text in texts] if all(text.isdigit() for text in texts) else None
+
 
 def shapes_of(lines: Iterable[str]) -> list[Shape]:
     """The shapes that many lines have, the most frequent first."""

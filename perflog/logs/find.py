@@ -184,8 +184,11 @@ def _walk(folder: str) -> Iterator[LogFile]:
 
 
 def is_kernels(path: str) -> bool:
-    """Whether a path, its links followed, lies in a file system of the kernel: an environment is no log."""
-    return os.path.realpath(path).startswith(("/proc/", "/sys/"))
+    """Whether a path, its links followed, lies in a file system of the kernel: an environment is no log.
+
+    Its files tell of processes and machines, and some never end.
+    """
+    return f"{os.path.realpath(path)}/".startswith(("/proc/", "/sys/"))
 
 
 def _is_ours(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perflog.evidence.summary import Whole
-from perflog.evidence.survey import Survey, Totals
+from perflog.evidence.survey import Survey, totals_until
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
 from perflog.measurements.segment import Segment, Taken
@@ -33,7 +33,7 @@ def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
     estimate, count = measured.taken.estimate, measured.segment.count
     whole, end = found.totals, count.end
     if line < measured.segment.last_line:
-        whole, end = _totals_until(line, measured.segment)
+        whole, end = totals_until(line, measured.segment)
     factor, scale = measured.factor, measured.scale
     throughput = (estimate.value * factor, whole.work / whole.time * factor) if whole.time > 0 else None
     per_step = None
@@ -44,16 +44,3 @@ def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
     if scale is not None and whole.covers > 0:
         seconds = whole.time / whole.covers * scale * steps
     return Whole(throughput, measured.unit, per_step, seconds, made=steps / end if end > 0 else 1.0)
-
-
-def _totals_until(line: int, segment: Segment) -> tuple[Totals, float]:
-    """(the sums of the measurements up to a line, the step that the last of them ends with)."""
-    covers = time = work = 0.0
-    end = segment.count.origin
-    for rows in segment.store.blocks():
-        inside = rows[:, : int(rows[5].searchsorted(line, "right"))]
-        if inside.shape[1]:
-            covers, time, work = (before + float(column.sum()) for before, column in
-                                  zip((covers, time, work), inside[2:5], strict=True))  # fmt: skip
-            end = float(inside[1, -1])
-    return Totals(covers, time, work), end

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import UsageError
-from perflog.logs.find import SKIPPED_FOLDERS
+from perflog.logs.find import SKIPPED_FOLDERS, is_kernels
 
 Name = str | os.PathLike[str]
 #: git's own folder, which may hold the credentials that the work tree was fetched with.
 GIT = ".git"
-#: File systems of the kernel: their files tell of processes and machines, and some never end.
-_KERNEL = (Path("/proc"), Path("/sys"))
 #: Files that are read beside logs and in the folders above them, when they are there.
 _BESIDE_LOGS = ("machine.json", "scaling.json")
 
@@ -144,7 +142,7 @@ def refuse_special(place: Path, path: Name, what: str) -> None:
     except OSError:
         return  # what is not there, or must not be read, is told by whoever opens it
     is_plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    if not is_plain or any(place.is_relative_to(kernel) for kernel in _KERNEL):
+    if not is_plain or is_kernels(os.fspath(place)):
         raise UsageError(
             f"{what} {os.fspath(path)!r}: expected a regular file or a folder, found a device, a pipe, a socket "
             "or a file of the kernel's; name a file that holds the data"

@@ -26,12 +26,9 @@ from numpy.typing import NDArray
 
 from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.contrast import Differences, Floats, RowSamples, differences
-from perflog.stats.mannwhitney import at_most, critical
+from perflog.stats.mannwhitney import ROUNDING, at_most, critical
 from perflog.stats.ratio import Ratio, middle
 from perflog.stats.separation import rank_p, two_state_chance
-
-#: 1 − 0.95 is a little above 0.05 in binary.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ def selected(p_values: Floats, alpha: float) -> int:
     """How many rows Benjamini & Hochberg select: the largest k with k values of p ≤ k α/R."""
     order = np.sort(p_values)
     places = np.arange(1, len(order) + 1)
-    chosen = np.flatnonzero(order <= alpha * places / len(order) + _ROUNDING)
+    chosen = np.flatnonzero(order <= alpha * places / len(order) + ROUNDING)
     return int(chosen[-1]) + 1 if len(chosen) else 0
 
 
@@ -115,8 +112,8 @@ def _alphas(beyond: Floats, within: Floats, alpha: float) -> Floats:
     k_beyond, k_within = selected(beyond, alpha), selected(within, alpha)
     undecided = max(1, min(k_beyond, k_within))
     counts = np.where(
-        beyond <= k_beyond * alpha / rows + _ROUNDING, k_beyond,
-        np.where(within <= k_within * alpha / rows + _ROUNDING, k_within, undecided),
+        beyond <= k_beyond * alpha / rows + ROUNDING, k_beyond,
+        np.where(within <= k_within * alpha / rows + ROUNDING, k_within, undecided),
     )  # fmt: skip
     return np.maximum(counts, 1) * (alpha / rows)
 
@@ -174,7 +171,7 @@ def _ratio(row: RowSamples, ranks: _Ranks | None, of_means: tuple[float, float],
         place = max(0, critical(m, n, level))
         low, high = min(low, float(ranks.ratios[place])), max(high, float(ranks.ratios[-1 - place]))
         exact = 1 - 2 * at_most(place, m, n)
-        level = exact if exact >= level - _ROUNDING else min(level, 1 - two_state_chance(m, n))
+        level = exact if exact >= level - ROUNDING else min(level, 1 - two_state_chance(m, n))
     return Ratio(m, n, 1 - alpha, value, min(low, value), max(high, value), level, p)
 
 

@@ -15,13 +15,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from perflog.stats.mannwhitney import at_most, runs_for
+from perflog.stats.mannwhitney import ROUNDING, at_most, runs_for
 
 #: Shares of time in the first state at which the chance of a separation is looked at. The largest value on this grid
 #: is below the true maximum by less than a millionth of it.
 _SHARES = 20_001
-#: 1 − 0.95 is a little above 0.05 in binary.
-_ROUNDING = 1e-12
 
 
 @lru_cache(maxsize=4096)
@@ -60,9 +58,9 @@ def runs_for_rows(rows: int, level: float = 0.95) -> int:
         ValueError: for a level outside (0, 1).
     """
     least = runs_for(level)
-    return max(least, math.ceil((1 - math.log2((1 - level) / max(rows, 1) * (1 + _ROUNDING) + _ROUNDING)) / 2))
+    return max(least, math.ceil((1 - math.log2((1 - level) / max(rows, 1) * (1 + ROUNDING) + ROUNDING)) / 2))
 
 
 def rows_for_runs(m: int, n: int, level: float = 0.95) -> int:
     """The largest table in which one changed row with m old and n new runs can be called."""
-    return math.floor((1 - level + _ROUNDING) / two_state_chance(m, n))
+    return math.floor((1 - level + ROUNDING) / two_state_chance(m, n))

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from perflog.stats.mannwhitney import runs_for
+from perflog.stats.mannwhitney import ROUNDING, runs_for
 from perflog.stats.ratio import Ratio
 from perflog.stats.separation import rows_for_runs, runs_for_rows
 
 #: Changes within this share do not matter (the default of every metric): five runs a side that vary by 1 % find a
 #: change of 2 % with a chance of 69 % (docs/statistics.md, Power), so a smaller margin would promise what they cannot.
 MARGIN = 0.02
-#: 1 − 0.95 is a little above 0.05 in binary.
-_ROUNDING = 1e-12
 
 
 class Verdict(StrEnum):
@@ -77,7 +75,7 @@ def decide(
     if refusal is not None:
         return refusal
     assert ratio.low is not None and ratio.high is not None and ratio.level is not None
-    if ratio.level < ratio.asked - _ROUNDING:
+    if ratio.level < ratio.asked - ROUNDING:
         return _too_many_rows(ratio, level)
     if ratio.low > 1 + margin:
         return Decision(Verdict.FASTER if better is Better.HIGHER else Verdict.SLOWER)

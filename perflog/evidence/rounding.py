@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from decimal import Decimal
-from statistics import pstdev
 
 from perflog.formats.printed import clock_digit, scaled_digit
 
@@ -60,8 +59,14 @@ def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> f
     if not share:
         return 0.0
     typical = sorted(abs(number) for number in numbers)[len(numbers) // 2]
-    varies = len(numbers) > 2 and pstdev(numbers) >= share * typical
+    varies = len(numbers) > 2 and _spread(numbers) >= share * typical
     return share * min(1.0, 2 / math.sqrt(3 * max(used, 1))) if varies else share
+
+
+def _spread(numbers: Sequence[float]) -> float:
+    """Their standard deviation, dividing by n."""
+    centre = math.fsum(numbers) / len(numbers)
+    return math.sqrt(math.fsum((number - centre) ** 2 for number in numbers) / len(numbers))
 
 
 def number_share(printed: Sequence[str], numbers: Sequence[float]) -> float:

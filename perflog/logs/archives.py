@@ -1,4 +1,5 @@
-"""The members of archives, in the order of the archive, each as a stream: tar's here, zip's in ``perflog.logs.zips``.
+"""The members of archives, in the order of the archive, each as a stream: tar's in ``perflog.logs.tars``, zip's in
+``perflog.logs.zips``.
 
 Archives are read once from front to back, members included: reading all members costs as much as reading the archive.
 """
@@ -6,21 +7,15 @@ Archives are read once from front to back, members included: reading all members
 from __future__ import annotations
 
 import os
-import tarfile
 from collections.abc import Generator, Iterator
-from functools import partial
 
 from perflog.logs.limits import MEMBERS, LimitError, UnreadableError, limit
 from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
-from perflog.logs.zips import Member, readable_name, zip_members
+from perflog.logs.zips import Member, zip_members
 
 __all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
 
 ZIP, TAR = "zip", "tar"
-#: A tar header's long name or extended header is no longer in an archive that a person made.
-_LONGEST_HEADER = 1 << 20
-#: What the keys of a pax header begin with that describe a sparse file.
-_SPARSE = "GNU.sparse."
 
 
 def archive_of(head: bytes) -> str:
@@ -28,11 +23,9 @@ def archive_of(head: bytes) -> str:
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return ZIP
     if head[257:262] == b"ustar" and len(head) >= HEAD:
-        try:
-            tarfile.TarInfo.frombuf(head[:HEAD], "utf-8", "surrogateescape")
-        except tarfile.TarError:
-            return ""
-        return TAR
+        from perflog.logs.tars import is_header  # few folders hold one: the library is imported where one stands
+
+        return TAR if is_header(head[:HEAD]) else ""
     return ""
 
 
@@ -78,9 +71,15 @@ def members_of(path: str) -> Generator[Member, None, None]:
         kind, stream = archive_in(stream_of_descriptor(descriptor))
         if not kind:
             raise UnreadableError("it is not an archive any more")
-        yield from _named_apart(zip_members(descriptor) if kind == ZIP else _tar_members(stream))
+        yield from _named_apart(zip_members(descriptor) if kind == ZIP else _members_of_tar(stream))
     finally:
         os.close(descriptor)
+
+
+def _members_of_tar(stream: Stream) -> Iterator[Member]:
+    from perflog.logs.tars import tar_members
+
+    return tar_members(stream)
 
 
 def _named_apart(members: Iterator[Member]) -> Iterator[Member]:
@@ -99,117 +98,3 @@ def _named_apart(members: Iterator[Member]) -> Iterator[Member]:
             name = f"{member.name} ({counts[member.name]})"
         counts[name] = 1
         yield member if name == member.name else Member(name, member.size, member.open)
-
-
-def _tar_members(stream: Stream) -> Iterator[Member]:
-    extended: dict[str, str] = {}
-    while (info := _next_header(stream)) is not None:
-        if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE):
-            extended |= _extended(_header_data(stream, info))
-        elif info.type == tarfile.GNUTYPE_LONGNAME:
-            extended["path"] = readable_name(_header_data(stream, info).rstrip(b"\x00"))
-        elif info.isreg():
-            size = _size(extended.get("size"), info.size)
-            data = _Part(stream, size)
-            if info.type == tarfile.GNUTYPE_SPARSE:
-                raise UnreadableError(f"the tar archive holds a sparse file ({info.name}): not read from there on")
-            sparse = any(key.startswith(_SPARSE) for key in extended)
-            opened = _refuse_sparse if sparse else partial(Stream, data.read, stream.budget)
-            name = extended.get("path") or readable_name(info.name.encode("utf-8", "surrogateescape"))
-            yield Member(name, size, opened)
-            data.skip()
-            _skip(stream, -size % 512)
-            extended = {}
-        elif info.type in tarfile.SUPPORTED_TYPES and info.type not in (tarfile.XGLTYPE, tarfile.GNUTYPE_LONGLINK):
-            extended = {}  # folders, links and devices have no data
-        else:
-            size = _size(None, info.size)
-            _skip(stream, size + -size % 512)
-    while stream.read(_LONGEST_HEADER):  # a compressed archive's checksum stands at the very end
-        pass
-
-
-def _refuse_sparse() -> Stream:
-    raise UnreadableError("a sparse file of a tar archive is not read")
-
-
-def _next_header(stream: Stream) -> tarfile.TarInfo | None:
-    """The next header; None at the mark that ends the archive."""
-    block = _exactly(stream, HEAD)
-    if not block.strip(b"\x00"):
-        return None
-    try:
-        return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except (tarfile.TarError, ValueError) as error:
-        raise UnreadableError(f"the tar archive is damaged: {error}") from None
-
-
-def _header_data(stream: Stream, info: tarfile.TarInfo) -> bytes:
-    if info.size > _LONGEST_HEADER:
-        raise UnreadableError("the tar archive is damaged: an extended header is longer than 1 MiB")
-    data = _exactly(stream, info.size)
-    _skip(stream, -info.size % 512)
-    return data
-
-
-def _extended(data: bytes) -> dict[str, str]:
-    """What counts of a pax header's records: ``LENGTH KEY=VALUE`` and a line feed, LENGTH being that of all of it."""
-    records: dict[str, str] = {}
-    place, end = 0, len(data.rstrip(b"\x00"))
-    while place < end:
-        digits, _, _ = data[place : place + 8].partition(b" ")
-        length = int(digits) if digits.isdigit() and len(digits) <= 7 else 0
-        if not len(digits) + 1 < length <= len(data) - place:
-            raise UnreadableError("the tar archive is damaged: an extended header is not well formed")
-        key, _, value = data[place + len(digits) + 1 : place + length - 1].partition(b"=")
-        if key in (b"path", b"size") or key.startswith(_SPARSE.encode()):
-            records[key.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
-        place += length
-    return records
-
-
-def _size(text: str | None, size: int) -> int:
-    if text is not None:
-        if not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise UnreadableError("the tar archive is damaged: a size is no number")
-        size = int(text)
-    if size < 0:
-        raise UnreadableError("the tar archive is damaged: a size is negative")
-    return size
-
-
-class _Part:
-    """The next ``size`` bytes of a stream."""
-
-    def __init__(self, stream: Stream, size: int) -> None:
-        self._stream = stream
-        self._left = size
-
-    def read(self, size: int) -> bytes:
-        if not self._left:
-            return b""
-        data = self._stream.read(min(size, self._left))
-        if not data:
-            raise _cut_short()
-        self._left -= len(data)
-        return data
-
-    def skip(self) -> None:
-        while self.read(1 << 20):
-            pass
-
-
-def _exactly(stream: Stream, size: int) -> bytes:
-    part = _Part(stream, size)
-    parts: list[bytes] = []
-    while data := part.read(size):
-        parts.append(data)
-    return b"".join(parts)
-
-
-def _skip(stream: Stream, size: int) -> None:
-    _Part(stream, size).skip()
-
-
-def _cut_short() -> UnreadableError:
-    return UnreadableError("the tar archive is cut short: it ends before the mark that ends an archive")

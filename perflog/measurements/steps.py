@@ -11,6 +11,7 @@ from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
 from perflog.measurements.segment import Count, Previous
+from perflog.stats.arrays import distinct, middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
     usual, every_step = count.interval, False
     inner = deltas[1:] if fresh else deltas
     if learn and pattern.irregular:
-        usual = float(np.median(inner[inner > 0])) if (inner > 0).any() else 0.0
+        usual = float(middle(inner[inner > 0])) if (inner > 0).any() else 0.0
     elif learn:
         count, usual, every_step = _learned(count, inner, changed[1:] if fresh else changed, within)
     if fresh:
@@ -134,7 +135,7 @@ def _count_by_covers(rows: Rows, previous: Previous, count: Count, explicit: Flo
         missing = lost * covers
     end = count.end + np.cumsum(covers + missing)
     every_step = not keyless and bool((covers == 1).all())
-    usual = 0.0 if keyless else float(np.median(covers))
+    usual = 0.0 if keyless else float(middle(covers))
     steps = Steps(end, covers, end, epoch, 0, gaps, gap_row, every_step, usual)
     keyless = keyless or count.keyless
     return steps, count._replace(end=float(end[-1]), epochs=int(epoch[-1]) + 1, keyless=keyless)
@@ -147,7 +148,7 @@ def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tup
     if len(inner) and (inner == inner[0]).all():
         interval = float(inner[0])
     elif len(inner):
-        values, counts = np.unique(inner, return_counts=True)
+        values, counts = distinct(inner)
         interval = float(values[np.argmax(counts)])
     usual = interval or float(within[0])
     every_step = usual == 1 and (not len(inner) or bool((inner == 1).all()))

@@ -10,6 +10,7 @@ import numpy as np
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
 from perflog.measurements.rows import Floats, Rows
+from perflog.stats.arrays import distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Positions:
         if pattern.role != "position" or not pattern.position or not len(matches):
             return matches
         epoch, ranks = np.full(len(matches), np.nan), np.maximum(matches.rank, FIRST_RANK)
-        for rank in np.unique(ranks).tolist():
+        for rank in distinct(ranks)[0].tolist():
             mine = ranks == rank
             placed = self.place(pattern, Rows(matches.line[mine] + first_line, {}), rank)
             epoch[mine] = placed.columns.get("epoch", np.nan)
@@ -89,7 +90,7 @@ class Positions:
         for key, (matches, _) in self._block.items():
             if not len(matches) or not {"step", "epoch"} & set(matches.columns):
                 continue
-            for rank in np.unique(np.maximum(matches.rank, FIRST_RANK)).tolist():
+            for rank in distinct(np.maximum(matches.rank, FIRST_RANK))[0].tolist():
                 position = self._of_rank(key, rank)
                 if position is not None:
                     self._carried[(key, rank)] = _Position(position.line[-1:], position.epoch[-1:], position.step[-1:])

@@ -19,11 +19,12 @@ from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
 from perflog.reading.counts import Counts
 from perflog.reading.marks import Marks
 from perflog.reading.positions import Positions, ranks_of_lines
-from perflog.reading.records import Records, samples_of_records, with_all_columns
+from perflog.reading.records import Records, refuse_mixed, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
 from perflog.reading.timestamps import Clock
 from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
 from perflog.reading.tracks import Tracks, ranks_of
+from perflog.stats.arrays import distinct
 
 #: Parsers up to this priority count only in logs where no more specific one found a measurement.
 GENERIC = 20
@@ -193,6 +194,9 @@ class Reading:
         for ranks in self.series.values():
             for series in ranks.values():
                 series.close(starts)
+        for records in self._records.values():
+            if records.carrier is not None:
+                refuse_mixed(records, self.series[records.carrier.key])
         self._decide_tracks()
         self._add_totals()
         self._drop_contradicted()
@@ -253,7 +257,7 @@ class Reading:
         ranks = ranks_of_lines(matches)
         self.series.setdefault(pattern.key, {})
         evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
-        for rank in (FIRST_RANK,) if ranks is None else np.unique(ranks).tolist():
+        for rank in (FIRST_RANK,) if ranks is None else distinct(ranks)[0].tolist():
             rows = Rows(matches.line + first_line, columns, places=self._places(matches))
             if ranks is not None:
                 rows = rows.take(ranks == rank)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from perflog.stats.arrays import middle
+
 #: Batches whose medians the slope is of, as many as :mod:`perflog.stats.components` has: 190 pairs to look at.
 BATCHES = 20
 #: Without so many measurements a trend is not looked for: the normal approximation in Sen's interval
@@ -51,12 +53,12 @@ def drift(values: ArrayLike) -> Drift:
         return Drift(None, reason=f"{len(series)} measurements, a trend needs {LEAST}")
     if not np.isfinite(series).all():
         return Drift(None, reason="a measurement is not a finite number")
-    centre = float(np.median(series))
+    centre = float(middle(series))
     if not centre:
         return Drift(None, reason="the median is 0")
     count = min(BATCHES, len(series))
     borders = np.linspace(0, len(series), count + 1).astype(int)
-    medians = np.array([np.median(series[a:b]) for a, b in itertools.pairwise(borders)])
+    medians = np.array([middle(series[a:b]) for a, b in itertools.pairwise(borders)])
     if np.ptp(medians) == 0:
         return Drift(0.0, 0.0, 0.0)
     from scipy.stats import theilslopes

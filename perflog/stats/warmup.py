@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from perflog.stats.arrays import middle
+
 #: Measurements of a batch, as in MSER-5 of White, Cobb & Spratt (2000).
 BATCH = 5
 #: With fewer batches than this the rule has nothing to weigh.
@@ -56,7 +58,7 @@ def mser5(values: ArrayLike) -> Warmup:
     half = k // 2
     statistic = _mser(batches.mean(axis=1))
     cut = int(statistic[: half + 1].argmin())
-    robust = _mser(np.median(batches, axis=1))
+    robust = _mser(middle(batches))
     late = robust[half + 1 : k - _LEAST_LEFT + 1]
     at_cap = cut == half or (late.size > 0 and bool(late.min() < _CLEARLY * robust[: half + 1].min()))
     return Warmup((half if at_cap else cut) * BATCH, at_cap)
@@ -64,7 +66,7 @@ def mser5(values: ArrayLike) -> Warmup:
 
 def _mser(batches: NDArray[np.float64]) -> NDArray[np.float64]:
     """The statistic for each number of batches left out, shape (k,): sums from the end, around the median."""
-    centred = batches - np.median(batches)
+    centred = batches - middle(batches)
     left = np.arange(len(batches), 0, -1)
     total = np.cumsum(centred[::-1])[::-1]
     squares = np.cumsum(np.square(centred)[::-1])[::-1]

@@ -10,6 +10,7 @@ import pytest
 import typer.main
 
 from perflog.cli import COMMANDS, app
+from perflog.matching.engine import engine_description
 from tests.support import ROOT
 
 #: The help and errors as typer alone makes them, with all commands and nothing stood in for.
@@ -82,6 +83,16 @@ def test_help_imports_nothing_heavy() -> None:
         "perflog.extraction",
     }
     assert not loaded & heavy
+
+
+@pytest.mark.skipif(not engine_description().startswith("compiled"), reason="the polars engine imports polars")
+def test_extracting_imports_neither_polars_nor_masked_arrays() -> None:
+    """Together they take longer to import than thirty logs to read."""
+    program = f"import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {FAST}"
+    done = python(program, "extract", str(ROOT / "fixtures/campaign/releases"), "--quiet", "--format", "json")
+    loaded = set(eval(done.stderr.splitlines()[-1]))
+    assert "perflog.matching.compiled" in loaded and done.stdout.startswith("{")
+    assert not loaded & {"polars", "numpy.ma", "scipy", "jinja2", "matplotlib", "sqlalchemy"}
 
 
 def test_a_command_imports_its_module_alone() -> None:

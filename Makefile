@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types pytest coverage fuzz pythons dependencies sanitize wheels bench fixtures upstream campaign campaign-short clean
+.PHONY: demo test lint types pytest coverage fuzz pythons dependencies sanitize wheels docs bench fixtures upstream campaign campaign-short clean
 
 #: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
 COUNT ?= 20000
@@ -17,7 +17,7 @@ SECONDS ?= 1800
 $(BIN)/perflog: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "perflog needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[all]'
 	touch $@
 
 $(VENV)/.dev: $(BIN)/perflog pyproject.toml
@@ -65,6 +65,11 @@ dependencies: $(VENV)/.dev
 # The scanner under AddressSanitizer and UndefinedBehaviorSanitizer: with clang by a coverage-guided fuzzer, else by seed.
 sanitize: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.sanitize --seconds $(SECONDS)
+
+# The site of the documentation, into build/site; a link that leads nowhere is an error.
+docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 # Wheels with the compiled scanner for both kinds of Linux machines, cross-compiled by zig (on PyPI), and one without.
 wheels: $(VENV)/.dev

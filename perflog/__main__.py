@@ -8,6 +8,10 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perflog.errors import PerflogError
 
 
 def main() -> None:
@@ -45,15 +49,35 @@ def _status() -> int:
     except NoReaderError:
         return _CLOSED_PIPE
     except PerflogError as error:
-        _say(f"perflog: {error}".replace("\n", "\n  "))  # a line break in a name begins no line of its own
-        return 2
+        return _refused(error)
     except Exception as error:
+        if isinstance(error, ImportError) and (missing := _missing_extra(error)):
+            return _refused(missing)
         if os.environ.get("PERFLOG_DEBUG"):
             raise
         problem = f"perflog: internal error, please report it: {type(error).__name__}: {error}"
         _say(f"{problem}\n(PERFLOG_DEBUG=1 shows where)")
-        return 70
+        return _as_document("internal", problem.removeprefix("perflog: "), 70)
     return status
+
+
+def _refused(error: PerflogError) -> int:
+    _say(f"perflog: {error}".replace("\n", "\n  "))  # a line break in a name begins no line of its own
+    return _as_document(error.code, str(error), 2)
+
+
+def _as_document(code: str, message: str, status: int) -> int:
+    """Print an error as JSON too where JSON was asked for; the status."""
+    from perflog.cli.error_document import print_error
+
+    print_error(sys.argv[1:], code, message, status)
+    return status
+
+
+def _missing_extra(error: ImportError) -> PerflogError | None:
+    from perflog.extras import missing_extra
+
+    return missing_extra(error)
 
 
 def _command() -> int:
@@ -71,7 +95,8 @@ def _command() -> int:
     except Exception as error:
         if (said := say_usage_error(error)) is None:
             raise
-        return said
+        words = getattr(error, "format_message", None)
+        return _as_document("usage", words(), said) if words else said
     return status if isinstance(status, int) else 0
 
 

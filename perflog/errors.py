@@ -4,15 +4,31 @@ from __future__ import annotations
 
 
 class PerflogError(Exception):
-    """Something the user can mend. Its text is complete: the command line prints it as it is."""
+    """Something the user can mend. Its text is complete: the command line prints it as it is.
+
+    Attributes:
+        code: what kind of error it is, in a word for programs (docs/json.md).
+    """
+
+    code = "failed"
 
 
 class UsageError(PerflogError):
     """An option or argument that cannot be understood (exit status 2)."""
 
+    code = "usage"
+
+
+class NoSuchPathError(UsageError):
+    """A file or folder that is not there."""
+
+    code = "no-such-path"
+
 
 class ParserError(PerflogError):
     """A parser, convention or path-pattern file that is not well formed, with its file and place."""
+
+    code = "parser"
 
 
 class NoReaderError(PerflogError):

@@ -11,6 +11,7 @@ text. One function for each border; each gives text in which everything can be s
 :func:`named`       names of files for people: :func:`visible`, and back again
 :func:`markdown`    cells and lines of Markdown, and of HTML in it
 :func:`csv_cell`    cells of CSV, which spreadsheets open
+:func:`latex`       cells and lines of LaTeX
 :func:`json_text`   JSON documents
 :func:`workflow`    the log of GitHub Actions, where lines may be commands
 ==================  ==================================================================================
@@ -45,6 +46,15 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;"}
 #: What a spreadsheet takes for the beginning of a formula, and what is a number all the same.
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)|-")
+#: What LaTeX takes for commands, and what joins to the character before it. Numbers of characters are the same in all
+#: of its font encodings that have them, and mean themselves whatever a language's package makes of the characters.
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
+    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"{\char34}", "`": r"{\char96}", "'": r"{\char39}", "[": "{[}", "]": "{]}", "*": "{*}",
+    "-": "-{}",
+}  # fmt: skip
+_LATEX_SPECIAL = re.compile(r"""[\\{}$&#%_^~<>|"`'\[\]*]|-(?=-)""")
 #: Where a line of GitHub's log begins a command: ``::name`` at its start, ``##[name]`` anywhere (actions/runner,
 #: ``ActionCommand.cs``); its search does not see some characters, such as joiners.
 _COMMAND = re.compile(r"^[^\w\n]*?:[\u034f\u200c\u200d\ufe00-\ufe0f]*(:)|#[^\w\n]?#[^\w\n\[]*(\[)", re.MULTILINE)
@@ -107,6 +117,11 @@ def csv_cell(value: Any) -> Any:
         return value
     text = visible(value)
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def latex(text: object) -> str:
+    """Text that means itself in LaTeX, on one line, in a table's cell too: no command, no comment, no other column."""
+    return _LATEX_SPECIAL.sub(lambda found: _LATEX[found[0]], visible(str(text)))
 
 
 def json_text(value: Any, indent: int | None = 1) -> str:

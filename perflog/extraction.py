@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case, said_of_all
@@ -22,6 +23,19 @@ from perflog.settings.options import Options
 
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]
+
+
+@runtime_checkable
+class CountsLogs(Protocol):
+    """Progress that counts logs too, beside their bytes."""
+
+    def expect_logs(self, count: int) -> None:
+        """So many logs are going to be read."""
+
+    def log_read(self) -> None:
+        """One more of them has been read."""
+
+
 #: Sees a log's reading and what became of it, from a reading thread.
 Look = Callable[[Reading, Outcome], None]
 
@@ -61,22 +75,27 @@ def extract_logs(
     """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
     builder = RunBuilder(catalog, options, indexed_by_device(logs, catalog.path_patterns))
 
+    def finish_all(readings: Sequence[Reading]) -> list[Outcome]:
+        finished = (reading for reading in readings if not _grows(reading.log))
+        built = iter(builder.build_all(list(finished)))
+        outcomes: list[Outcome] = []
+        for reading in readings:
+            outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
+            if isinstance(outcome, Skipped) and not reading.problem and not _grows(reading.log):
+                outcome = inferred_runs(reading, catalog, options) or outcome
+            outcomes.append(outcome)
+        for reading, outcome in zip(readings, outcomes, strict=True):
+            if look is not None:
+                look(reading, outcome)
+        return outcomes
+
     def finish(reading: Reading) -> Outcome:
-        growing = reading.log.path.endswith(RUNNING)
-        outcome = (
-            Skipped(reading.log, "its training has not ended (`perflog watch` shows it)")
-            if growing
-            else builder.build(reading)
-        )
-        if isinstance(outcome, Skipped) and not reading.problem and not growing:
-            outcome = inferred_runs(reading, catalog, options) or outcome
-        if look is not None:
-            look(reading, outcome)
-        return outcome
+        return finish_all([reading])[0]
 
     runs: list[Run] = []
     skipped: list[Skipped] = []
-    for outcome in read_logs(logs, catalog, finish, options.as_printed, progress, options):
+    outcomes = read_logs(logs, catalog, finish, options.as_printed, progress, options, finish_all)
+    for outcome in _counted(outcomes, len(logs), progress):
         if isinstance(outcome, Skipped):
             skipped.append(outcome)
         else:
@@ -85,6 +104,26 @@ def extract_logs(
     runs, other_ranks = of_first_ranks(runs, catalog.path_patterns)
     skipped += [*copies, *other_ranks]
     return Extraction(build_cases(settled(runs, catalog.path_patterns), options), skipped, options)
+
+
+def _counted(outcomes: Iterable[Outcome], count: int, progress: Progress | None) -> Iterator[Outcome]:
+    """The same outcomes, ``count`` of them; progress that counts logs is told of each."""
+    counter = progress if isinstance(progress, CountsLogs) else None
+    if counter is not None:
+        counter.expect_logs(count)
+    for outcome in outcomes:
+        if counter is not None:
+            counter.log_read()
+        yield outcome
+
+
+def _grows(log: LogFile) -> bool:
+    """Whether a log's training has not ended."""
+    return log.path.endswith(RUNNING)
+
+
+def _of_growing(log: LogFile) -> Skipped:
+    return Skipped(log, "its training has not ended (`perflog watch` shows it)")
 
 
 def extract_paths(

@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
-def write_atomically(path: Path, data: str | bytes, parents: bool = False) -> None:
+def write_atomically(path: Path, data: str | bytes | Iterable[bytes], parents: bool = False) -> None:
     """Write ``data`` to ``path``.
 
     A regular file is replaced through a temporary file beside it, and keeps its mode; its owner and group too, where
@@ -43,22 +44,24 @@ def write_atomically(path: Path, data: str | bytes, parents: bool = False) -> No
     and a descriptor of this process is written. The temporary files of writers that were killed are removed.
 
     Args:
+        data: the whole, or its pieces, each made when those before it are written.
         parents: make the folders that are missing, as the caller was asked to.
 
     Raises:
         PerflogError: when it cannot be written, in plain words; what was there is there still.
         NoReaderError: when nobody reads any more what is written into a FIFO or a descriptor.
     """
-    raw = data if isinstance(data, bytes) else data.encode("utf-8", "backslashreplace")
+    whole = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+    pieces = (whole,) if isinstance(whole, bytes) else whole
     try:
         target = _final(path)
         if isinstance(target, int):
-            _write_all(os.dup(target), raw)
+            _write_all(os.dup(target), pieces)
         elif (status := _status(target)) is not None and not stat.S_ISREG(status.st_mode):
-            _write_into(target, status, raw)
+            _write_into(target, status, pieces)
         else:
             _require_folder(target.parent, parents)
-            _replace(target, status, raw)
+            _replace(target, status, pieces)
     except BrokenPipeError:
         raise NoReaderError(f"nobody reads {named(str(path))}") from None
     except OSError as error:
@@ -113,20 +116,21 @@ def _status(target: Path) -> os.stat_result | None:
         return None
 
 
-def _write_into(target: Path, status: os.stat_result, raw: bytes) -> None:
+def _write_into(target: Path, status: os.stat_result, pieces: Iterable[bytes]) -> None:
     """Write into a device or a FIFO. Raises OSError for what must not be written into."""
     refused = _REFUSED.get(stat.S_IFMT(status.st_mode))
     if refused is not None:
         raise OSError(f"{refused}, and no regular file")
-    _write_all(os.open(target, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), raw)
+    _write_all(os.open(target, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC), pieces)
 
 
-def _write_all(descriptor: int, raw: bytes) -> None:
+def _write_all(descriptor: int, pieces: Iterable[bytes]) -> None:
     """Write everything to a descriptor, and close it."""
     with os.fdopen(descriptor, "wb", buffering=0) as file:
-        left = memoryview(raw)
-        while left:
-            left = left[file.write(left) or 0 :]
+        for piece in pieces:
+            left = memoryview(piece)
+            while left:
+                left = left[file.write(left) or 0 :]
 
 
 def _require_folder(folder: Path, parents: bool) -> None:
@@ -138,13 +142,14 @@ def _require_folder(folder: Path, parents: bool) -> None:
         raise OSError(reason)
 
 
-def _replace(target: Path, status: os.stat_result | None, raw: bytes) -> None:
+def _replace(target: Path, status: os.stat_result | None, pieces: Iterable[bytes]) -> None:
     """Put a new file in the place of a regular one, or where nothing is; ``status`` is that of what is there."""
     _remove_left_over(target.parent)
     temporary, descriptor = _new_temporary(target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(raw)
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             _give_mode(file.fileno(), status)
             os.fsync(file.fileno())

@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
+#: Folders that have another name in a checkout.
+_IN_CHECKOUT = {"example": "fixtures/campaign"}
 
 
 def folder(name: str) -> Path:
-    """The folder ``parsers``, ``templates`` or ``runners``.
+    """The folder ``parsers``, ``templates``, ``runners`` or ``example``.
 
     Raises:
         FileNotFoundError: when the installation lacks it, saying where it was looked for.
     """
-    places = (_HERE / "data" / name, _HERE.parent / name)
+    places = (_HERE / "data" / name, _HERE.parent / _IN_CHECKOUT.get(name, name))
     for place in places:
         if place.is_dir():
             return place

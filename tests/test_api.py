@@ -14,8 +14,6 @@ from typer.testing import CliRunner
 
 import perflog
 from perflog.cli import app
-from perflog.compare.data import comparison_document
-from perflog.compare.noise_output import noise_document
 from perflog.errors import UsageError
 from tests.campaigns import write_run
 from tests.support import FIXTURES, ROOT
@@ -240,12 +238,16 @@ def test_options_of_a_recipe_are_read_as_on_the_command_line(sides: tuple[Path, 
 def test_compare_gives_the_ratio_that_the_logs_were_made_with(sides: tuple[Path, Path]) -> None:
     comparison = perflog.compare(*sides, margin="5%", warmup=10)
     (row,) = comparison.rows
-    assert (comparison.old, comparison.new, comparison.rule.margin) == ("old", "new", 0.05)
+    assert (comparison.comparison.old, comparison.comparison.new, comparison.comparison.rule.margin) == (
+        "old",
+        "new",
+        0.05,
+    )
     assert list(row.old) == pytest.approx(list(RATES))
     assert list(row.new) == pytest.approx([110.0, 111.1, 112.2, 113.3, 114.4])
     assert row.ratio.value == pytest.approx(1.1, abs=1e-9) and row.verdict == "faster" and row.unit == "images/s"
     words = ["--margin", "5%", "--warmup", 10, "--format", "json"]
-    assert comparison_document([comparison]) == json.loads(printed("compare", *sides, *words))
+    assert comparison.document() == json.loads(printed("compare", *sides, *words))
 
 
 def test_compare_refuses_what_is_no_level(sides: tuple[Path, Path]) -> None:
@@ -260,8 +262,8 @@ def test_plan_and_noise_are_the_commands(sides: tuple[Path, Path]) -> None:
     # the standard deviation of ln 100 … ln 104, by hand
     assert plan.cases[0].coefficient_of_variation == pytest.approx(0.0155028, abs=1e-6)
     assert (plan.detect, noise.detect, noise.cases[0].runs_needed) == (0.05, None, None)
-    assert noise_document(plan) == json.loads(printed("plan", sides[0], "--detect", "5%", "--format", "json"))
-    assert noise_document(noise) == json.loads(printed("noise", sides[0], "--format", "json"))
+    assert plan.document() == json.loads(printed("plan", sides[0], "--detect", "5%", "--format", "json"))
+    assert noise.document() == json.loads(printed("noise", sides[0], "--format", "json"))
 
 
 def test_saved_campaigns_are_listed_followed_and_compared(sides: tuple[Path, Path], database: Path) -> None:

@@ -17,6 +17,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 LOOSE = {
     "errors": "",
     "escaping": "",
+    "example": "",
+    "extras": "",
     "files": "",
     "resources": "",
     "_version": "",

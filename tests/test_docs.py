@@ -19,12 +19,14 @@ from perflog.settings.convention import load_conventions
 from tests import forks
 from tests.support import ROOT, SHARED
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 #: Pages whose commands follow on each other.
-IN_ORDER = {"history.md"}
+IN_ORDER = {"history.md", "README.md", "README.zh-CN.md", "tutorial.md", "tutorial.zh.md", "llm.md"}
+#: Pages whose commands are typed in an empty folder of the reader's.
+ELSEWHERE = IN_ORDER - {"history.md"}
 
 
 def commands() -> list[tuple[str, str, str]]:
@@ -34,7 +36,7 @@ def commands() -> list[tuple[str, str, str]]:
         for block in BLOCK.findall(page.read_text(encoding="utf-8")):
             for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
-                if command.startswith(("perflog ", "for ")):
+                if command.startswith(("perflog ", "for ")) or page.name in ELSEWHERE:
                     found.append((page.name, command, output.rstrip("\n")))
     return found
 
@@ -57,13 +59,14 @@ def sessions() -> dict[str, list[tuple[str, list[str]]]]:
     return found
 
 
-@pytest.mark.parametrize("session", sessions().values(), ids=[name[:80] for name in sessions()])
-def test_shown_command_prints_what_is_shown(session: list[tuple[str, list[str]]], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "session"), sessions().items(), ids=[name[:80] for name in sessions()])
+def test_shown_command_prints_what_is_shown(name: str, session: list[tuple[str, list[str]]], tmp_path: Path) -> None:
+    place = tmp_path if name in ELSEWHERE else ROOT
     environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
     for command, shown in session:
         if "../shared" in command and not SHARED.is_dir():
             pytest.skip("../shared is not here")
-        shell = f'perflog() {{ {shlex.join(forks.words())} "$@"; }}; cd {ROOT} && {command}'
+        shell = f'perflog() {{ {shlex.join(forks.words())} "$@"; }}; cd {place} && {command}'
         done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=environment)
         printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
         assert [printed] * len(shown) == shown
@@ -93,6 +96,9 @@ def test_every_command_is_in_the_readme() -> None:
         "perflog history",
         "perflog run",
         "perflog watch",
+        "perflog example",
+        "perflog init",
+        "perflog doctor",
     ):
         assert command in readme
 

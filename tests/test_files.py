@@ -41,6 +41,30 @@ def temporaries(folder: Path) -> list[str]:
     return [name for name in names_in(folder) if is_temporary(name)]
 
 
+# ---------------------------------------------------------------- in pieces
+
+
+def test_pieces_are_written_behind_each_other(tmp_path: Path) -> None:
+    target = tmp_path / "file.json"
+    write_atomically(target, (f"{number}\n".encode() for number in range(3)))
+    assert target.read_bytes() == b"0\n1\n2\n"
+    assert names_in(tmp_path) == ["file.json"]
+
+
+def test_a_piece_that_cannot_be_made_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "file.json"
+    target.write_text(OLD)
+
+    def pieces() -> Iterator[bytes]:
+        yield b"new\n"
+        raise ValueError("no second piece")
+
+    with pytest.raises(ValueError, match="no second piece"):
+        write_atomically(target, pieces())
+    assert target.read_text() == OLD
+    assert names_in(tmp_path) == ["file.json"]
+
+
 # ---------------------------------------------------------------- what is written to
 
 
@@ -150,12 +174,12 @@ def test_a_folder_and_a_socket_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_folders_are_named_and_not_made(tmp_path: Path) -> None:
-    done = perflog("extract", LOG, "-o", tmp_path / "a" / "b" / "x.json", "-f", "json")
+    done = perflog("extract", LOG, "-o", tmp_path / "a" / "b" / "x.csv", "-f", "csv")
     assert (done.returncode, done.stdout) == (2, "")
     folder = tmp_path / "a"
     assert (
         done.stderr
-        == f"perflog: cannot write '{folder}/b/x.json': there is no folder '{folder}'; make it first, with mkdir -p\n"
+        == f"perflog: cannot write '{folder}/b/x.csv': there is no folder '{folder}'; make it first, with mkdir -p\n"
     )
     for words in (
         ["report", "-s", "devices=1", "-o", "r.md"],

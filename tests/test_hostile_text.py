@@ -60,6 +60,10 @@ compare {logs} {other} -f markdown
 compare {logs} {other} -f csv
 compare {logs} {other} -f json
 compare {logs} {other} -o {out}/compare.svg
+compare {logs} {other} -o {out}/compare.html --explain-verdicts
+compare {logs} {other} -o {out}/gate.xml --fail-on inconclusive
+compare {logs} {other} --alias {name}=x
+compare {logs} {other} --marker {name}
 plan {logs}
 noise {logs} -f markdown
 noise {logs} -f json
@@ -73,6 +77,11 @@ history --database {db} --case devices=1 -f csv
 history --database {db} --case devices=1 -f json
 history --database {db} --case devices=1 -o {out}/history.svg
 history --database {db} --case model={name}
+history --database {db} --regressions
+history --database {db} --regressions -f csv
+history --database {db} --regressions -f json
+history --database {db} --regressions --since {name}
+history --database {db} -o {out}/site/
 history delete {name} --database {db}
 compare v1 v2 --database {db}
 audit {out}/report.md --logs {logs} --all
@@ -162,7 +171,9 @@ def check_file(file: Path) -> None:
 def check_json(text: str, logs: Path) -> None:
     """The names of the files come back exactly."""
     document = json.loads(text)
-    named = {run["source"]["file"] for case in document.get("cases", ()) for run in case.get("runs", ())}
+    cases = document.get("cases", ())
+    listed = cases if isinstance(cases, list) else []  # elsewhere it is their number
+    named = {run["source"]["file"] for case in listed for run in case.get("runs", ())}
     there = {str(path) for path in logs.rglob("*.log")}
     assert {from_exact(name) for name in named} <= there
     if document.get("schema") == "perflog/extraction/1":
@@ -194,7 +205,7 @@ def test_nothing_acts_in_any_output(name: str, model: str) -> None:
                 check_csv(printed, line)
             if " -f json" in line and printed:
                 check_json(printed, logs)
-        for file in out.iterdir():
+        for file in (path for path in out.rglob("*") if path.is_file()):
             check_file(file)
         import polars as pl
 

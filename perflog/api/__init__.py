@@ -16,6 +16,9 @@ Every function takes the options of extraction by the names that they have on th
 ``parser``, ``parsers``   parsers to use alone, by name; folders with parsers of the user's own
 ========================  ======================================================================================
 
+A result prints as one line; in a notebook it shows its tables or its picture. ``frame`` is a polars frame of its rows,
+and ``to_pandas()`` a pandas frame where pandas is installed.
+
 What is not given comes from the nearest ``perflog.toml``, as on the command line. Every function raises
 :class:`perflog.errors.UsageError` for an option or a path that is not right, :class:`perflog.errors.PerflogError` for
 what cannot be read, and :class:`TypeError` for an option that there is not.
@@ -24,12 +27,16 @@ what cannot be read, and :class:`TypeError` for an option that there is not.
 from __future__ import annotations
 
 from perflog.api.auditing import Audit, audit
-from perflog.api.campaigns import History, history, save
-from perflog.api.comparing import compare, noise, plan
-from perflog.api.logs import Extracted, explain, extract, plot, readme, report, table
+from perflog.api.campaigns import History, Regressions, history, regressions, save
+from perflog.api.comparing import Comparison, Noise, compare, noise, plan
+from perflog.api.logs import Explanations, Extracted, explain, extract
 from perflog.api.options import ExtractionOptions
+from perflog.api.report_results import Picture, Readme, Report, Table
+from perflog.api.reports import plot, readme, report, table
+from perflog.export.json_schemas import json_schema
 
 __all__ = [
-    "Audit", "Extracted", "ExtractionOptions", "History", "audit", "compare", "explain", "extract", "history",
-    "noise", "plan", "plot", "readme", "report", "save", "table",
+    "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Noise", "Picture", "Readme",
+    "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "history", "json_schema", "noise",
+    "plan", "plot", "readme", "regressions", "report", "save", "table",
 ]  # fmt: skip

@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perflog.api.options import PathLike, Paths, path_list, settings_of
+from perflog.api.showing import Result, counted
+from perflog.api.terms import in_python_terms
 from perflog.report.extractions import catalog_of
 
 if TYPE_CHECKING:
     from perflog.audit import Judgement
+    from perflog.export.columns import TextTable
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Result):
     """Published tables held against their logs.
 
     Attributes:
         judgements: one for every number in the tables.
-        failing: whether a cell differs from its logs or contradicts another.
+        failing: whether a cell differs from its logs or contradicts another, or nothing could be checked.
     """
 
     judgements: tuple[Judgement, ...]
     failing: bool
 
+    def document(self) -> dict[str, Any]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.audit.report import audit_data
 
+        return audit_data(self.judgements)
+
+    def _described(self) -> str:
+        from perflog.audit.report import counts, unchecked
+
+        total = counts(self.judgements)
+        reason = unchecked(self.judgements)
+        words = ", ".join(f"{count} {verdict}" for verdict, count in total.items())
+        return reason or f"{counted(len(self.judgements), 'cell')}: {words}"
+
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.audit.report import text_table
+
+        return (text_table(self.judgements),)
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        return list(self.document()["cells"])
+
+
+@in_python_terms
 def audit(
-    files: Paths, logs: Paths | None = None, *, set: Mapping[str, Any] | None = None,
+    files: Paths, logs: Paths | None = None, *, tolerance: str | float = 0.0, set: Mapping[str, Any] | None = None,
     parser: str | list[str] | None = None, parsers: list[PathLike] | None = None,
 ) -> Audit:  # fmt: skip
     """Hold the tables of Markdown files against their logs (``perflog audit``).
@@ -36,6 +62,7 @@ def audit(
     Args:
         files: Markdown files, or folders of them.
         logs: files and folders of logs; None: the folders of the Markdown files.
+        tolerance: differences of at most this share fail no cell: 0.001, or ``"0.1%"``.
         set: facts that logs and paths do not tell.
         parser: parsers to use alone, by name.
         parsers: folders with parsers of the user's own.
@@ -48,12 +75,14 @@ def audit(
     """
     from perflog.audit import audit as judge_cells
     from perflog.audit import documents, failing
+    from perflog.compare.rule import share
     from perflog.logs.find import find_logs
 
+    most = share(tolerance, "--tolerance")
     pages = documents([Path(file) for file in path_list(files)])
     places = path_list(logs) if logs is not None else folders_of(pages)
     chosen = settings_of({"set": set, "parser": parser, "parsers": parsers}, places)
-    judgements = judge_cells(pages, find_logs(places), catalog_of(chosen), chosen.options())
+    judgements = judge_cells(pages, find_logs(places), catalog_of(chosen), chosen.options(), most)
     return Audit(tuple(judgements), failing(judgements))
 
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of, texts
+from perflog.api.showing import Result, counted
+from perflog.api.terms import in_python_terms
 from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
+    from perflog.export.columns import TextTable
     from perflog.history import Entry, Saved, Series
+    from perflog.history.level_changes import Regressions as FoundRegressions
+
+#: Changes of level of up to this share are not told, as on the command line.
+_MARGIN = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """What a database holds.
+@dataclass(frozen=True, slots=True, repr=False)
+class History(Result):
+    """What a database holds; its frame has a row for every point of the series, or for every campaign without series.
 
     Attributes:
         campaigns: the campaigns by date, then in the order they were saved in.
@@ -26,7 +33,64 @@ class History:
     campaigns: tuple[Entry, ...]
     series: tuple[Series, ...]
 
+    def _described(self) -> str:
+        labels = [entry.label for entry in self.campaigns]
+        named = f" ({labels[0]} to {labels[-1]})" if len(labels) > 1 else f" ({labels[0]})" if labels else ""
+        followed = f", {counted(len(self.series), 'series')}" if self.series else ""
+        return f"{counted(len(labels), 'campaign')}{named}{followed}"
 
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.history.rendering import campaign_table, series_table
+
+        if self.series:
+            return [series_table(series, _MARGIN) for series in self.series]
+        return [campaign_table(self.campaigns)] if self.campaigns else []
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        from perflog.history.rendering import campaign_row, point_rows
+
+        if self.series:
+            return point_rows(self.series, _MARGIN)
+        return [campaign_row(entry) for entry in self.campaigns]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Regressions(Result):
+    """The cases of a history that changed level; its frame has a row for every change, the worst first.
+
+    Attributes:
+        regressions: the objects behind it (:class:`perflog.history.level_changes.Regressions`): ``changes``,
+            ``unexpected``, ``missing`` …
+    """
+
+    regressions: FoundRegressions
+
+    @property
+    def summary(self) -> str:
+        """How many cases did what, and which got worse."""
+        from perflog.history.level_changes_output import opening
+
+        return " ".join(opening(self.regressions))
+
+    def document(self) -> dict[str, Any]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.history.level_changes_output import document
+
+        return document(self.regressions)
+
+    def _described(self) -> str:
+        return self.summary
+
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.history.level_changes_output import changes_table
+
+        return [changes_table(self.regressions)]
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        return list(self.document()["changes"])
+
+
+@in_python_terms
 def save(
     paths: Paths, label: str, *, date: datetime | None = None, replace: bool = False,
     database: PathLike | None = None, **options: Unpack[ExtractionOptions],
@@ -56,6 +120,7 @@ def save(
     return store(database_of(chosen), Extractions().of(logs, chosen), label, date, replace)
 
 
+@in_python_terms
 def history(
     case: Mapping[str, Any] | None = None, *, metric: str = "throughput", ignore: Iterable[str] = (),
     database: PathLike | None = None,
@@ -68,6 +133,9 @@ def history(
         ignore: machine facts that may change within a series.
         database: the history's database; None: as on the command line.
 
+    Returns:
+        The ``campaigns``, and a ``series`` of points for every case that was asked for.
+
     Raises:
         perflog.errors.UsageError: when there is no such case or metric.
         perflog.errors.PerflogError: when the database cannot be read.
@@ -79,3 +147,33 @@ def history(
     wanted = texts(case)
     lines = series(place, wanted, metric, tuple(ignore)) if wanted else []
     return History(tuple(campaigns(place)), tuple(lines))
+
+
+@in_python_terms
+def regressions(
+    case: Mapping[str, Any] | None = None, *, since: str = "", metric: str = "throughput",
+    margin: str | float = _MARGIN, ignore: Iterable[str] = (), database: PathLike | None = None,
+) -> Regressions:  # fmt: skip
+    """Find the cases of the history that changed level (``perflog history --regressions``).
+
+    Args:
+        case: the cases to look at: ``{"model": "rn50"}``; None: all.
+        since: a campaign's label (changes after it count) or a day (changes from it on); empty: the whole history.
+        metric: the metric to follow.
+        margin: changes of level within this share do not matter: 0.02, or ``"2%"``.
+        ignore: machine facts that may change within a series.
+        database: the history's database; None: as on the command line.
+
+    Returns:
+        The changes of level, worst first, and a ``summary``.
+
+    Raises:
+        perflog.errors.UsageError: when there is no such case, metric, campaign or day.
+        perflog.errors.PerflogError: when the database cannot be read.
+    """
+    from perflog.compare.opening import database_of
+    from perflog.compare.rule import share
+    from perflog.history import regressions as find
+
+    place = database_of(settings_of({}, [], database))
+    return Regressions(find(place, since, metric, share(margin, "margin"), texts(case), tuple(ignore)))

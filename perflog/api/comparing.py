@@ -3,18 +3,113 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of, texts
+from perflog.api.showing import Result, counted
+from perflog.api.terms import in_python_terms
 from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
-    from perflog.compare.noise import Noise
-    from perflog.compare.rows import Comparison
+    from perflog.compare.noise import CaseNoise
+    from perflog.compare.noise import Noise as MeasuredNoise
+    from perflog.compare.pairs import Unpaired
+    from perflog.compare.rows import CaseComparison
+    from perflog.compare.rows import Comparison as CaseComparisons
+    from perflog.export.columns import TextTable
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Result):
+    """Two sides compared case by case; its frame has a row for every pair of cases.
+
+    Attributes:
+        comparison: the objects behind it (:class:`perflog.compare.rows.Comparison`): ``rule``, ``mean``, ``notes`` …
+    """
+
+    comparison: CaseComparisons
+
+    @property
+    def rows(self) -> tuple[CaseComparison, ...]:
+        """One for every pair of cases: both sides' values, ratio with interval, verdict."""
+        return self.comparison.rows
+
+    @property
+    def unpaired(self) -> tuple[Unpaired, ...]:
+        """The cases without a partner, each with the reason."""
+        return self.comparison.unpaired
+
+    @property
+    def summary(self) -> str:
+        """What was found, in one or two sentences."""
+        from perflog.compare.sentences import opening
+
+        return " ".join(opening(self.comparison))
+
+    def document(self) -> dict[str, Any]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.compare.data import comparison_document
+
+        return comparison_document([self.comparison])
+
+    def _described(self) -> str:
+        return self.summary
+
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.compare.output import comparison_table
+
+        return (comparison_table(self.comparison),)
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        (document,) = self.document()["comparisons"]
+        return list(document["rows"])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Noise(Result):
+    """How much the runs of each case differ; its frame has a row for every case.
+
+    Attributes:
+        noise: the objects behind it (:class:`perflog.compare.noise.Noise`).
+    """
+
+    noise: MeasuredNoise
+
+    @property
+    def cases(self) -> Sequence[CaseNoise]:
+        """By case how much its runs differ, the change that they can show, and the ``runs_needed`` for a plan."""
+        return self.noise.cases
+
+    @property
+    def detect(self) -> float | None:
+        """The change that a plan must see, a share; None where none was planned."""
+        return self.noise.detect
+
+    def document(self) -> dict[str, object]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.compare.noise_output import noise_document
+
+        return noise_document(self.noise)
+
+    def _described(self) -> str:
+        spreads = [case.coefficient_of_variation for case in self.cases if case.coefficient_of_variation is not None]
+        text = counted(len(self.cases), "case")
+        return f"{text}, spread between runs up to {100 * max(spreads):.2g} %" if spreads else text
+
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.compare.noise_output import noise_table
+
+        return (noise_table(self.noise),)
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        members: Any = self.document()["cases"]
+        return list(members)
+
+
+@in_python_terms
 def compare(
     old: PathLike,
     new: PathLike,
@@ -23,7 +118,9 @@ def compare(
     margin: str | float = 0.02,
     level: float = 0.95,
     across: Sequence[str] = (),
+    aliases: Mapping[str, str] | None = None,
     where: Mapping[str, Any] | None = None,
+    history: bool = False,
     database: PathLike | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Comparison:
@@ -32,22 +129,26 @@ def compare(
     Args:
         old: files or a folder of logs, or the label of a saved campaign.
         new: the same of the side whose ratio to the old one is asked for.
-        metric: ``throughput``, ``step_time``, ``time_to_train``, ``speedup``, ``reported`` or ``memory``.
+        metric: ``throughput``, ``step_time``, ``time_to_train``, ``speedup``, ``efficiency``, ``reported`` or
+            ``memory``.
         margin: changes within this share do not matter: 0.02, or ``"2%"``.
         level: the confidence of intervals and tests, a share.
         across: keys that may differ between the two cases of a pair.
+        aliases: names of models and the like, each with the name that it is another one of.
         where: the cases with these values alone: ``{"devices": "1:8"}``.
+        history: whether to look up in the history what campaigns of one version differ by.
         database: the history's database; None: as on the command line.
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
-        The comparison: ``rows`` with ratio, interval and verdict, and the cases that are ``unpaired``.
+        The comparison: ``rows`` with ratio, interval and verdict, the cases that are ``unpaired``, and a ``summary``.
 
     Raises:
         perflog.errors.UsageError: for an option or a side that is not right.
     """
+    from perflog.compare.choosing import require_alias
     from perflog.compare.comparing import compare_sides
-    from perflog.compare.opening import open_sides
+    from perflog.compare.opening import database_of, open_sides
     from perflog.compare.rule import Rule, share
     from perflog.formats.catalog import path_patterns
 
@@ -55,10 +156,15 @@ def compare(
     sides = [os.fspath(old), os.fspath(new)]
     chosen = settings_of(options, [side for side in sides if Path(side).exists()], database)
     opened = open_sides(sides, chosen, Extractions())
-    (comparison,) = compare_sides(opened, rule, path_patterns(chosen.values["parsers"]), across, texts(where))
-    return comparison
+    require_alias([case for side in opened.sides for case in side.extraction.cases], aliases or {})
+    known = {**chosen.values["aliases"], **(aliases or {})}
+    patterns = path_patterns(chosen.values["parsers"])
+    place = database_of(chosen) if history else ""
+    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, place)
+    return Comparison(comparison)
 
 
+@in_python_terms
 def plan(
     paths: Paths, detect: str | float = 0.05, *, margin: str | float = 0.02, metric: str = "throughput",
     database: PathLike | None = None, **options: Unpack[ExtractionOptions],
@@ -84,6 +190,7 @@ def plan(
     return _noise(paths, metric, share(detect, "detect"), share(margin, "margin"), database, options)
 
 
+@in_python_terms
 def noise(
     paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", database: PathLike | None = None,
     **options: Unpack[ExtractionOptions],
@@ -96,6 +203,9 @@ def noise(
         metric: the metric whose runs are looked at.
         database: the history's database; None: as on the command line.
         options: the options of extraction (see :mod:`perflog.api`).
+
+    Returns:
+        By case how much its runs differ, and the change that as many runs could show.
 
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, or when there is no training log.
@@ -120,4 +230,4 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)
-    return noise_of(names, chosen, Extractions(), metric, detect, margin)
+    return Noise(noise_of(names, chosen, Extractions(), metric, detect, margin))

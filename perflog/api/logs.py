@@ -1,29 +1,28 @@
-"""Logs in; numbers, explanations, tables, pictures and reports out."""
+"""Logs in; numbers and explanations out."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, given_options, path_list, settings_of, texts
+from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of
+from perflog.api.showing import Result, counted, pandas_frame
+from perflog.api.terms import in_python_terms
 from perflog.extraction import Extraction
 from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
-    from perflog.plot.picture import Picture
+    from perflog.export.columns import TextTable
     from perflog.report.explain import Explanation
-    from perflog.report.making import MadeTable
-    from perflog.report.regenerate import Regenerated
-    from perflog.report.reports import Report
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+@dataclass(frozen=True, slots=True, repr=False)
+class Extracted(Result):
     """What was extracted.
 
     Attributes:
@@ -38,13 +37,132 @@ class Extracted:
     skipped: pl.DataFrame
     extraction: Extraction
 
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The cases, one a row."""
+        return self.cases
+
+    @property
+    def notes(self) -> list[str]:
+        """Every doubt about a number, each once."""
+        of_cases = (note for case in self.extraction.cases for note in case.notes)
+        return list(dict.fromkeys([*of_cases, *self.extraction.notes]))
+
+    @in_python_terms
+    def to_pandas(self, what: str = "cases") -> pd.DataFrame:
+        """One of the frames as a pandas frame.
+
+        Args:
+            what: ``cases``, ``runs`` or ``skipped``.
+
+        Raises:
+            perflog.errors.UsageError: for another name.
+            perflog.errors.PerflogError: when pandas is not installed.
+        """
+        from perflog.settings.config import one_of
+
+        one_of("what", what, ["cases", "runs", "skipped"])
+        return pandas_frame({"cases": self.cases, "runs": self.runs, "skipped": self.skipped}[what])
+
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
         from perflog.export.document import extraction_document
 
         return extraction_document(self.extraction)
 
+    @in_python_terms
+    def encoded(self, form: str) -> str | bytes:
+        """The cases as the command prints them.
 
+        Args:
+            form: ``table``, ``markdown``, ``csv``, ``json``, ``parquet``, ``xlsx``, ``latex`` or ``openmetrics``.
+
+        Raises:
+            perflog.errors.UsageError: for another form.
+            perflog.errors.PerflogError: for ``xlsx`` where the package that writes it is not installed.
+        """
+        from perflog.export.encoding import encoded
+        from perflog.settings.config import FORMATS, one_of
+
+        one_of("form", form, [name for name in FORMATS if name != "dlperf"])
+        return encoded(self.extraction, form)
+
+    @in_python_terms
+    def write(self, file: PathLike) -> None:
+        """Write the cases into a file whose ending says the format: .csv, .json, .xlsx, .tex …
+
+        Args:
+            file: the file; one that is there is replaced, whole or not at all.
+
+        Raises:
+            perflog.errors.UsageError: for an ending that no format has.
+            perflog.errors.PerflogError: when it cannot be written.
+        """
+        from perflog.export.endings import format_for
+        from perflog.files import write_atomically
+        from perflog.settings.config import FORMATS
+
+        form = format_for(Path(file), None, [name for name in FORMATS if name != "dlperf"], "table", has_option=False)
+        write_atomically(Path(file), self.encoded(form))
+
+    def _described(self) -> str:
+        with_value = sum(case.throughput.value is not None for case in self.extraction.cases)
+        parts = [counted(self.cases.height, "case"), counted(self.runs.height, "run")]
+        if with_value < self.cases.height:
+            parts[0] += f" ({self.cases.height - with_value} without a throughput)"
+        return ", ".join([*parts, f"{counted(self.skipped.height, 'file')} skipped"])
+
+    def _tables(self) -> Sequence[TextTable]:
+        from perflog.export.case_table import case_table
+
+        return (case_table(self.extraction),)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanations(Result, Sequence["Explanation"]):
+    """What was read from each log: a sequence of explanations, each with its ``log``, ``text`` and ``complete``.
+
+    Attributes:
+        explanations: one for every log.
+    """
+
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every log has a run, and every run a value."""
+        return all(explanation.complete for explanation in self.explanations)
+
+    @property
+    def text(self) -> str:
+        """All explanations as the command prints them."""
+        return "\n\n".join(explanation.text for explanation in self.explanations)
+
+    def __len__(self) -> int:
+        return len(self.explanations)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.explanations[place]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _described(self) -> str:
+        without = sum(not explanation.complete for explanation in self.explanations)
+        return f"{counted(len(self), 'log')}, {without} without a number; print() shows them"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from perflog.escaping import visible
+
+        return f"<pre>{escape(visible(self.text, lines=True))}</pre>\n"
+
+    def _rows(self) -> Iterable[Mapping[str, Any]]:
+        return [{"log": one.log, "complete": one.complete, "text": one.text} for one in self.explanations]
+
+
+@in_python_terms
 def extract(paths: Paths, **options: Unpack[ExtractionOptions]) -> Extracted:
     """Extract benchmark numbers from logs (``perflog extract``).
 
@@ -65,7 +183,8 @@ def extract(paths: Paths, **options: Unpack[ExtractionOptions]) -> Extracted:
     return Extracted(case_frame(extraction), run_frame(extraction), skipped_frame(extraction), extraction)
 
 
-def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> list[Explanation]:
+@in_python_terms
+def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> Explanations:
     """Say what was read from each log, what was not understood, and why other parsers were rejected.
 
     Args:
@@ -81,128 +200,4 @@ def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> list[Explanat
     from perflog.report.explain import explain_logs
 
     logs = path_list(paths)
-    return list(explain_logs(logs, settings_of(options, logs)))
-
-
-def table(
-    paths: Paths,
-    rows: str,
-    *,
-    columns: str = "",
-    value: str = "throughput",
-    where: Mapping[str, Any] | None = None,
-    style: str = "plain",
-    language: str = "en",
-    templates: Sequence[PathLike] = (),
-    notes: bool = True,
-    digits: Mapping[str, str] | None = None,
-    titles: Mapping[str, str] | None = None,
-    names: Mapping[str, str] | None = None,
-    missing: str | None = None,
-    **options: Unpack[ExtractionOptions],
-) -> MadeTable:
-    """Make a report's table: cases in rows and columns (``perflog table``).
-
-    Args:
-        paths: files and folders.
-        rows: the fields of the rows: ``"nodes,devices"``, or ``"devices=1:8:32"``.
-        columns: the fields of the columns.
-        value: what the cells hold: ``"throughput,speedup"``.
-        where: the cases with these values alone: ``{"model": "rn50"}``.
-        style: a table style's name (docs/tables.md).
-        language: of the headings, ``en`` or ``zh``.
-        templates: folders with styles of the user's own.
-        notes: whether the table says how its numbers were made, n and doubts.
-        digits: by value a printf form: ``{"throughput": "%.2f"}``.
-        titles: headings of fields and values.
-        names: texts to show in place of fields' values.
-        missing: what a cell without a number prints; None: the style's.
-        options: the options of extraction (see :mod:`perflog.api`).
-
-    Returns:
-        The table: its ``text``, its ``table`` of headings and cells, and the ``extraction``.
-
-    Raises:
-        perflog.errors.UsageError: for an option or a path that is not right, or two cases in one cell.
-    """
-    from perflog.report.making import Look, make_table, projection
-
-    logs = path_list(paths)
-    folders = [os.fspath(folder) for folder in templates]
-    look = Look(style, language, folders, notes, digits or {}, titles or {}, names or {}, missing)
-    shown = projection(rows, columns, value, texts(where))
-    return make_table(logs, settings_of(options, logs), Extractions(), shown, look)
-
-
-def plot(paths: Paths, kind: str = "scaling", *, form: str = "svg", **options: Unpack[ExtractionOptions]) -> Picture:
-    """Draw cases (``perflog plot``).
-
-    Args:
-        paths: files and folders.
-        kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
-        form: ``svg`` or ``png``.
-        options: the options of extraction (see :mod:`perflog.api`).
-
-    Returns:
-        The picture: its bytes as ``data``, and what it shows in words as ``described``.
-
-    Raises:
-        perflog.errors.UsageError: for an option or a path that is not right, or when there is nothing to show.
-    """
-    from perflog.report.making import make_picture
-
-    logs = path_list(paths)
-    return make_picture(logs, settings_of(options, logs), Extractions(), kind, form)
-
-
-def report(
-    paths: Paths, output: PathLike, *, html: bool | None = None, language: str = "en",
-    **options: Unpack[ExtractionOptions],
-) -> Report:  # fmt: skip
-    """Make a report (``perflog report``); ``.write()`` of the result writes it.
-
-    Args:
-        paths: files and folders.
-        output: the report's file; its links and recipes are relative to the file's folder, which is made if it is
-            missing.
-        html: an HTML page in place of a README; None: by the output's name.
-        language: ``en`` or ``zh``.
-        options: the options of extraction (see :mod:`perflog.api`).
-
-    Returns:
-        What each file is to hold as ``files``, and ``described`` in words; nothing is written yet.
-
-    Raises:
-        perflog.errors.UsageError: for an option or a path that is not right, an output that is there and was not made
-            by perflog, or when there is no case.
-    """
-    from perflog.errors import UsageError
-    from perflog.report.reports import make_report, refusal
-    from perflog.report.table import LANGUAGES
-    from perflog.settings.config import one_of
-
-    one_of("lang", language, LANGUAGES)
-    file = Path(output)
-    as_page = file.suffix.lower() in (".html", ".htm") if html is None else html
-    if reason := refusal(file, as_page):
-        raise UsageError(reason)
-    return make_report(path_list(paths), given_options(options), file, language, as_page, Extractions())
-
-
-def readme(paths: Paths, *, allow: Paths = ()) -> Regenerated:
-    """Make the regions of Markdown files anew (``perflog readme``); ``.write()`` of the result writes what differs.
-
-    Args:
-        paths: Markdown files with regions. Their recipes read and write in the repository of the file alone.
-        allow: folders outside it that recipes may use too.
-
-    Returns:
-        The ``files`` with their old and new texts, and the ``pictures`` that differ; nothing is written yet.
-
-    Raises:
-        perflog.errors.PerflogError: for a file that cannot be read, a marker out of place, or a wrong recipe.
-    """
-    from perflog.report.regenerate import regenerate
-
-    allowed = [Path(folder) for folder in path_list(allow)]
-    return regenerate([Path(path) for path in path_list(paths)], Extractions(), allowed)
+    return Explanations(tuple(explain_logs(logs, settings_of(options, logs))))

@@ -16,8 +16,9 @@
 ``judge``               the verdict on each claim
 ``arithmetic``          speedups against the throughputs beside them
 ``contradictions``      cells against cells
+``sizes``               by how much cells differ, and tolerance
 ``slips``               suspicions what happened
-``report``              an audit as text, Markdown and JSON
+``report``              an audit as text, Markdown, JSON, JUnit XML and annotations
 ``auditing``            all of it
 ======================  ==============================================================================
 

@@ -13,8 +13,9 @@ from perflog.audit.judge import judge
 from perflog.audit.judgement import Judgement
 from perflog.audit.links import link_up
 from perflog.audit.recipes import rows_of_recipes
+from perflog.audit.sizes import with_tolerance
 from perflog.audit.slips import with_suspicions
-from perflog.errors import UsageError
+from perflog.errors import NoSuchPathError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import LogFile
 from perflog.report.extractions import Extractions
@@ -33,7 +34,9 @@ def documents(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if not path.exists():
-            raise UsageError(f"{path}: no such file or folder: expected a Markdown file or a folder that holds some")
+            raise NoSuchPathError(
+                f"{path}: no such file or folder: expected a Markdown file or a folder that holds some"
+            )
         below = sorted(p for p in path.rglob("*") if p.suffix.lower() in _DOCUMENTS) if path.is_dir() else [path]
         if not below:
             raise UsageError(f"{path}: no Markdown file in this folder: expected *.md")
@@ -42,7 +45,11 @@ def documents(paths: Sequence[Path]) -> list[Path]:
 
 
 def audit(
-    files: Sequence[Path], logs: Sequence[LogFile], catalog: Catalog | None = None, options: Options | None = None
+    files: Sequence[Path],
+    logs: Sequence[LogFile],
+    catalog: Catalog | None = None,
+    options: Options | None = None,
+    tolerance: float = 0.0,
 ) -> list[Judgement]:
     """A judgement for every number in the tables of Markdown files.
 
@@ -51,6 +58,7 @@ def audit(
         logs: as :func:`perflog.logs.find.find_logs` finds them; documents among them are left out.
         catalog: the parsers to read logs with; perflog's own when not given.
         options: those of perflog's own rule, beside which the rules of published reports are tried.
+        tolerance: a share: numbers that differ by no more than it are called within tolerance, and fail nothing.
 
     Raises:
         UsageError: for a file that cannot be read.
@@ -71,7 +79,7 @@ def audit(
     if open_cases:  # plain rules are many: they are tried for the logs of cells that no other rule gives
         evidence = link_up(with_plain_rules(cases, open_cases, read_logs, catalog, chosen), read, catalog)
         judgements = judge(every_claim, evidence, recipes)
-    return with_suspicions(judgements, evidence)
+    return with_suspicions(with_tolerance(judgements, tolerance), evidence)
 
 
 def _cases_of_open_cells(judgements: Sequence[Judgement]) -> set[Members]:

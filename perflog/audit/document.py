@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from perflog.audit.html_tables import HtmlTable, html_parts
 from perflog.errors import UsageError
 from perflog.report.regions import FENCE, row_texts
 
-_HEADING = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
-_ALIGNMENT = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]*(?:\([^()]*\))?[^()\s]*)\)")
+# Each of these takes linear time on any text: a report may be a stranger's.
+_HEADING = re.compile(r"^[ \t]{0,3}(#{1,6})[ \t]")
+_DASHES = re.compile(r":?-+:?")
+_BRACKET = re.compile(r"[\[\]]")
+_TARGET = re.compile(r"\(([^()\s]*(?:\([^()]*\)[^()\s]*)?)\)")
 _TAG = re.compile(r"<[^<>]*>")
 _HTML_TABLE = re.compile(r"<table(?![a-z])", re.IGNORECASE)
 _END_OF_HTML_TABLE = re.compile(r"</table\s*>", re.IGNORECASE)
+#: So many lines before a table, the nearest, may say what holds for it.
+MOST_AROUND = 100
 #: Suffixes of documents that are read as HTML pages; all others are read as Markdown.
 PAGES = (".html", ".htm")
 
@@ -112,13 +117,13 @@ class _Reader:
         elif self._fence:
             pass
         elif heading := _HEADING.match(line):
-            self._heading(len(heading[1]), plain(heading[2]))
+            self._heading(len(heading[1]), plain(line[heading.end() :].strip(" \t").rstrip(" \t#")))
         elif self._begins_table(number):
             return self._table(number)
         elif _HTML_TABLE.search(line):
             return self._html_tables(number)
         elif line.strip():
-            self.links += [Link(number + 1, plain(link[1]), link[2]) for link in _LINK.finditer(line)]
+            self.links += [Link(number + 1, plain(link.text), link.target) for link in _links(line)]
             self._lead.append(plain(line))
         return number + 1
 
@@ -133,7 +138,7 @@ class _Reader:
         if "|" not in self.lines[number] or number + 1 == len(self.lines):
             return False
         below = self.lines[number + 1]
-        return "-" in below and "|" in below and bool(_ALIGNMENT.match(below))
+        return "-" in below and "|" in below and _is_alignment(below)
 
     def _table(self, number: int) -> int:
         end = number + 2
@@ -174,19 +179,59 @@ class _Reader:
         header, *rows = lines
         headings = [text for _, text, _ in reversed(self._headings)]
         sections = [section for *_, section in reversed(self._headings)] or [self._section]
-        before = [line for section in sections for line in reversed(section)]
-        self.tables.append(Table(header, rows, headings, self._lead[::-1], before))
+        before = list(islice((line for section in sections for line in reversed(section)), MOST_AROUND))
+        self.tables.append(Table(header, rows, headings, self._lead[: -MOST_AROUND - 1 : -1], before))
         self._section += self._lead
         self._lead = []
 
 
+def _is_alignment(line: str) -> bool:
+    """Whether a line is the row of dashes below a table's heading."""
+    cells = line.lstrip(" \t>").rstrip(" \t").removeprefix("|").removesuffix("|").split("|")
+    return all(_DASHES.fullmatch(cell.strip(" \t")) for cell in cells)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A link as it is written: where it begins and ends in its text, its words and its target."""
+
+    begin: int
+    end: int
+    text: str
+    target: str
+
+
+def _links(text: str) -> list[_Written]:
+    """The links in a text, in order; of links inside one another the outermost."""
+    opened: list[int] = []
+    found: list[_Written] = []
+    if "](" not in text:
+        return found
+    for bracket in _BRACKET.finditer(text):
+        place = bracket.start()
+        if bracket[0] == "[":
+            opened.append(place)
+            continue
+        begin = opened.pop() if opened else -1
+        target = _TARGET.match(text, place + 1) if begin >= 0 else None
+        if target is not None:
+            while found and found[-1].begin > begin:
+                found.pop()
+            found.append(_Written(begin, target.end(), text[begin + 1 : place], target[1]))
+    return found
+
+
 def plain(text: str) -> str:
     """Text without links' targets, tags, and marks of emphasis."""
-    words = _TAG.sub(" ", _LINK.sub(lambda link: link[1], text))
+    parts, end = [], 0
+    for link in _links(text):
+        if link.begin >= end:  # else its brackets stand in the target of the one before
+            parts += [text[end : link.begin], link.text]
+            end = link.end
+    words = _TAG.sub(" ", "".join([*parts, text[end:]]))
     return re.sub(r"[`*]+", "", words).replace("\\_", "_").strip()
 
 
 def link_of(text: str) -> str:
     """The target of the first link in a cell; empty for none."""
-    link = _LINK.search(text)
-    return link[2] if link else ""
+    return next((link.target for link in _links(text)), "")

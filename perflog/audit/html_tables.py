@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
@@ -10,6 +13,12 @@ _LINES = frozenset({"p", "li", "div", "dt", "dd", "caption", "title", "section",
 _SILENT = frozenset({"script", "style", "template"})
 #: More columns or rows than this no cell spans: the number is wrong, or made to fill the memory.
 MOST_SPANNED = 1000
+#: A table has at most so many places; beyond, no cell spans several.
+MOST_PLACES = 1_000_000
+#: A tag from its ``<`` on. What begins otherwise is text: the library's parser takes a time that grows with its square
+#: for tags that are not closed.
+_TAG = re.compile(r"""<(?:/?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*+|[!?][A-Za-z][^<>]*+)>""")
+_COMMENT, _END_OF_COMMENT = "<!--", "-->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +84,29 @@ def html_parts(text: str, first_line: int = 1) -> list[HtmlPart]:
         first_line: the line of its file that the text begins on, counted from 1.
     """
     reader = _Reader(first_line)
-    reader.feed(text)
+    reader.feed("".join(_well_formed(text)))
     reader.close()
     return reader.finished()
+
+
+def _well_formed(text: str) -> Iterator[str]:
+    """The pieces of HTML with whole tags and comments alone; any other ``<`` is made text. In linear time."""
+    end, last_comment = 0, text.rfind(_END_OF_COMMENT)
+    place = text.find("<")
+    while place >= 0:
+        yield text[end:place]
+        tag = _TAG.match(text, place)
+        if tag is not None:
+            end = tag.end()
+            yield tag[0]
+        elif text.startswith(_COMMENT, place) and last_comment >= place + len(_COMMENT):
+            end = text.index(_END_OF_COMMENT, place + len(_COMMENT)) + len(_END_OF_COMMENT)
+            yield "\n" * text.count("\n", place, end)
+        else:
+            end = place + 1
+            yield "&lt;"
+        place = text.find("<", end)
+    yield text[end:]
 
 
 def _is_heading(row: HtmlRow) -> bool:
@@ -88,24 +117,33 @@ def _spread(rows: tuple[HtmlRow, ...]) -> list[list[str]]:
     """The texts of every place of a table, its spanning cells repeated."""
     grid: list[list[str]] = []
     below: dict[int, tuple[str, int]] = {}  # by column, what a cell above puts there, and in how many rows still
+    places = 0
     for row in rows:
-        texts: list[str] = []
-        waiting = list(row.cells)
-        while waiting or len(texts) in below:
-            column = len(texts)
-            if column in below:
-                text, left = below.pop(column)
-                texts.append(text)
-                if left > 1:
-                    below[column] = (text, left - 1)
-                continue
-            cell = waiting.pop(0)
-            for place in range(column, column + cell.columns):
-                texts.append(cell.text)
-                if cell.rows > 1:
-                    below[place] = (cell.text, cell.rows - 1)
-        grid.append(texts)
+        if places > MOST_PLACES:
+            below = {}
+        grid.append(_spread_row(row, below, may_span=places <= MOST_PLACES))
+        places += len(grid[-1])
     return grid
+
+
+def _spread_row(row: HtmlRow, below: dict[int, tuple[str, int]], may_span: bool) -> list[str]:
+    """The texts of every place of a row; ``below`` holds what cells above put there, and gets what it puts below."""
+    texts: list[str] = []
+    waiting = deque(row.cells)
+    while waiting or len(texts) in below:
+        column = len(texts)
+        if column in below:
+            text, left = below.pop(column)
+            texts.append(text)
+            if left > 1:
+                below[column] = (text, left - 1)
+            continue
+        cell = waiting.popleft()
+        for place in range(column, column + (cell.columns if may_span else 1)):
+            texts.append(cell.text)
+            if cell.rows > 1 and may_span:
+                below[place] = (cell.text, cell.rows - 1)
+    return texts
 
 
 class _Reader(HTMLParser):

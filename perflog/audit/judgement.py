@@ -9,8 +9,12 @@ from perflog.audit.evidence import Evidence, RuleValue
 from perflog.audit.rules import LATER, OWN, REPORTED, WHOLE
 
 #: The verdicts in the order of reports; the first three fail an audit.
-VERDICTS = ("differs", "contradicts", "slip", "within rounding", "reproduced", "no log", "not understood")
+VERDICTS = (
+    "differs", "contradicts", "slip", "within tolerance", "within rounding", "reproduced", "no log", "not understood",
+)  # fmt: skip
 FAILING = frozenset({"differs", "contradicts", "slip"})
+#: The verdicts on cells that were held against nothing.
+UNCHECKED = frozenset({"no log", "not understood"})
 #: The rule of a speedup that the table's own throughputs give.
 ARITHMETIC = "the table's arithmetic"
 #: The rule of a table that perflog made itself.

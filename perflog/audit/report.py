@@ -9,18 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
-from perflog.audit.judgement import FAILING, VERDICTS, Judgement
-from perflog.escaping import json_text, named, visible
+from perflog.audit.judgement import FAILING, UNCHECKED, VERDICTS, Judgement
+from perflog.audit.sizes import difference, size
+from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
+from perflog.export.annotations import Annotation, commands
+from perflog.export.columns import TextTable
+from perflog.export.junit import Test, junit
 
 SCHEMA = "perflog/audit/1"
-FORMATS = ("text", "markdown", "json")
+FORMATS = ("text", "markdown", "json", "junit", "github")
 #: How many logs of one cell are named to people.
 MOST_SOURCES = 2
-_COLOURS = {"differs": "31", "contradicts": "31", "slip": "33", "within rounding": "36", "reproduced": "32"}
+_COLOURS = {
+    "differs": "31", "contradicts": "31", "slip": "33", "within tolerance": "36", "within rounding": "36",
+    "reproduced": "32",
+}  # fmt: skip
 MEANINGS = {
     "reproduced": "a known rule gives the number from its log, or the table's own cells do",
     "within rounding": "as far as its digits say (fewer than four, or one off in the last)",
+    "within tolerance": "it differs by no more than --tolerance",
     "differs": "no known rule gives it from its log",
     "contradicts": "another cell gives another number for the same configuration",
     "slip": "one of the two above, with a suspicion what happened",
@@ -30,9 +38,21 @@ MEANINGS = {
 
 
 def failing(judgements: Iterable[Judgement]) -> bool:
-    """Whether a cell differs or contradicts, or there are cells and none of them could be understood."""
+    """Whether a cell differs or contradicts, or nothing was checked."""
     verdicts = {judgement.verdict for judgement in judgements}
-    return bool(verdicts & FAILING) or verdicts == {"not understood"}
+    return bool(verdicts & FAILING) or verdicts <= UNCHECKED
+
+
+def unchecked(judgements: Sequence[Judgement]) -> str:
+    """Why nothing was checked, in one sentence; empty where a cell was."""
+    if not judgements:
+        return "nothing was checked: no table with a number in it was found"
+    verdicts = {judgement.verdict for judgement in judgements}
+    if not verdicts <= UNCHECKED:
+        return ""
+    if verdicts == {"not understood"}:
+        return "nothing was checked: what the cells claim was not understood (the reasons are above)"
+    return "nothing was checked: no cell has its log among those given (--logs names more)"
 
 
 def counts(judgements: Iterable[Judgement]) -> Counter[str]:
@@ -64,7 +84,7 @@ def shortened(text: str) -> str:
 
 
 def render(judgements: Sequence[Judgement], form: str, everything: bool = False, colour: bool = False) -> str:
-    """An audit as ``text``, ``markdown`` or ``json``.
+    """An audit in one of :data:`FORMATS`; ``junit`` has a test for every cell, and ``github`` are annotations.
 
     Args:
         everything: every cell, not only those to look at; JSON always has every cell.
@@ -72,18 +92,26 @@ def render(judgements: Sequence[Judgement], form: str, everything: bool = False,
     """
     if form == "json":
         return to_json(judgements)
+    if form == "junit":
+        return junit("perflog audit", [_test(judgement) for judgement in judgements])
+    if form == "github":
+        return commands(_annotations(judgements))
     return markdown(judgements, everything) if form == "markdown" else text(judgements, everything, colour)
 
 
 def _shown(judgements: Iterable[Judgement], everything: bool) -> list[Judgement]:
-    quiet = () if everything else ("reproduced", "within rounding", "no log")
-    return [j for j in judgements if j.verdict not in quiet or (j.suspicions and not everything)]
+    """Every cell in the order of the files; or those to look at, the failing first, and of these the farthest off."""
+    if everything:
+        return list(judgements)
+    quiet = ("reproduced", "within tolerance", "within rounding", "no log")
+    shown = [judgement for judgement in judgements if judgement.verdict not in quiet or judgement.suspicions]
+    return sorted(shown, key=lambda j: (j.verdict not in FAILING, -size(j) if j.verdict in FAILING else 0.0))
 
 
 def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str:
     """For people: what needs looking at (or every cell), then how many cells of each verdict."""
     if not judgements:
-        return "no table with a number in it found\n"
+        return f"{unchecked(judgements)}\n"
     lines = []
     for judgement in _shown(judgements, everything):
         claim, verdict = judgement.claim, judgement.verdict
@@ -98,6 +126,8 @@ def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str
     contradicting = pairs(judgements)
     if contradicting:
         lines.append(f"{len(contradicting)} pairs of cells contradict each other")
+    if reason := unchecked(judgements):
+        lines.append(reason)
     return "\n".join(lines) + "\n"
 
 
@@ -114,6 +144,8 @@ def explained(judgement: Judgement) -> list[str]:
 
 def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
     """For a page: counts, contradictions, cells."""
+    if not judgements:
+        return f"{unchecked(judgements)}\n"
     total = counts(judgements)
     verdicts = [[name, str(total[name]), MEANINGS[name]] for name in VERDICTS if total[name]]
     lines = _table(["verdict", "cells", "meaning"], verdicts)
@@ -125,7 +157,17 @@ def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
     if rows:
         title = "Cells:" if everything else "Cells to look at:"
         lines += ["", title, "", *_table(["place", "column", "cell", "verdict", "why"], rows)]
+    if reason := unchecked(judgements):
+        lines += ["", reason]
     return "\n".join(lines) + "\n"
+
+
+def text_table(judgements: Sequence[Judgement]) -> TextTable:
+    """Every cell as a row of texts: where it stands, what it says, the verdict and why."""
+    rows = [_row(judgement) for judgement in _shown(judgements, everything=True)]
+    total = counts(judgements)
+    caption = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
+    return TextTable(["place", "column", "cell", "verdict", "why"], rows, [False] * 5, caption=caption)
 
 
 def _row(judgement: Judgement) -> list[str]:
@@ -138,6 +180,28 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Lines of a Markdown table that is not padded: its cells are sentences."""
     lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
     return lines + ["| " + " | ".join(escaped(cell) for cell in row) + " |" for row in rows]
+
+
+def _test(judgement: Judgement) -> Test:
+    """A cell as a test: it fails where it differs or contradicts, and is skipped where it was held against nothing."""
+    claim, verdict = judgement.claim, judgement.verdict
+    name = f"{claim.heading}: {claim.text} (line {claim.line}, column {claim.column})"
+    words = f"{verdict}: {shortened(judgement.detail)}"
+    failure, skipped = (words if verdict in FAILING else ""), (words if verdict in UNCHECKED else "")
+    lines = [shortened(line) for line in explained(judgement)]
+    return Test(name, near(claim.path), failure, skipped, verdict, lines, file=near(claim.path), line=claim.line)
+
+
+def _annotations(judgements: Sequence[Judgement]) -> list[Annotation]:
+    """One finding for every failing cell, and one where nothing was checked."""
+    found = []
+    for judgement in _shown(judgements, everything=False):
+        if judgement.verdict in FAILING:
+            claim = judgement.claim
+            words = f"{claim.heading}: {claim.text}: {judgement.verdict}: {shortened(judgement.detail)}"
+            found.append(Annotation(words, near(claim.path), claim.line, "perflog audit"))
+    reason = unchecked(judgements)
+    return [*found, Annotation(reason, title="perflog audit")] if reason else found
 
 
 def audit_data(judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -155,7 +219,7 @@ def audit_data(judgements: Sequence[Judgement]) -> dict[str, Any]:
 def _cell(judgement: Judgement) -> dict[str, Any]:
     claim, value = judgement.claim, judgement.value
     return {
-        "file": str(claim.path),
+        "file": exact(str(claim.path)),
         "line": claim.line,
         "column": claim.column,
         "heading": claim.heading,
@@ -169,6 +233,7 @@ def _cell(judgement: Judgement) -> dict[str, Any]:
         "rule": value.rule if value is not None else None,
         "value": value.value if value is not None else None,
         "value_unit": value.unit if value is not None else None,
+        "difference": difference(judgement),
         "sources": list(judgement.sources),
         "notes": list(judgement.notes),
         "contradicts": [

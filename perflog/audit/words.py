@@ -15,9 +15,11 @@ from perflog.audit.document import link_of, plain
 from perflog.formats.units import rate_unit
 from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 
+#: A count has at most so many digits, a result so many, and an exponent so many: numbers beyond are damaged.
+_COUNT_DIGITS, _RESULT_DIGITS, _EXPONENT_DIGITS = 9, 25, 2
 #: Facts: the value of a key, or None where a text gives several.
 Facts = dict[str, Scalar | None]
-_RATE = re.compile(r"([A-Za-z]{2,})\s*/\s*(?:seconds?|secs?|s)(?![A-Za-z])", re.IGNORECASE)
+_RATE = re.compile(r"(?<![A-Za-z])([A-Za-z]{2,})\s*/\s*(?:seconds?|secs?|s)(?![A-Za-z])", re.IGNORECASE)
 _NUMBER = re.compile(
     r"[~≈]?\s*([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?(?![A-WYZa-wyz_])\s*(.*)", re.DOTALL
 )
@@ -158,8 +160,9 @@ def key_facts(key: str, cell: str) -> Facts:
     text = plain(cell)
     facts = facts_of(text)
     first = _NUMBER.match(text)
-    if key in INTEGERS and first and first[1].replace(",", "").isdigit():
-        facts = {**facts, key: int(first[1].replace(",", ""))}
+    count = first[1].replace(",", "") if first and not first[2] else ""
+    if key in INTEGERS and count.isdigit() and len(count) <= _COUNT_DIGITS:
+        facts = {**facts, key: int(count)}
     elif key not in ("text", "other", *INTEGERS) and text:
         facts = {key: normal(key, text), **facts}
     for note in _NOTE.findall(text):
@@ -173,8 +176,10 @@ def printed(cell: str) -> Printed | None:
     number = _NUMBER.match(text)
     if not number:
         return None
-    digits = number[1].replace(",", "")
-    exponent = int(number[2] or 0)
+    digits, power = number[1].replace(",", ""), number[2] or "0"
+    if len(digits) > _RESULT_DIGITS or len(power.lstrip("+-")) > _EXPONENT_DIGITS:
+        return None
+    exponent = int(power)
     decimals = len(digits.partition(".")[2]) - exponent
     significant = len(digits.replace(".", "").lstrip("0"))
     return Printed(float(digits) * 10.0**exponent, decimals, significant, number[1], number[3].strip())

@@ -18,25 +18,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
+    from perflog.campaign.deciding import Measured, measure
     from perflog.campaign.environment import environments, make_environment, states
-    from perflog.campaign.observer import Observer
+    from perflog.campaign.looks import CaseLook
+    from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Progress, Watcher, watch
     from perflog.campaign.running import Outcome, run
     from perflog.campaign.scheduling import Commands, Schedule, commands, schedule, slurm_scripts
+    from perflog.campaign.versus import Budget, Versus, plan_measurement
 
 __all__ = [
+    "Budget",
+    "CaseLook",
     "Commands",
     "Completion",
     "Job",
+    "Measured",
     "Observer",
     "Outcome",
     "Progress",
+    "RoundObserver",
     "Schedule",
+    "Versus",
     "Watcher",
     "commands",
     "environments",
     "make_environment",
+    "measure",
+    "plan_measurement",
     "run",
     "schedule",
     "slurm_scripts",
@@ -45,17 +55,24 @@ __all__ = [
 ]
 #: Where each name is; imported when it is used, as reading logs needs polars.
 _MODULES = {
+    "Budget": "versus",
+    "CaseLook": "looks",
     "Commands": "scheduling",
     "Completion": "completion",
     "Job": "plan",
+    "Measured": "deciding",
     "Observer": "observer",
     "Outcome": "running",
     "Progress": "progress",
+    "RoundObserver": "observer",
     "Schedule": "scheduling",
+    "Versus": "versus",
     "Watcher": "progress",
     "commands": "scheduling",
     "environments": "environment",
     "make_environment": "environment",
+    "measure": "deciding",
+    "plan_measurement": "versus",
     "run": "running",
     "schedule": "scheduling",
     "slurm_scripts": "scheduling",

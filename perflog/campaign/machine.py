@@ -18,6 +18,7 @@ from typing import Any
 from perflog._version import __version__
 from perflog.campaign.environment import python_of
 from perflog.campaign.runner import Runner
+from perflog.compare.stopping import KEY
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.logs.find import MACHINE
@@ -34,6 +35,8 @@ _ALLOWED = re.compile(
 _SECRET = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie")
 #: What must not differ between the runs of one folder.
 _SAME = ("cpu", "cpus", "gpus")
+#: What stays where a later campaign in the folder does not say it: the rule that stopped the runs.
+_KEPT = (KEY,)
 
 
 def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Mapping[str, str]) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def gpu_count() -> int:
 
 
 def record(root: Path, now: Mapping[str, Any]) -> None:
-    """Write ``machine.json`` into a campaign's folder, frameworks recorded before kept.
+    """Write ``machine.json`` into a campaign's folder; frameworks, and a rule of stopping, recorded before are kept.
 
     Raises:
         UsageError: when the folder's logs are of another machine, or its ``machine.json`` cannot be read.
@@ -112,6 +115,7 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
                 "use another folder (--logs)"
             )
     merged = {
+        **{key: before[key] for key in _KEPT if key in before},
         **now,
         "frameworks": {**before.get("frameworks", {}), **now["frameworks"]},
         "clocks": {"before": clocks(), **before.get("clocks", {})},

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflog.campaign.completion import glance
 from perflog.campaign.folder import OWN, Folder
-from perflog.campaign.plan import Job
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import FAILED, RUNNING, natural
+from perflog.runs.run import Skipped
 from perflog.stats.centre import median
 
 #: The list of a campaign's runs, in the folder of its own files.
@@ -25,6 +25,12 @@ PLAN = "plan.json"
 DEFAULT_WARMUP = 20
 #: After so many seconds without a byte a growing log is called silent: frameworks print at least every few seconds.
 SILENT = 20.0
+#: The facts of a campaign's machine, in its folder.
+MACHINE = "machine.json"
+#: The kind of a log whose name does not say whether its training has ended, and the endings that logs have.
+_PLAIN, _LOGS = "plain", (".log", ".out", ".err")
+#: What programs print when they have ended.
+_AT_END = frozenset({"reported", "time_to_train", "train_runtime"})
 _KNOWN = (".log", f".log{RUNNING}", f".log{FAILED}")
 
 
@@ -38,6 +44,7 @@ class Progress:
         throughput: the median of the finished runs, in ``unit``; None where none has a value.
         now: how far the growing run is, in words; empty for none.
         reason: why the last failed run failed.
+        decision: what is decided so far of a configuration that is measured against another one; empty for any other.
     """
 
     name: str
@@ -48,6 +55,7 @@ class Progress:
     unit: str = ""
     now: str = ""
     reason: str = ""
+    decision: str = ""
 
     @property
     def ended(self) -> bool:
@@ -57,12 +65,17 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class _Glance:
-    """A log's throughput and its unit, the last step it has, and why it has no throughput."""
+    """A log's throughput and its unit, the last step it has, and why it has no throughput.
+
+    ``is_run``: whether it is a training's; ``tells_end``: whether it holds what programs print when they have ended.
+    """
 
     value: float | None = None
     unit: str = ""
     reached: float = 0.0
     reason: str = ""
+    is_run: bool = False
+    tells_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +83,22 @@ class _Plan:
     steps: int
     warmup: int
     logs: tuple[str, ...]
+    decisions: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_plan(folder: Folder, jobs: Sequence[Job], steps: int, warmup: int) -> None:
-    """Leave the list of runs for whoever watches."""
-    data = {"steps": steps, "warmup": warmup, "logs": [str(job.log) for job in jobs]}
+def write_plan(
+    folder: Folder, logs: Iterable[Path], steps: int, warmup: int, decisions: Mapping[str, str] | None = None
+) -> None:
+    """Leave the list of runs for whoever watches.
+
+    Args:
+        folder: the campaign's.
+        logs: of all runs that are wanted, below the folder.
+        steps: of each run.
+        warmup: steps of it that do not count.
+        decisions: what is decided of configurations, by their names below the folder.
+    """
+    data = {"steps": steps, "warmup": warmup, "logs": [str(log) for log in logs], "decisions": dict(decisions or {})}
     write_atomically(folder.own / PLAN, json.dumps(data) + "\n", parents=True)
 
 
@@ -96,6 +120,7 @@ class Watcher:
             raise UsageError(f"no such folder: {str(logs)!r}")
         self.catalog = catalog or load_catalog()
         self._seen: dict[tuple[str, int], _Glance] = {}
+        self._of_campaign = any((self.root / name).exists() for name in (OWN, MACHINE))
 
     def look(self) -> list[Progress]:
         """The folder's configurations as they are now, in natural order."""
@@ -105,26 +130,42 @@ class Watcher:
             entry = entries.get(_configuration(log), Progress(_configuration(log)))
             entries[entry.name] = replace(entry, wanted=entry.wanted + 1)
         values: dict[str, list[float]] = {}
-        for path in sorted(self.root.rglob("*.log*"), key=lambda p: natural(str(p))):
-            kind = next((k for k in reversed(_KNOWN) if path.name.endswith(k)), "")
+        for path in self._files():
+            kind = self._kind(path)
             name = _configuration(str(path.relative_to(self.root)))
             with suppress(OSError):  # renamed while it was looked at
-                if kind:
-                    seen = self._glance(path, plan.warmup)
-                    entries[name] = _with_log(entries.get(name, Progress(name)), path, kind, seen, plan.steps)
-                    if kind == ".log" and seen.value is not None:
-                        values.setdefault(name, []).append(seen.value)
+                seen = self._glance(path, plan.warmup)
+                if kind == _PLAIN and not seen.is_run and path.suffix not in _LOGS:
+                    continue
+                kind = ".log" if kind == _PLAIN and _has_ended(path, seen) else kind
+                entries[name] = _with_log(entries.get(name, Progress(name)), path, kind, seen, plan.steps)
+                if kind == ".log" and seen.value is not None:
+                    values.setdefault(name, []).append(seen.value)
         measured = [replace(e, throughput=median(values[e.name])) if e.name in values else e for e in entries.values()]
-        return sorted(measured, key=lambda entry: natural(entry.name))
+        decided = [replace(entry, decision=str(plan.decisions.get(entry.name, ""))) for entry in measured]
+        return sorted(decided, key=lambda entry: natural(entry.name))
+
+    def _files(self) -> list[Path]:
+        """Every file that may be a log, in natural order; none of the campaign's own."""
+        files = (path for path in self.root.rglob("*") if not _is_hidden(path.relative_to(self.root)))
+        return sorted((path for path in files if path.is_file()), key=lambda path: natural(str(path)))
+
+    def _kind(self, path: Path) -> str:
+        """The ending of a campaign's log, which says how it stands; or that nothing but the log itself says it."""
+        kind = next((kind for kind in reversed(_KNOWN) if path.name.endswith(kind)), _PLAIN)
+        return kind if kind != ".log" or self._of_campaign else _PLAIN
 
     def _glance(self, path: Path, warmup: int) -> _Glance:
         key = (str(path), path.stat().st_size)
         if key not in self._seen:
-            metric = glance(path, self.catalog, 0 if path.name.endswith(RUNNING) else warmup)[1]
-            if metric is None:
-                self._seen[key] = _Glance()
+            outcome, metric = glance(path, self.catalog, 0 if path.name.endswith(RUNNING) else warmup)
+            if metric is None or isinstance(outcome, Skipped):
+                self._seen[key] = _Glance(reason=outcome.reason if isinstance(outcome, Skipped) else "")
             else:
-                self._seen[key] = _Glance(metric.value, metric.unit, metric.last_step or 0.0, metric.reason)
+                tells_end = any(name in _AT_END for run in outcome for name in run.metrics)
+                self._seen[key] = _Glance(
+                    metric.value, metric.unit, metric.last_step or 0.0, metric.reason, True, tells_end
+                )
         return self._seen[key]
 
 
@@ -134,19 +175,50 @@ def _with_log(entry: Progress, path: Path, kind: str, seen: _Glance, steps: int)
         return replace(entry, finished=entry.finished + 1, unit=seen.unit or entry.unit)
     if kind.endswith(FAILED):
         return replace(entry, failed=entry.failed + 1, reason=seen.reason)
-    age = time.time() - path.stat().st_mtime
+    age = _age(path)
     now = f"step {seen.reached:g}" + (f" of {steps}" if steps else "")
     now += f", {seen.value:.1f} {seen.unit}" if seen.value is not None else ""
-    return replace(entry, now=now + (f", silent for {age:.0f} s" if age > SILENT else ""))
+    if kind == _PLAIN and not seen.is_run:
+        now = seen.reason
+    return replace(entry, now=now + (f", silent for {_duration(age)}" if age > SILENT else ""))
+
+
+def _has_ended(path: Path, seen: _Glance) -> bool:
+    """Whether a log of which nothing else is known has ended: it says so, and no longer grows."""
+    return seen.tells_end and _age(path) > SILENT
+
+
+def _age(path: Path) -> float:
+    """Seconds since a file has grown."""
+    return time.time() - path.stat().st_mtime
+
+
+def _duration(seconds: float) -> str:
+    """A time as people say it: ``90 s``, ``5 min``, ``3 h``, ``12 days``."""
+    for least, size, unit in ((172_800, 86_400, "days"), (7_200, 3_600, "h"), (120, 60, "min")):
+        if seconds >= least:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a path below the folder leads through a hidden folder, or is a hidden file or a machine's facts."""
+    return path.name == MACHINE or any(part.startswith(".") for part in path.parts)
 
 
 def _plan(root: Path) -> _Plan:
     """The plan that a campaign left in its folder; none for a folder of other logs."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         data = json.loads((root / OWN / PLAN).read_text(encoding="utf-8"))
-        return _Plan(int(data["steps"]), int(data["warmup"]), tuple(map(str, data["logs"])))
+        return _Plan(
+            int(data["steps"]), int(data["warmup"]), tuple(map(str, data["logs"])), dict(data.get("decisions", {}))
+        )
     return _Plan(0, DEFAULT_WARMUP, ())
 
 
 def _configuration(log: str) -> str:
-    return log.partition(".log")[0].rpartition("_")[0]
+    """A log's path below the folder, without the number of the run and its ending."""
+    folder, slash, name = log.rpartition("/")
+    stem = name.partition(".log")[0] if ".log" in name else name.rpartition(".")[0] or name
+    front, _, number = stem.rpartition("_")
+    return f"{folder}{slash}{front if front and number.isdigit() else stem}"

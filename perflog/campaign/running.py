@@ -43,7 +43,7 @@ def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer |
     with folder.locked() as lock:
         cut = folder.clean()
         pending = _pending(folder, scheduled.jobs, retry_failed)
-        write_plan(folder, scheduled.jobs, campaign.steps, campaign.warmup)
+        write_plan(folder, (job.log for job in scheduled.jobs), campaign.steps, campaign.warmup)
         if pending:
             runners = list(scheduled.runners.values())
             machine.record(folder.root, machine.facts(runners, campaign.environment, campaign.pythons))

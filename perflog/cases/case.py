@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from perflog.formats.vocabulary import Scalar
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import Run
+from perflog.stats.quotient import QuotientInterval
 
 
 @dataclass(slots=True)
@@ -37,7 +38,15 @@ class Summary:
 
 @dataclass(slots=True)
 class Case:
-    """One configuration."""
+    """One configuration.
+
+    Attributes:
+        speedup: its throughput over that of ``base``; None without a baseline.
+        speedup_interval: the interval of the speedup, with the noise of the case and of its baseline.
+        no_interval: why there is a speedup without an interval; empty where there is one, or no speedup.
+        efficiency: the speedup over the devices' ratio.
+        baseline: the name of ``base``, the case that the speedup is relative to; it may be the case itself.
+    """
 
     key: dict[str, Scalar]
     label: str
@@ -47,6 +56,8 @@ class Case:
     window: str
     notes: list[str] = field(default_factory=list)
     speedup: float | None = None
+    speedup_interval: QuotientInterval | None = None
+    no_interval: str = ""
     efficiency: float | None = None
     baseline: str = ""
     base: Case | None = field(default=None, repr=False, compare=False)  # it may be the case itself
@@ -54,6 +65,13 @@ class Case:
     @property
     def throughput(self) -> Summary:
         return self.metrics["throughput"]
+
+    @property
+    def efficiency_interval(self) -> QuotientInterval | None:
+        """The interval of the efficiency: that of the speedup, times a number that is known."""
+        if self.speedup_interval is None or not self.speedup or self.efficiency is None:
+            return None
+        return self.speedup_interval.scaled(self.efficiency / self.speedup)
 
     @property
     def name(self) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from perflog.cases.case import Case
 from perflog.cases.identity import spelling
 from perflog.formats.units import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.settings.options import Options
+from perflog.stats.quotient import LEAST_RUNS, quotient_interval
 
 #: What a case shares with the one-device case that its speedup is relative to, beside the model.
 _BASE_KEYS = ("framework", "framework_version", "precision", "batch_size", "accelerator")
@@ -15,7 +18,7 @@ _NO_LABELS = frozenset({*CASE_KEYS, "threads"})
 
 
 def set_speedups(cases: list[Case], options: Options) -> None:
-    """Set the speedup, efficiency and baseline of each case that has one, and note why another has none."""
+    """Set speedup, efficiency and baseline of each case that has one, with intervals; note why another has none."""
     index: dict[tuple[object, ...], list[Case]] = {}
     alike = [index.setdefault(_base_identity(case), []) for case in cases]
     for case, of_base in zip(cases, alike, strict=True):
@@ -75,6 +78,30 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
     assert base.throughput.value is not None and case.throughput.value is not None
     case.baseline, case.base = base.name, base
     case.speedup = case.throughput.value / base.throughput.value
+    _set_interval(case, base)
     devices, base_devices = case.key.get("devices"), base.key.get("devices")
     if isinstance(devices, int) and isinstance(base_devices, int) and devices and base_devices:
         case.efficiency = case.speedup * base_devices / devices
+
+
+def _set_interval(case: Case, base: Case) -> None:
+    """Set the interval of a case's speedup, or why it has none. Where throughput has none, neither has speedup."""
+    assert case.speedup is not None
+    runs, base_runs = _values(case), _values(base)
+    if case is base:
+        case.no_interval = "the speedup of the baseline itself is 1 by definition, without an interval"
+    elif case.throughput.aggregate != "median":
+        case.no_interval = "no interval of the speedup: intervals are given with --aggregate median alone"
+    elif min(len(runs), len(base_runs)) < LEAST_RUNS:
+        case.no_interval = f"no interval of the speedup: it needs {LEAST_RUNS} runs of the case and of its baseline"
+    elif not all(math.isfinite(value) and value > 0 for value in (*runs, *base_runs)):
+        case.no_interval = "no interval of the speedup: the throughput of a run is not a positive, finite number"
+    else:
+        case.speedup_interval = quotient_interval(runs, base_runs, case.speedup)
+        if case.speedup_interval is None:
+            flat = "the runs of the case or of its baseline do not differ at all"
+            case.no_interval = f"no interval of the speedup: {flat} (copies of one log, or too coarse a print)"
+
+
+def _values(case: Case) -> list[float]:
+    return [run.throughput.value for run in case.runs if run.throughput.value is not None]

@@ -1,36 +1,120 @@
-"""Framework versions side by side: the configurations that several versions have a number for."""
+"""Framework versions side by side: the configurations that several versions have a number for.
+
+They are paired as `perflog compare` pairs them (:mod:`perflog.cases.pairs`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping, Sequence
 
 from perflog.cases.case import Case
-from perflog.cases.identity import told_apart_by
+from perflog.cases.labels import label_of, root_of
+from perflog.cases.pairs import VERSION, paired
 from perflog.errors import UsageError
+from perflog.formats.catalog import path_patterns
+from perflog.formats.paths import PathPatterns
 from perflog.logs.find import natural
 
+#: So many cases are named that have no partner.
+_MOST_NAMED = 3
+_Labelled = list[tuple[Case, str]]
 
-def compared(cases: Iterable[Case]) -> list[dict[str, Case]]:
-    """For every configuration that two versions or more have a value for, its cases by version, oldest first.
 
-    Two cases are of one configuration when all but the version is equal: key, label and unit.
+def compared(cases: Iterable[Case], patterns: PathPatterns | None = None) -> list[dict[str, Case]]:
+    """For every configuration that two versions or more have a value for, in the order of the cases, its cases by
+    version, oldest first.
+
+    Where several folders were named that hold one version each, the folders are what is compared: by their versions,
+    or by their names where those are the same.
+
+    Args:
+        patterns: what paths of logs say of their runs; None: perflog's own.
 
     Raises:
-        UsageError: when there are fewer than two versions, or no configuration is there in two of them.
+        UsageError: when there are fewer than two versions, or no configuration is there in two of them; with what
+            differs.
     """
-    cases = [c for c in cases if c.throughput.value and "framework_version" in c.key]
-    versions = sorted({str(c.key["framework_version"]) for c in cases}, key=natural)
-    if len(versions) < 2:
-        found = f"{versions[0]} is the only one" if versions else "there is none"
-        raise UsageError(f"two framework versions are compared and {found} among the cases: name the logs of both")
-    groups: dict[tuple[object, ...], dict[str, Case]] = {}
-    for case in cases:
-        rest = tuple(sorted((k, v) for k, v in told_apart_by(case.key).items() if k != "framework_version"))
-        groups.setdefault((rest, case.label, case.throughput.unit), {})[str(case.key["framework_version"])] = case
-    both = [{v: group[v] for v in versions if v in group} for group in groups.values() if len(group) > 1]
+    cases = list(cases)
+    sides = _sides([case for case in cases if case.throughput.value])
+    patterns = path_patterns(()) if patterns is None else patterns
+    groups: list[dict[str, Case]] = []
+    alone: list[tuple[str, Case, str]] = []
+    for name, members in sides.items():
+        firsts = [next(iter(group.values())) for group in groups]
+        partners, reasons = _partners(firsts, members, patterns)
+        for group, first in zip(groups, firsts, strict=True):
+            if id(first) in partners:
+                group[name] = partners[id(first)]
+        joined = {id(case) for case in partners.values()}
+        groups += [{name: case} for case in members if id(case) not in joined]
+        alone += [(name, case, reasons[id(case)]) for case in members if id(case) in reasons]
+    both = [group for group in groups if len(group) > 1]
     if not both:
-        raise UsageError(
-            f"no case is there in two of the versions {', '.join(versions)}: "
-            "something else differs too, see `perflog extract`"
-        )
-    return both
+        named = "; ".join(f"{case.name} of {name}: {reason}" for name, case, reason in alone[:_MOST_NAMED])
+        raise UsageError(f"no case is there in two of {', '.join(sides)}: {named}")
+    turns = {id(case): turn for turn, case in enumerate(cases)}
+    return sorted(both, key=lambda group: min(turns[id(case)] for case in group.values()))
+
+
+def _sides(cases: Sequence[Case]) -> dict[str, list[Case]]:
+    """What is compared, oldest first: the folders that were named, or the framework versions.
+
+    Raises:
+        UsageError: when there are fewer than two.
+    """
+    by_given: dict[str, list[Case]] = {}
+    for case in cases:
+        by_given.setdefault(case.runs[0].log.given, []).append(case)
+    versions = {given: {str(case.key.get(VERSION, "")) for case in members} for given, members in by_given.items()}
+    if len(by_given) > 1 and all(len(of_folder) == 1 for of_folder in versions.values()):
+        return _named_by_version(by_given, {given: min(of_folder) for given, of_folder in versions.items()})
+    known = [case for case in cases if VERSION in case.key]
+    there = sorted({str(case.key[VERSION]) for case in known}, key=natural)
+    if len(there) < 2:
+        count = f"{there[0]} is the only one" if there else "there is none"
+        raise UsageError(f"two framework versions are compared and {count} among the cases: name the logs of both")
+    return {version: [case for case in known if str(case.key[VERSION]) == version] for version in there}
+
+
+def _named_by_version(by_given: Mapping[str, list[Case]], versions: Mapping[str, str]) -> dict[str, list[Case]]:
+    """The folders' cases under their versions; under their own names where versions are unknown or the same."""
+    if len(set(versions.values())) == len(versions) and all(versions.values()):
+        in_order = sorted(by_given, key=lambda given: natural(versions[given]))
+        return {versions[given]: by_given[given] for given in in_order}
+    return {os.path.normpath(given): members for given, members in by_given.items()}
+
+
+def _partners(
+    old: Sequence[Case], new: Sequence[Case], patterns: PathPatterns
+) -> tuple[dict[int, Case], dict[int, str]]:
+    """Which new case is the partner of which old one.
+
+    Paths count as they are first, and for what is left below the folder of each side, since folders are named by what
+    is compared.
+
+    Returns:
+        The new cases by their partners' ids, and by the new cases' ids why they have none; nothing where there is no
+        old case.
+    """
+    if not old:
+        return {}, {}
+    as_given: tuple[_Labelled, _Labelled] = [(case, case.label) for case in old], [(case, case.label) for case in new]
+    pairs, _ = paired(*as_given)
+    taken = {id(case) for pair in pairs for case in (pair.old, pair.new)}
+    sides = [_below(old, patterns), _below(new, patterns)]
+    left = [[(case, label) for case, label in side if id(case) not in taken] for side in sides]
+    more, unpaired = paired(left[0], left[1])
+    reasons = {id(alone.case): _of_pictures(alone.reason) for alone in unpaired if alone.side == "new"}
+    return {id(pair.old): pair.new for pair in (*pairs, *more)}, reasons
+
+
+def _of_pictures(reason: str) -> str:
+    """Why a case has no partner, without what only a comparison of two sides can do about it."""
+    return reason.partition(" (--across")[0].removeprefix("not on the old side; ")
+
+
+def _below(cases: Sequence[Case], patterns: PathPatterns) -> _Labelled:
+    """Cases with their labels below the folder that holds all their logs."""
+    root = root_of([run.log.path for case in cases for run in case.runs])
+    return [(case, label_of(case, root, patterns)) for case in cases]

@@ -6,6 +6,7 @@ commands to :data:`app` when it is imported; one command alone needs its module 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,20 @@ __all__ = ["COMMANDS", "app", "app_for"]
 #: The commands of each module, in the order in which the help lists them (groups of commands come last).
 COMMANDS = {
     "audit": ("audit",),
+    "example": ("example",),
     "compare": ("compare", "plan", "noise"),
     "history": ("save", "history"),
     "logs": ("extract", "explain", "config", "conventions"),
     "parsers": ("parsers",),
-    "reports": ("table", "plot", "report", "readme"),
+    "reports": ("table", "plot", "report"),
+    "readme": ("readme",),
     "run": ("run", "watch"),
+    "setup": ("init", "doctor"),
 }
+
+
+#: Command lines that show the list of commands, and no option of any of them.
+_LISTS: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 
 
 def app_for(words: Sequence[str]) -> typer.Typer:
@@ -36,7 +44,12 @@ def app_for(words: Sequence[str]) -> typer.Typer:
     would show them, and to make all takes longer than to read a small log.
     """
     module = next((module for module, names in COMMANDS.items() if words and words[0] in names), None)
-    return _app(COMMANDS if module is None else (module,))
+    whole = _app(COMMANDS if module is None else (module,))
+    if module is None and list(words) in _LISTS and not os.environ.get("_PERFLOG_COMPLETE"):
+        from perflog.cli.base import listed
+
+        return listed(whole)
+    return whole
 
 
 def __getattr__(name: str) -> Any:

@@ -7,26 +7,36 @@ from typing import Annotated
 
 import typer
 
-from perflog.cli.base import app
+from perflog.cli.base import app, examples
 from perflog.cli.options import Output, ParserNames, Parsers, Quiet, Set
-from perflog.cli.output import emit, to_terminal
+from perflog.cli.output import emit, emit_commands, to_terminal
 from perflog.cli.progress import progress_bar
-from perflog.settings.config import one_of, pairs, settings
+from perflog.settings.config import pairs, settings
 
 LOGS_HELP = "Logs (may be repeated). [default: the files' folders]"
 LogFolders = Annotated[list[str] | None, typer.Option("--logs", help=LOGS_HELP, show_default=False)]
 Everything = Annotated[bool, typer.Option("--all", help="Show every cell, not only those to look at.")]
+_FORM = "text, markdown, json, junit (XML) or github (annotations of GitHub Actions). [default: text]"
+Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
+_TOLERANCE = "Differences of up to this share fail no cell: 0.1%."
+Tolerance = Annotated[str, typer.Option("--tolerance", help=_TOLERANCE)]
 
 
 @app.command(
-    epilog="Examples:  perflog audit README.md  ·  perflog audit reports/ --logs logs/ --all -f markdown -o audit.md. "
-    "Exit status: 0 no cell differs or contradicts; 1 some do; 2 wrong usage."
+    epilog=examples(
+        "perflog audit README.md",
+        "perflog audit reports/ --logs logs/ --tolerance 0.1%",
+        "perflog audit reports/ --logs logs/ --all -o audit.md",
+        more="Exit status: 0 cells were checked, none differs or contradicts; 1 some do, or nothing could be checked; "
+        "2 wrong usage.",
+    )
 )
 def audit(
     files: Annotated[list[Path], typer.Argument(help="Markdown files, or folders of them.", show_default=False)],
     logs: LogFolders = None,
+    tolerance: Tolerance = "0%",
     everything: Everything = False,
-    form: Annotated[str, typer.Option("--format", "-f", help="text, markdown or json.")] = "text",
+    form: Form = None,
     set_: Set = None,
     parser: ParserNames = None,
     parsers: Parsers = None,
@@ -37,16 +47,23 @@ def audit(
     from perflog.api.auditing import folders_of
     from perflog.audit import FORMATS, documents, failing, render
     from perflog.audit import audit as judge_cells
+    from perflog.compare.rule import share as share_of
+    from perflog.export.endings import format_for
     from perflog.logs.find import find_logs
     from perflog.report.extractions import catalog_of
 
-    one_of("format", form, FORMATS)
+    chosen_form = format_for(output, form, FORMATS, "text")
+    share = share_of(tolerance, "--tolerance")
     pages = documents(files)
     places = logs or folders_of(pages)
     chosen = settings({"parser": parser, "parsers": parsers, "set": pairs(set_ or [], "set")}, places)
     log_files = find_logs(places)
     with progress_bar(quiet)(sum(max(log.size, 0) for log in log_files)):
-        judgements = judge_cells(pages, log_files, catalog_of(chosen), chosen.options())
-    emit(render(judgements, form, everything, to_terminal(output)), output, quiet)
+        judgements = judge_cells(pages, log_files, catalog_of(chosen), chosen.options(), share)
+    text = render(judgements, chosen_form, everything, to_terminal(output))
+    if chosen_form == "github" and output is None:
+        emit_commands(text)
+    else:
+        emit(text, output, quiet)
     if failing(judgements):
         raise typer.Exit(1)

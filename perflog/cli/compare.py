@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perflog.cli.base import app
+from perflog.cli.base import app, examples
 from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import extractions
@@ -17,10 +17,11 @@ from perflog.settings.config import one_of, pairs, settings
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
+    from perflog.compare.rule import Rule
+    from perflog.settings.config import Settings
 
-Metric = Annotated[
-    str, typer.Option("--metric", "-m", help="throughput, step_time, time_to_train, speedup, reported or memory.")
-]
+_METRIC = "throughput, step_time, time_to_train, speedup, efficiency, reported or memory."
+Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC)]
 Sides = Annotated[
     list[str],
     typer.Argument(
@@ -42,93 +43,102 @@ FailOn = Annotated[
         show_default=False,
     ),
 ]
-Form = Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")]
+_ALIAS = "Another name of a model, framework, accelerator or precision: resnet50v1.5=resnet50 (may be repeated)."
+Alias = Annotated[list[str] | None, typer.Option("--alias", help=_ALIAS, show_default=False)]
+_EXPLAIN = "Say below the table what each verdict means, in plain words."
+Explain = Annotated[bool, typer.Option("--explain-verdicts", help=_EXPLAIN)]
+_MARKER = r"The name in the hidden marker of Markdown, by which the next comment replaces it. \[default: the metric]"
+Marker = Annotated[str, typer.Option("--marker", help=_MARKER, show_default=False)]
+_COMMENT = "In a workflow: comment on the pull request, or replace the last comment; needs GITHUB_TOKEN."
+Comment = Annotated[bool, typer.Option("--comment", help=_COMMENT)]
+_FORM = "table, markdown, csv, json, html, github, junit, svg or png. [default: by the ending of --output, or table]"
+Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM.replace("[", r"\["), show_default=False)]
+_HISTORY = "Include the variance between earlier campaigns of one version, out of the history (--database)."
+History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
+_NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
+NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
 NoiseForm = Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")]
 Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
 
 
 @app.command(
-    epilog="Examples:  perflog compare logs-2.4/ logs-2.5/ --warmup 100  ·  perflog compare v2.4 v2.5  ·  "
-    "perflog compare old/ new/ --gate  ·  perflog compare a/ b/ c/ -o ratios.svg. "
-    "Exit status: 0; with --gate 1 a case is slower, 3 nothing could be compared (or another reason of --fail-on); "
-    "2 wrong usage."
+    epilog=examples(
+        "perflog compare logs-2.4/ logs-2.5/ --warmup 100",
+        "perflog compare v2.4 v2.5",
+        "perflog compare old/ new/ --gate --format github",
+        "perflog compare a/ b/ c/ -o ratios.svg",
+        more="Exit status: 0; with --gate or --fail-on 1 a case is slower, 3 nothing could be compared or another "
+        "reason that was asked for; 2 wrong usage.",
+    )
 )
 @extraction_options("aggregate")
 def compare(
-    sides: Sides,
-    given: Given,
-    metric: Metric = "throughput",
-    margin: Margin = "2%",
-    level: Level = 95.0,
-    across: Across = "",
-    where: Where = None,
-    gate: GateFlag = False,
-    fail_on: FailOn = "",
-    form: Form = "table",
-    output: Output = None,
-    database: DatabaseName = None,
-    quiet: Quiet = False,
-) -> None:
+    sides: Sides, given: Given, metric: Metric = "throughput", margin: Margin = "2%", level: Level = 95.0,
+    across: Across = "", where: Where = None, alias: Alias = None, gate: GateFlag = False, fail_on: FailOn = "",
+    explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
+    output: Output = None, history: History = False, database: DatabaseName = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
+    from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.choosing import names
-    from perflog.compare.comparing import compare_sides
+    from perflog.compare.comment import marker_of
     from perflog.compare.gate import DEFAULT, REASONS
-    from perflog.compare.opening import open_sides
+    from perflog.compare.gate import gate as result_of
     from perflog.compare.output import FORMATS
     from perflog.compare.rule import Rule, share
-    from perflog.formats.catalog import path_patterns
+    from perflog.export.endings import format_for
 
-    one_of("format", form, FORMATS)
     if len(sides) < 2:
         raise typer.BadParameter("name at least two sides: perflog compare OLD NEW", param_hint="SIDES")
     if not 50 <= level < 100:
         message = f"a level lies between 50 and 100 per cent, not {level:g}"
         raise typer.BadParameter(message, param_hint="--level")
+    form = format_for(output, form, FORMATS, "table")
     reasons = names(fail_on, "fail-on", list(REASONS)) or (list(DEFAULT) if gate else [])
     rule = Rule(metric, share(margin, "--margin"), level / 100)
+    marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
-    keys, wanted = names(across, "across"), pairs(where or [], "where")
+    selection = (names(across, "across"), pairs(where or [], "where"), _aliases(alias))
+    comparisons = _compared(sides, chosen, rule, selection, quiet, history)
+    result = result_of(comparisons, reasons) if reasons else None
+    look = Look(form, marker or metric, explain_verdicts, reasons, result)
+    show(comparisons, look, output, quiet)
+    if comment:
+        comment_on_pull_request(comparisons, look, quiet)
+    if result is not None:
+        print(result.sentence, file=sys.stderr)
+        raise typer.Exit(result.status)
+
+
+#: Keys that may differ, the values that cases are chosen by, and names that are others.
+_Selection = tuple[Sequence[str], dict[str, str], dict[str, str]]
+
+
+def _aliases(texts: Sequence[str] | None) -> dict[str, str]:
+    """``alias=name`` texts as a dict; an alias may hold a hyphen. Raises UsageError for one without ``=``."""
+    pairs(texts or [], "alias")
+    return {alias.strip(): name.strip() for alias, _, name in (text.partition("=") for text in texts or ())}
+
+
+def _compared(
+    sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, quiet: bool, history: bool
+) -> list[Comparison]:
+    """The sides opened and compared. Raises UsageError for a name that is none, also of an alias."""
+    from perflog.compare.choosing import require_alias
+    from perflog.compare.comparing import compare_sides
+    from perflog.compare.opening import database_of, open_sides
+    from perflog.formats.catalog import path_patterns
+
+    across, wanted, aliases = selection
     opened = open_sides(sides, chosen, extractions(quiet))
-    comparisons = compare_sides(opened, rule, path_patterns(chosen.values["parsers"]), keys, wanted)
-    data, described = _rendered(comparisons, form, output)
-    emit(data, output, quiet, described)
-    if reasons:
-        raise typer.Exit(_gate(comparisons, reasons))
-
-
-def _rendered(comparisons: Sequence[Comparison], form: str, output: Path | None) -> tuple[str | bytes, str]:
-    """Comparisons in the form that the output's name or ``form`` asks for, and what a picture shows."""
-    from perflog.compare import data, picture
-    from perflog.compare import output as texts
-    from perflog.compare.sentences import opening, paragraphs
-    from perflog.plot.drawing import FORMATS as PICTURES
-
-    suffix = output.suffix.removeprefix(".") if output is not None else ""
-    if suffix in PICTURES:
-        return picture.picture(comparisons, suffix), picture.described(comparisons)
-    if form == "json":
-        return data.to_json(comparisons), ""
-    if form == "csv":
-        return data.to_csv(comparisons), ""
-    terminal = to_terminal(output)
-    tables = [
-        f"{paragraphs(opening(comparison))}\n{tables_text([texts.comparison_table(comparison)], form, terminal)}"
-        for comparison in comparisons
-    ]
-    return "\n".join(tables), ""
-
-
-def _gate(comparisons: Sequence[Comparison], reasons: Sequence[str]) -> int:
-    """Say in one line why the gate passed or failed; the exit status."""
-    from perflog.compare.gate import gate
-
-    result = gate(comparisons, reasons)
-    print(result.sentence, file=sys.stderr)
-    return result.status
+    require_alias([case for side in opened.sides for case in side.extraction.cases], aliases)
+    patterns = path_patterns(chosen.values["parsers"])
+    known = {**chosen.values["aliases"], **aliases}
+    return compare_sides(opened, rule, patterns, across, wanted, known, database_of(chosen) if history else "")
 
 
 @app.command(
-    epilog="Examples:  perflog plan logs/ --detect 5%  ·  perflog plan logs/ --detect 2% --margin 1% --metric step_time"
+    epilog=examples("perflog plan logs/ --detect 5%", "perflog plan logs/ --detect 2% --margin 1% --metric step_time")
 )
 @extraction_options("aggregate", "baseline")
 def plan(
@@ -149,13 +159,14 @@ def plan(
     _noise(logs, given | {"database": database}, metric, detected, share(margin, "--margin"), form, output, quiet)
 
 
-@app.command(epilog="Example:  perflog noise logs/ --warmup 100")
+@app.command(epilog=examples("perflog noise logs/ --warmup 100"))
 @extraction_options("aggregate", "baseline")
 def noise(
     logs: Logs,
     given: Given,
     metric: Metric = "throughput",
     margin: Margin = "2%",
+    history: NoiseHistory = False,
     form: NoiseForm = "table",
     output: Output = None,
     database: DatabaseName = None,
@@ -164,7 +175,8 @@ def noise(
     """The spread between the runs of each case, and the smallest change that as many runs could show."""
     from perflog.compare.rule import share
 
-    _noise(logs, given | {"database": database}, metric, None, share(margin, "--margin"), form, output, quiet)
+    shared = share(margin, "--margin")
+    _noise(logs, given | {"database": database}, metric, None, shared, form, output, quiet, history)
 
 
 def _noise(
@@ -176,6 +188,7 @@ def _noise(
     form: str,
     output: Path | None,
     quiet: bool,
+    history: bool = False,
 ) -> None:
     from perflog.compare.noise_output import FORMATS, noise_table, to_json
     from perflog.compare.planning import noise_of
@@ -184,6 +197,6 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     one_of("format", form, FORMATS)
     chosen = settings(given, [log for log in logs if Path(log).exists()])
-    measured = noise_of(logs, chosen, extractions(quiet), metric, detect, margin)
+    measured = noise_of(logs, chosen, extractions(quiet), metric, detect, margin, history)
     text = to_json(measured) if form == "json" else tables_text([noise_table(measured)], form, to_terminal(output))
     emit(text, output, quiet)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from perflog.cli.base import app
-from perflog.cli.options import DatabaseName, Given, Logs, Quiet, extraction_options
+from perflog.cli.base import app, examples
+from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, extraction_options
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import UsageError
 from perflog.settings.config import one_of, pairs, settings
 
-if TYPE_CHECKING:
-    from perflog.history import Series
-
-Format = Annotated[str, typer.Option("--format", "-f", help="table, markdown, csv or json.")]
+_FORM = r"table, markdown, csv or json; with --case also svg and png. \[default: by the ending of --output, or table]"
+Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
 Label = Annotated[
     str, typer.Option("--label", "-l", help="The campaign's name: v2.5, or 2025-06-01.", show_default=False)
 ]
@@ -32,8 +31,37 @@ Replace = Annotated[
     bool, typer.Option("--replace", help="Put these results in the place of those that have the label.")
 ]
 CASE_HELP = "Follow the cases that are so over all campaigns: model=rn50,devices=8 (may be repeated)."
-VALUE_HELP = "The metric: throughput, step_time, time_to_train, accuracy …"
-IGNORE_HELP = "A machine fact that may change within a series: hostname."
+Cases = Annotated[list[str] | None, typer.Option("--case", help=CASE_HELP, show_default=False)]
+_CHANGED = "All cases that changed level, worst first; with --case among these."
+Changed = Annotated[bool, typer.Option("--regressions", help=_CHANGED)]
+_SINCE = "With --regressions: changes after this campaign (v2.4) or from this day on (2025-01-31)."
+Since = Annotated[str, typer.Option("--since", help=_SINCE, show_default=False)]
+_VALUE = "The metric: throughput, step_time, time_to_train, accuracy …"
+Value = Annotated[str, typer.Option("--value", "-v", help=_VALUE)]
+Margin = Annotated[str, typer.Option("--margin", help="Changes of level up to this do not matter.")]
+_IGNORE = "A machine fact that may change within a series: hostname."
+Ignore = Annotated[list[str] | None, typer.Option("--ignore", help=_IGNORE, show_default=False)]
+_GATE = "With --regressions, for CI: the exit status says whether a case got worse."
+GateFlag = Annotated[bool, typer.Option("--gate", help=_GATE)]
+_FAIL_ON = "What the gate fails on: slower, inconclusive, missing, nothing-compared. Implies --gate."
+FailOn = Annotated[str, typer.Option("--fail-on", help=_FAIL_ON, show_default=False)]
+_OUTPUT = "Write to this file; .svg and .png are pictures; a folder (site/) becomes a site."
+OutputText = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, show_default=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a history: where it is, which cases, what of them, and how it is told."""
+
+    place: str
+    wanted: Mapping[str, str]
+    metric: str
+    margin: float
+    ignored: Sequence[str]
+    since: str
+    language: str
+    quiet: bool
+
 
 history_app = typer.Typer(
     help="The campaigns that were saved, and cases followed over them.", invoke_without_command=True
@@ -42,9 +70,11 @@ app.add_typer(history_app, name="history")
 
 
 @app.command(
-    epilog="Examples:  perflog save logs/ --label v2.5 --warmup 100  ·  perflog save old/ --label v2.4 "
-    "--date 2025-01-31 --database postgresql://team@db/perf. "
-    "Exit status: 0 saved, or saved before; 3 saved, and some log or case has no value; 2 nothing saved."
+    epilog=examples(
+        "perflog save logs/ --label v2.5 --warmup 100",
+        "perflog save old/ --label v2.4 --date 2025-01-31 --database postgresql://team@db/perf",
+        more="Exit status: 0 saved, or saved before; 3 saved, and some log or case has no value; 2 nothing saved.",
+    )
 )
 @extraction_options()
 def save(
@@ -78,46 +108,127 @@ def save(
 
 
 @history_app.callback(
-    epilog="Examples:  perflog history  ·  perflog history --case model=rn50,devices=8  ·  "
-    "perflog history --case devices=8 -o series.svg  ·  perflog history delete v2.4"
+    epilog=examples(
+        "perflog history",
+        "perflog history --case model=rn50,devices=8",
+        "perflog history --case devices=8 -o series.svg",
+        "perflog history --regressions --since v2.4 --gate",
+        "perflog history -o site/",
+        "perflog history delete v2.4",
+        more="Exit status: 0; with --gate or --fail-on 1 a case got worse, 3 another reason that was asked for; "
+        "2 wrong usage.",
+    )
 )
 def history(
-    context: typer.Context,
-    case: Annotated[list[str] | None, typer.Option("--case", help=CASE_HELP, show_default=False)] = None,
-    value: Annotated[str, typer.Option("--value", "-v", help=VALUE_HELP)] = "throughput",
-    margin: Annotated[str, typer.Option("--margin", help="Changes of level up to this do not matter.")] = "2%",
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", help=IGNORE_HELP, show_default=False)] = None,
-    form: Format = "table",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write to this file; .svg and .png are pictures.", show_default=False),
-    ] = None,
-    database: DatabaseName = None,
-    quiet: Quiet = False,
-) -> None:
-    """List the campaigns that were saved; with --case, follow cases over them."""
+    context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "",
+    value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, gate: GateFlag = False,
+    fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: Lang = "en",
+    database: DatabaseName = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
     from perflog.compare.opening import database_of
     from perflog.compare.rule import share
-    from perflog.history import FORMATS, series
-    from perflog.plot.drawing import FORMATS as PICTURES
 
-    one_of("format", form, FORMATS)
     place = database_of(settings({"database": database}))
     context.obj = place
     if context.invoked_subcommand is not None:
         return
-    within = share(margin, "--margin")
-    if not case:
-        if output is not None and output.suffix.removeprefix(".").lower() in PICTURES:
-            raise UsageError("a picture needs cases: --case model=rn50,devices=8")
-        emit(_campaigns(place, form, to_terminal(output), quiet), output, quiet)
-        return
-    wanted = pairs([part for text in case for part in text.split(",") if part.strip()], "case")
-    lines = series(place, wanted, value, ignore or ())
-    emit(_rendered(lines, within, form, output), output, quiet)
+    wanted = pairs([part for text in case or () for part in text.split(",") if part.strip()], "case")
+    asked = Asked(place, wanted, value, share(margin, "--margin"), ignore or [], since, lang, quiet)
+    site = output is not None and (output.endswith("/") or Path(output).is_dir())
+    file = Path(output) if output is not None else None
+    reasons = _reasons(regressions, gate, fail_on, since)
+    if file is not None and site:
+        _write_site(asked, file, regressions, form)
+    elif regressions:
+        _show_regressions(asked, form, file, reasons)
+    elif wanted:
+        _show_series(asked, form, file)
+    else:
+        _show_campaigns(asked, form, file)
 
 
-@history_app.command("delete", epilog="Example:  perflog history delete v2.4 --yes")
+def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[str]:
+    """What the gate is asked to fail on. Raises UsageError for what only ``--regressions`` has."""
+    from perflog.compare.choosing import names
+    from perflog.settings.gate import DEFAULT, REASONS
+
+    if not regressions:
+        given = {"--gate": gate, "--fail-on": fail_on, "--since": since}
+        for option, is_given in given.items():
+            if is_given:
+                raise UsageError(f"{option} goes with --regressions: perflog history --regressions {option} …")
+    return names(fail_on, "fail-on", list(REASONS)) or (list(DEFAULT) if gate else [])
+
+
+def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None) -> None:
+    """Make the site and put it in its folder. Raises UsageError where the folder holds anything else."""
+    from perflog.cli.output import say_written
+    from perflog.history import publish, site
+    from perflog.history.publishing import refusal
+    from perflog.report.pages import LANGUAGES
+
+    if regressions or form not in (None, "html"):
+        what = "--regressions" if regressions else f"--format {form}"
+        raise UsageError(f"--output {folder}/ is a site, which {what} has not: name a file instead")
+    one_of("lang", asked.language, list(LANGUAGES))
+    refused = refusal(folder)  # told before the work is done
+    if refused:
+        raise UsageError(refused)
+    made = site(asked.place, folder, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.language)
+    publish(folder, made.files)
+    say_written(folder / "index.html", asked.quiet, made.described)
+
+
+def _show_regressions(asked: Asked, form: str | None, output: Path | None, reasons: Sequence[str]) -> None:
+    """Print or write the changed cases; exit as the gate says, where it was asked for."""
+    from perflog.export.endings import format_for
+    from perflog.history import regressions, render_regressions
+    from perflog.history.level_changes_output import FORMATS
+
+    form = format_for(output, form, FORMATS, "table")
+    found = regressions(asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored)
+    terminal = to_terminal(output)
+    emit(render_regressions(found, form, width_of(terminal), terminal), output, asked.quiet)
+    if reasons:
+        result = found.gate(reasons)
+        print(result.sentence, file=sys.stderr)
+        raise typer.Exit(result.status)
+
+
+def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
+    """Print or write the cases that are wanted, as text or as a picture."""
+    from perflog.export.endings import format_for
+    from perflog.history import FORMATS, draw_series, render_series, series
+    from perflog.plot.drawing import FORMATS as PICTURES
+
+    form = format_for(output, form, [*FORMATS, *PICTURES], "table")
+    lines = series(asked.place, asked.wanted, asked.metric, asked.ignored)
+    terminal = to_terminal(output)
+    if form in PICTURES:
+        emit(draw_series(lines, asked.margin, form), output, asked.quiet)
+    else:
+        emit(render_series(lines, asked.margin, form, width_of(terminal), terminal), output, asked.quiet)
+
+
+def _show_campaigns(asked: Asked, form: str | None, output: Path | None) -> None:
+    """Print or write the list of campaigns. Raises UsageError for a picture, which needs cases."""
+    from perflog.export.columns import counted
+    from perflog.export.endings import format_for
+    from perflog.history import FORMATS, campaigns, name_of, render_campaigns
+    from perflog.plot.drawing import FORMATS as PICTURES
+
+    if output is not None and output.suffix.removeprefix(".").lower() in PICTURES:
+        raise UsageError("a picture needs cases: --case model=rn50,devices=8")
+    form, terminal = format_for(output, form, FORMATS, "table"), to_terminal(output)
+    entries = campaigns(asked.place)
+    if form not in ("json", "csv") and not asked.quiet:
+        count = counted(len(entries), "campaign") if entries else "no campaign yet"
+        print(f"{count} in {name_of(asked.place)}", file=sys.stderr)
+    emit(render_campaigns(entries, form, width_of(terminal), terminal), output, asked.quiet)
+
+
+@history_app.command("delete", epilog=examples("perflog history delete v2.4 --yes"))
 def history_delete(
     context: typer.Context,
     label: Annotated[str, typer.Argument(help="A campaign's label.", show_default=False)],
@@ -148,26 +259,3 @@ def _date(text: str | None) -> datetime | None:
     except ValueError:
         raise UsageError(f"--date {text!r}: expected a day such as 2025-01-31, or 2025-01-31T18:00") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _campaigns(place: str, form: str, terminal: bool, quiet: bool) -> str:
-    from perflog.export.columns import counted
-    from perflog.history import campaigns, name_of, render_campaigns
-
-    entries = campaigns(place)
-    if form not in ("json", "csv") and not quiet:
-        count = counted(len(entries), "campaign") if entries else "no campaign yet"
-        print(f"{count} in {name_of(place)}", file=sys.stderr)
-    return render_campaigns(entries, form, width_of(terminal), terminal)
-
-
-def _rendered(lines: Sequence[Series], margin: float, form: str, output: Path | None) -> str | bytes:
-    """Series as a picture, where the output's name asks for one, or as text."""
-    from perflog.history import draw_series, render_series
-    from perflog.plot.drawing import FORMATS as PICTURES
-
-    suffix = output.suffix.removeprefix(".").lower() if output is not None else ""
-    if suffix in PICTURES:
-        return draw_series(lines, margin, suffix)
-    terminal = to_terminal(output)
-    return render_series(lines, margin, form, width_of(terminal), terminal)

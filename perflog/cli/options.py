@@ -3,64 +3,118 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from perflog.report.options import FLAGS, extraction_values
+from perflog.report.options import EXTRACTION, FLAGS, extraction_values
 from perflog.settings.config import FORMATS
+from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
 
-Logs = Annotated[list[str], typer.Argument(help="Logs: files, folders, .gz, .zst and .zip.", show_default=False)]
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        help="Logs: files, folders, archives (.gz, .zst, .xz, .bz2, .lz4, .zip, .tar), or - for standard input.",
+        metavar="LOGS...",
+        show_default=False,
+    ),
+]
+#: The panel of the options that decide on the numbers.
+NUMBERS = "How the numbers are made"
+_KEY_VALUE = "KEY=VALUE"
 
 
-def _option(name: str, help_: str, show_default: bool = False) -> Any:
-    """An option whose flags recipes of regions share."""
-    return typer.Option(*FLAGS[name], help=help_, show_default=show_default)
+def _option(name: str, help_: str, metavar: str | None = None, show_default: bool = False) -> Any:
+    """An option whose flags recipes of regions share. Square brackets in ``help_`` are meant as they are."""
+    panel = NUMBERS if name in EXTRACTION else None
+    help_ = help_.replace("[", r"\[")
+    return typer.Option(*FLAGS[name], help=help_, metavar=metavar, show_default=show_default, rich_help_panel=panel)
+
+
+def choices(names: Iterable[str]) -> str:
+    """The names that an option takes, as the help says them: ``median, mean or olympic``.
+
+    They stand in the text, where lines break between words; as an option's type they would be cut in narrow terminals.
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 _WARMUP = "Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, auto. [default: 20]"
-_ESTIMATOR = "total, mean, median, trimmed, last or reported. [default: total]"
-_BASELINE = "The case that speedups are relative to: key=value. [default: one device]"
+_STEPS = "How many steps (or 25records) to take after the warm-up. [default: all]"
+_LAST = "Take the last so many steps (or 25records) instead."
+_ESTIMATOR = f"How the measurements of a run become one number: {choices(ESTIMATORS)}. [default: total]"
+_AGGREGATE = f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]"
+_BASELINE = "The case that speedups are relative to: devices=8. [default: one device]"
 _SET = "A fact about the runs that logs and paths do not tell: batch_size=32."
 _CONVENTION = "Make the numbers as a family of published reports did; other options beside it adjust it."
-_VALUES = "Running means and clocks: differenced, or as printed. [default: differenced]"
-_FORMAT = f"{', '.join(FORMATS)}. [default: table]"
-_DATABASE = "A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]"
+_VALUES = f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"
+_DATABASE = r"A file, or postgresql://user@host/name. \[default: ~/.local/share/perflog/history.sqlite]"
 _NOTES = "How the numbers were made, n and doubts, under the table."
-_STYLE = "plain, paddle, dlperf … (see docs/tables.md), or your own."
+_STYLE = "The layout of a family of reports (docs/tables.md), or your own."
+_QUIET = "No progress and no remarks."
+_WHERE = "Take the cases with this value alone: model=rn50, or devices=1:8 (may be repeated)."
+_SORT = "The order of the cases: devices,-throughput (- turns it round)."
+_SHOWN = "Show these fields of the cases alone: model,devices,throughput,interval."
+_WIDE = "Show every column, with the ends of the intervals, however wide that is."
+_ROWS = "Fields of the rows: devices, or nodes,devices=8:32. [default: those that tell the cases apart]"
+_SHAPES = ("AMOUNT", "NAME", "FOLDER", "FILE", "FIELDS", "TEXT")
+_AMOUNT, _NAME, _FOLDER, _FILE, _FIELDS, _TEXT = _SHAPES
 
-Warmup = Annotated[str | None, _option("warmup", _WARMUP)]
-Steps = Annotated[str | None, _option("steps", "How many steps to take after the warm-up. [default: all]")]
-Last = Annotated[str | None, _option("last", "Take the last so many steps (or 25records) instead.")]
-Estimator = Annotated[str | None, _option("estimator", _ESTIMATOR)]
-Aggregate = Annotated[str | None, _option("aggregate", "Over runs: median, mean or olympic. [default: median]")]
-Baseline = Annotated[list[str] | None, _option("baseline", _BASELINE)]
-Set = Annotated[list[str] | None, _option("set", _SET)]
-ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alone (may be repeated).")]
-Parsers = Annotated[list[str] | None, _option("parsers", "A folder with parsers of your own.")]
-ConventionName = Annotated[str | None, _option("convention", _CONVENTION)]
-AsPrinted = Annotated[str | None, _option("values", _VALUES)]
-Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORMAT, show_default=False)]
-Output = Annotated[Path | None, _option("output", "Write to this file.")]
-Quiet = Annotated[bool, _option("quiet", "No progress and no remarks.", show_default=True)]
-DatabaseName = Annotated[str | None, typer.Option("--database", help=_DATABASE, show_default=False)]
+Warmup = Annotated[str | None, _option("warmup", _WARMUP, _AMOUNT)]
+Steps = Annotated[str | None, _option("steps", _STEPS, _AMOUNT)]
+Last = Annotated[str | None, _option("last", _LAST, _AMOUNT)]
+Estimator = Annotated[str | None, _option("estimator", _ESTIMATOR, _NAME)]
+Aggregate = Annotated[str | None, _option("aggregate", _AGGREGATE, _NAME)]
+Baseline = Annotated[list[str] | None, _option("baseline", _BASELINE, _KEY_VALUE)]
+Set = Annotated[list[str] | None, _option("set", _SET, _KEY_VALUE)]
+ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alone (may be repeated).", _NAME)]
+Parsers = Annotated[list[str] | None, _option("parsers", "A folder with parsers of your own.", _FOLDER)]
+ConventionName = Annotated[str | None, _option("convention", _CONVENTION, _NAME)]
+AsPrinted = Annotated[str | None, _option("values", _VALUES, _NAME)]
+Output = Annotated[Path | None, _option("output", "Write to this file; its ending names the format.", _FILE)]
+Quiet = Annotated[bool, _option("quiet", _QUIET, show_default=True)]
+DatabaseName = Annotated[str | None, typer.Option("--database", help=_DATABASE, metavar="DATABASE", show_default=False)]
 
-Rows = Annotated[str, _option("rows", "Fields of the rows: devices, or nodes,devices, or devices=1:8:32.")]
-Columns = Annotated[str, _option("columns", "Fields of the columns: precision,batch_size.")]
-Values = Annotated[str, _option("value", "What the cells hold: throughput,speedup,accuracy …", show_default=True)]
-Where = Annotated[list[str] | None, _option("where", "Take the cases with this value alone: model=rn50.")]
-StyleName = Annotated[str, _option("style", _STYLE, show_default=True)]
-Lang = Annotated[str, _option("lang", "Language of the headings: en or zh.", show_default=True)]
-Templates = Annotated[list[str] | None, _option("templates", "A folder with styles of your own.")]
+Rows = Annotated[str, _option("rows", _ROWS, _FIELDS)]
+Columns = Annotated[str, _option("columns", "Fields of the columns: precision,batch_size.", _FIELDS)]
+Values = Annotated[
+    str, _option("value", "What the cells hold: throughput,speedup,accuracy …", _FIELDS, show_default=True)
+]
+Where = Annotated[list[str] | None, _option("where", _WHERE, _KEY_VALUE)]
+Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar=_FIELDS, show_default=False)]
+Shown = Annotated[str, _option("columns", _SHOWN, _FIELDS)]
+Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
+StyleName = Annotated[str, _option("style", _STYLE, _NAME, show_default=True)]
+Lang = Annotated[str, _option("lang", "Language of the headings: en or zh.", _NAME, show_default=True)]
+Templates = Annotated[list[str] | None, _option("templates", "A folder with styles of your own.", _FOLDER)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help=_NOTES)]
-Digits = Annotated[list[str] | None, _option("digits", "A value's digits: throughput=%.2f.")]
-Kind = Annotated[str, _option("kind", "scaling, spread, steps or versions.", show_default=True)]
-Names = Annotated[list[str] | None, _option("name", "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.")]
-Titles = Annotated[list[str] | None, _option("title", "A heading: throughput='samples/s(PyTorch)'.")]
-Missing = Annotated[str | None, _option("missing", "What a cell without a number prints. [default: the style's]")]
+Digits = Annotated[list[str] | None, _option("digits", "A value's digits: throughput=%.2f.", _KEY_VALUE)]
+_KIND = f"What the picture shows: {choices(('scaling', 'spread', 'steps', 'versions'))}."
+Kind = Annotated[str, _option("kind", _KIND, _NAME, show_default=True)]
+_NAMES = "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'."
+Names = Annotated[list[str] | None, _option("name", _NAMES, _KEY_VALUE)]
+Titles = Annotated[list[str] | None, _option("title", "A heading: throughput='samples/s(PyTorch)'.", _KEY_VALUE)]
+_MISSING = "What a cell without a number prints. [default: the style's]"
+Missing = Annotated[str | None, _option("missing", _MISSING, _TEXT)]
+
+
+def form_option(formats: Iterable[str], default: str = "") -> Any:
+    """The option ``--format`` of a command with these formats.
+
+    Args:
+        default: said in the help where the option's own default is None; empty where it is not.
+    """
+    help_ = f"The format: {choices(formats)}; a file's ending names it too."
+    said = rf" \[default: {default}]" if default else ""
+    return typer.Option("--format", "-f", help=help_ + said, metavar="FORMAT", show_default=not default)
+
+
+Format = Annotated[str | None, form_option(FORMATS, "table")]
+TextOrJson = Annotated[str | None, form_option(("text", "json"), "text")]
 
 #: What decides on the numbers of an extraction, as ``settings`` takes it.
 Given = dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,9 @@ from perflog.cli.terminal import print_coloured
 
 if TYPE_CHECKING:
     from perflog.export.columns import TextTable
+
+#: What stands for the signs of tables where the terminal's encoding lacks them.
+_PLAIN = {ord("─"): "-", ord("±"): "+-", ord("−"): "-", ord("×"): "x", ord("…"): "..."}
 
 
 def to_terminal(output: Path | None) -> bool:
@@ -34,26 +37,45 @@ def tables_text(tables: Sequence[TextTable], form: str, terminal: bool) -> str:
     return "\n".join(text.to_terminal(table, width_of(terminal), terminal) for table in tables)
 
 
-def emit(data: str | bytes, output: Path | None, quiet: bool, described: str = "") -> None:
-    """Print the result, or write it to a file and say so."""
+def emit(data: str | bytes | Iterable[bytes], output: Path | None, quiet: bool, described: str = "") -> None:
+    """Print the result, whole or in pieces of whole characters, or write it to a file and say so."""
     from perflog.files import write_atomically
 
     if output is None:
-        _print(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+        for piece in (data,) if isinstance(data, str | bytes) else data:
+            _print(piece if isinstance(piece, str) else piece.decode("utf-8", "replace"))
         return
     write_atomically(output, data)
     say_written(output, quiet, described)
 
 
 def _print(text: str) -> None:
-    """Print a result; on a terminal it has colours, which perflog put there, and its texts are visible already."""
+    """Print a result; on a terminal it may have colours, which perflog put there; its texts are visible already."""
+    if not _has_signs(getattr(sys.stdout, "encoding", None)):  # none: it is closed, which writing says
+        text = text.translate(_PLAIN)
     if sys.stdout.isatty():
         print_coloured(text)
     else:
         sys.stdout.write(text)
 
 
+def _has_signs(encoding: str | None) -> bool:
+    """Whether an encoding has the signs that tables are drawn with."""
+    try:
+        "".join(map(chr, _PLAIN)).encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def say_written(output: Path, quiet: bool, described: str = "") -> None:
     """Say on stderr what was written."""
     if not quiet:
         print(f"wrote {output}{f': {described}' if described else ''}", file=sys.stderr)
+
+
+def emit_commands(text: str) -> None:
+    """Print commands to GitHub Actions, past the stream that would make them harmless: perflog put them there."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
+    stream.write(text)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perflog.cli.base import app
-from perflog.cli.options import Parsers
+from perflog.cli.base import app, examples
+from perflog.cli.options import Parsers, TextOrJson
+from perflog.export.endings import format_for
 from perflog.settings.config import settings
 
 if TYPE_CHECKING:
     from perflog.formats.catalog import Catalog
 
-parsers_app = typer.Typer(help="The formats perflog understands: list, show, check.", no_args_is_help=True)
+parsers_app = typer.Typer(help="The formats perflog understands: list, show, check, new.", no_args_is_help=True)
 app.add_typer(parsers_app, name="parsers")
 
 
-@parsers_app.command("list")
-def parsers_list(parsers: Parsers = None) -> None:
+@parsers_app.command("list", epilog=examples("perflog parsers list", "perflog parsers list --format json"))
+def parsers_list(parsers: Parsers = None, format_: TextOrJson = None) -> None:
     """List every parser: name, framework, title."""
-    for parser in sorted(_catalog(parsers).parsers, key=lambda p: p.name):
+    ordered = sorted(_catalog(parsers).parsers, key=lambda parser: parser.name)
+    if format_for(None, format_, ("text", "json"), "text") == "json":
+        _print_json("parsers", [{"name": p.name, "framework": p.framework, "title": p.title} for p in ordered])
+        return
+    for parser in ordered:
         print(f"{parser.name:<26} {parser.framework:<14} {parser.title}")
 
 
-@parsers_app.command("show")
+@parsers_app.command("show", epilog=examples("perflog parsers show hf_trainer"))
 def parsers_show(
     name: Annotated[str, typer.Argument(help="A parser's name.", show_default=False)], parsers: Parsers = None
 ) -> None:
@@ -34,12 +39,21 @@ def parsers_show(
     print(describe_parser(_catalog(parsers)[name]))
 
 
-@parsers_app.command("check")
+@parsers_app.command(
+    "check",
+    epilog=examples(
+        "perflog parsers check",
+        "perflog parsers check my_trainer --parsers my_parsers",
+        more="Exit status: 0 all are as they should be; 1 one is not; 2 a file is no parser.",
+    ),
+)
 def parsers_check(
     names: Annotated[list[str] | None, typer.Argument(help="Parsers to check.", show_default=False)] = None,
     parsers: Parsers = None,
+    format_: TextOrJson = None,
 ) -> None:
-    """Check every parser against its sample lines (exit status 1 when one fails)."""
+    """Check every parser against its sample lines."""
+    from perflog.export.columns import counted
     from perflog.formats.paths import check_path_patterns
     from perflog.formats.samples import check_parser
 
@@ -47,32 +61,43 @@ def parsers_check(
     chosen = catalog.only(names) if names else catalog
     faults = [fault for parser in chosen.parsers for fault in check_parser(parser)]
     faults += check_path_patterns(catalog.path_patterns)
-    for fault in faults:
+    samples = sum(len(pattern.samples) for parser in chosen.parsers for pattern in parser.patterns)
+    if format_for(None, format_, ("text", "json"), "text") == "json":
+        _print_json("check", {"parsers": len(chosen.parsers), "samples": samples, "faults": faults})
+    for fault in faults if format_ != "json" else ():
         print(fault)
     if faults:
         raise typer.Exit(1)
-    samples = sum(len(pattern.samples) for parser in chosen.parsers for pattern in parser.patterns)
-    print(f"{len(chosen.parsers)} parsers, {samples} samples: all as they should be")
+    if format_ != "json":
+        checked = f"{counted(len(chosen.parsers), 'parser')}, {counted(samples, 'sample')}"
+        print(f"{checked}: all as they should be")
 
 
-@parsers_app.command("new")
+@parsers_app.command("new", epilog=examples("perflog parsers new my_trainer --from train.log -o my_parsers"))
 def parsers_new(
     name: Annotated[str, typer.Argument(help="The new parser's name; its file is NAME.toml.", show_default=False)],
     log: Annotated[str, typer.Option("--from", metavar="LOG", help="A log of the format.", show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the file is written.")] = ".",
 ) -> None:
-    """Write a parser for a log's format, inferred from its lines, to be corrected and kept.
-
-    Example: perflog parsers new my_trainer --from train.log -o my_parsers
-    """
+    """Write a parser for a log's format, inferred from its lines, to be corrected and kept."""
     from perflog.inference.new import write_parser
 
-    file, corroborated = write_parser(name, log, output)
-    print(f"{file}: written")
-    if corroborated:
+    written = write_parser(name, log, output)
+    print(f"{written.file}: written")
+    if written.draft:
+        print("It knows the steps alone. Say in it which number is the speed or the time of a step, then:")
+        print(f"  perflog parsers check {name} --parsers {output}")
+        print(f"  perflog extract {log} --parsers {output}")
+    elif written.corroborated:
         print("The log's own witnesses agree with what its numbers were taken for; `perflog explain` shows them.")
     else:
         print("No witness in the log says what its numbers mean: correct the file before you use it.")
+
+
+def _print_json(what: str, data: Any) -> None:
+    from perflog.escaping import json_text
+
+    print(json_text({"schema": f"perflog/{what}/1", what: data}))
 
 
 def _catalog(folders: list[str] | None) -> Catalog:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflog.extraction import Progress
     from perflog.report.extractions import Extractions, ProgressOf
 
-#: Bytes from which on reading takes long enough to be shown.
-LONG = 64 << 20
+#: Seconds after which people want to know how far the reading is.
+PATIENCE = 1.0
 
 
 def extractions(quiet: bool) -> Extractions:
@@ -44,20 +45,83 @@ def _import_numpy() -> None:
 
 
 def progress_bar(quiet: bool) -> ProgressOf:
-    """Shows how far the reading of so many bytes is."""
+    """Shows how far the reading of so many bytes is, and of how many files, once it has taken a second."""
 
     @contextmanager
     def shown(total: int) -> Iterator[Progress | None]:
-        if quiet or total <= LONG or not sys.stderr.isatty():
+        if quiet or not sys.stderr.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
             yield None
             return
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = ("reading", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-        with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=total)
-            yield lambda size: bar.update(task, advance=size)
+        bar = _Bar(total)
+        bar.wait()
+        try:
+            yield bar
+        finally:
+            bar.end()
 
     return shown
+
+
+class _Bar:
+    """A bar that comes into sight when the work has taken a while, and goes when it has ended.
+
+    It is told from several threads: what it shows is read when it is drawn.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total, self._bytes = total, 0
+        self._logs, self._done = 0, 0
+        self._timer = threading.Timer(PATIENCE, self._show)
+        self._lock = threading.Lock()
+        self._drawn: Any = None
+        self._has_ended = False
+
+    def __call__(self, size: int) -> None:
+        """So many more bytes have been read."""
+        self._bytes += size
+        self._draw()
+
+    def expect_logs(self, count: int) -> None:
+        """So many logs are going to be read."""
+        self._logs += count
+
+    def log_read(self) -> None:
+        """One more log has been read."""
+        self._done += 1
+        self._draw()
+
+    def wait(self) -> None:
+        """Show the bar after a while."""
+        self._timer.daemon = True
+        self._timer.start()
+
+    def end(self) -> None:
+        """Take the bar away, or never show it."""
+        self._timer.cancel()
+        with self._lock:
+            self._has_ended = True
+            if self._drawn is not None:
+                self._drawn.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+        with self._lock:
+            if self._has_ended:
+                return
+            files = TextColumn("{task.fields[files]}")
+            columns = ("reading", BarColumn(), DownloadColumn(), files, TimeRemainingColumn())
+            # not redirected: rich would write its colours through our stream, which makes them visible
+            console = Console(stderr=True)
+            self._drawn = Progress(
+                *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+            )
+            self._drawn.add_task("", total=self._total or None, files="")
+            self._drawn.start()
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._drawn is not None:
+            files = f"{self._done} of {self._logs} files" if self._logs else ""
+            self._drawn.update(self._drawn.task_ids[0], completed=self._bytes, files=files)

@@ -1,14 +1,12 @@
-"""Commands that make reports: table, plot, report, readme."""
+"""Commands that make reports: table, plot, report."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from perflog.cli.base import app
+from perflog.cli.base import app, examples
 from perflog.cli.options import (
     Columns,
     Digits,
@@ -31,70 +29,101 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, say_written
 from perflog.cli.progress import extractions
+from perflog.report.options import FLAGS
 from perflog.settings.config import one_of, pairs, settings
-
-if TYPE_CHECKING:
-    from perflog.report.regenerate import Regenerated
 
 Html = Annotated[
     bool,
     typer.Option("--html", help="One HTML page that holds everything; also when the output's name ends in .html."),
 ]
-Check = Annotated[bool, typer.Option("--check", help="Change nothing; show the difference and exit 1 if there is one.")]
-_ALLOW = "A folder outside the files' repository that recipes may use too (may be repeated)."
-Allow = Annotated[list[Path] | None, typer.Option("--allow", help=_ALLOW, show_default=False)]
+_TABLE_FORMATS = "markdown, html, latex, csv or xlsx; also by the ending of --output. \\[default: markdown]"
+TableFormat = Annotated[str | None, typer.Option("--format", "-f", help=_TABLE_FORMATS, show_default=False)]
+_BY_DEFAULT = r" \[default: what tells the cases apart]"
+ReportRows = Annotated[
+    str, typer.Option(*FLAGS["rows"], help=f"Fields of the tables' rows.{_BY_DEFAULT}", show_default=False)
+]
+ReportColumns = Annotated[
+    str, typer.Option(*FLAGS["columns"], help=f"Fields of the tables' columns.{_BY_DEFAULT}", show_default=False)
+]
 
 
 @app.command(
-    epilog="Examples:  perflog table logs/ --rows nodes,devices --value throughput,speedup --style dlperf  ·  "
-    "perflog table logs/ --rows devices=1:8:32 --columns precision,batch_size --style paddle --lang zh"
+    epilog=examples(
+        "perflog table logs/ --rows nodes,devices --value throughput,speedup --style dlperf",
+        "perflog table logs/ --rows devices=1:8:32 --columns precision,batch_size --style paddle --lang zh",
+        "perflog table logs/ --rows devices -o results.tex",
+    )
 )
 @extraction_options()
 def table(
-    logs: Logs, rows: Rows, given: Given, columns: Columns = "", value: Values = "throughput", where: Where = None,
+    logs: Logs, given: Given, rows: Rows = "", columns: Columns = "", value: Values = "throughput", where: Where = None,
     style: StyleName = "plain", lang: Lang = "en", templates: Templates = None, notes: Notes = True,
-    digits: Digits = None, title: Titles = None, name: Names = None, missing: Missing = None, output: Output = None,
-    quiet: Quiet = False,
+    digits: Digits = None, title: Titles = None, name: Names = None, missing: Missing = None,
+    format_: TableFormat = None, output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
+    from perflog.export.endings import format_for
+    from perflog.report.contents import dimensions, require_cases
     from perflog.report.making import make_table, projection
     from perflog.report.recipe import look_of
+    from perflog.report.table_output import BINARY, FORMATS, encoded_table
 
+    form = format_for(output, format_, FORMATS, "markdown")
+    if form in BINARY and output is None:
+        raise typer.BadParameter(f"{form} is not text: name a file with --output FILE", param_hint="--format")
     look = look_of({
         "style": style, "lang": lang, "templates": templates, "notes": notes, "digits": digits, "title": title,
         "name": name, "missing": missing,
     })  # fmt: skip
-    shown = projection(rows, columns, value, pairs(where or [], "where"))
-    result = make_table(logs, settings(given, logs), extractions(quiet), shown, look)
-    emit(result.text, output, quiet=True)
+    wanted, chosen, read = pairs(where or [], "where"), settings(given, logs), extractions(quiet)
+    if not rows:
+        rows, own_columns = dimensions(require_cases(read.of(logs, chosen, wanted)))
+        columns = columns or own_columns
+    shown = projection(rows, columns, value, wanted)
+    made = make_table(logs, chosen, read, shown, look, plain=form != "markdown")
+    emit(encoded_table(made, form), output, quiet=True)
 
 
 @app.command(
-    epilog="Examples:  perflog plot logs/ -o scaling.svg  ·  perflog plot logs/ --kind steps --warmup 100 -o steps.png"
+    epilog=examples(
+        "perflog plot logs/ -o scaling.svg",
+        "perflog plot logs/ --where model=rn50 -o rn50.pdf",
+        "perflog plot logs/ --kind steps --warmup 100 -o steps.png",
+        "perflog plot logs-2.4/ logs-2.5/ --kind versions -o versions.svg",
+    )
 )
 @extraction_options()
-def plot(logs: Logs, given: Given, kind: Kind = "scaling", output: Output = None, quiet: Quiet = False) -> None:
-    """Draw throughput and speedup against devices, the spread of the runs, or step times with the warm-up."""
+def plot(
+    logs: Logs, given: Given, kind: Kind = "scaling", where: Where = None, output: Output = None, quiet: Quiet = False
+) -> None:
+    """Draw throughput and speedup against devices, the spread of the runs, step times with the warm-up, or versions."""
+    from perflog.export.endings import format_for
+    from perflog.plot.drawing import FORMATS
     from perflog.report.making import make_picture
 
     if output is None:
         raise typer.BadParameter("a picture needs a file: --output scaling.svg", param_hint="--output")
-    form = output.suffix.removeprefix(".")
-    picture = make_picture(logs, settings(given, logs), extractions(quiet), kind, form)
+    form = format_for(output, None, FORMATS, FORMATS[0], has_option=False)
+    wanted = pairs(where or [], "where")
+    picture = make_picture(logs, settings(given, logs), extractions(quiet), kind, form, wanted)
     emit(picture.data, output, quiet, picture.described)
 
 
 @app.command(
-    epilog="Examples:  perflog report logs/ --warmup 100 -o README.md --lang zh  "
-    "(later: perflog readme README.md)  ·  "
-    "perflog report logs/ --warmup 100 --html -o report.html"
+    epilog=examples(
+        "perflog report logs/ --warmup 100 -o report.html",
+        "perflog report logs/ --warmup 100 --where framework=PyTorch -o README.md",
+        more="`perflog readme README.md` makes the regions of a README anew.",
+    )
 )
 @extraction_options()
 def report(
-    logs: Logs, given: Given, output: Output = None, lang: Lang = "en", html: Html = False, quiet: Quiet = False
-) -> None:
-    """Write a report: environment, results, pictures, logs, as Markdown that `perflog readme` keeps true, or as a
-    page."""
+    logs: Logs, given: Given, output: Output = None, where: Where = None, rows: ReportRows = "",
+    columns: ReportColumns = "", lang: Lang = "en", html: Html = False, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Write a report, with a section for each model and unit: Markdown that `perflog readme` keeps true, or a page."""
+    from perflog.export.endings import format_for
+    from perflog.report.contents import Choice
     from perflog.report.reports import make_report, refusal
     from perflog.report.table import LANGUAGES
 
@@ -102,48 +131,11 @@ def report(
     if output is None:
         message = "a report needs a file: --output README.md, or --output report.html"
         raise typer.BadParameter(message, param_hint="--output")
-    html = html or output.suffix.lower() in (".html", ".htm")
-    reason = refusal(output, html)
+    page = html or format_for(output, None, ("markdown", "html"), "markdown", has_option=False) == "html"
+    reason = refusal(output, page)
     if reason:
         raise typer.BadParameter(reason, param_hint="--output")
-    result = make_report(logs, given, output, lang, html, extractions(quiet))
+    choice = Choice(pairs(where or [], "where"), rows, columns)
+    result = make_report(logs, given, output, lang, page, extractions(quiet), choice)
     result.write()
     say_written(output, quiet, result.described)
-
-
-@app.command(
-    epilog="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
-    "Paths in it are relative to the file, and lead to its repository alone. "
-    "Exit status: 0 all regions are true; 1 with --check, some are not; 2 a marker or recipe is wrong."
-)
-def readme(
-    files: Annotated[list[Path], typer.Argument(help="Markdown files with perflog regions.", show_default=False)],
-    check: Check = False,
-    allow: Allow = None,
-    quiet: Quiet = False,
-) -> None:
-    """Regenerate the tables between perflog's markers, in place."""
-    from perflog.report.regenerate import regenerate
-
-    regenerated = regenerate(files, extractions(quiet=True), allow or ())
-    if check:
-        _show_differences(regenerated)
-    else:
-        regenerated.write()
-    if not quiet:
-        regions = sum(file.regions for file in regenerated.files)
-        changed = len(regenerated.stale) + len(regenerated.pictures)
-        verb = "differ from their logs" if check else "rewritten"
-        verdict = f"{changed} files {verb}" if changed else "all true"
-        print(f"{regions} regions in {len(regenerated.files)} files: {verdict}", file=sys.stderr)
-    if check and not regenerated.up_to_date:
-        raise typer.Exit(1)
-
-
-def _show_differences(regenerated: Regenerated) -> None:
-    from perflog.report.difference import differences
-
-    for picture in regenerated.pictures:
-        print(f"{picture}: the picture differs from its logs")
-    for file in regenerated.stale:
-        sys.stdout.writelines(differences(file.old, file.new, str(file.path), f"{file.path} (from the logs)"))

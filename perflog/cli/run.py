@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.campaign.observer import Observer
-from perflog.cli.base import app
+from perflog.cli.base import app, examples
 from perflog.cli.options import Quiet
 from perflog.escaping import visible
 from perflog.settings.config import pairs
@@ -21,12 +21,25 @@ if TYPE_CHECKING:
 
 CAMPAIGN_HELP = "A campaign: what to train, how often (see docs/campaigns.md)."
 REPEATS_HELP = "So many runs of each configuration. [default: the campaign's]"
+AGAINST_HELP = (
+    "Measure against this old side, in turn, until each case is decided: another campaign file, this one again, or "
+    "the folder of a Python environment."
+)
+MAX_RUNS_HELP = "With --against: a case is undecided after so many runs a side. [default: 30]"
+MAX_HOURS_HELP = "With --against: cases are undecided after so many hours of training. [default: no limit]"
+MARGIN_HELP = "With --against: changes within this do not matter. [default: 2%]"
+SEED_HELP = "With --against: of the random order within each round. [default: drawn and recorded]"
 
 
 @app.command(
-    epilog="Examples:  perflog run --list  ·  perflog run --make-environment pytorch  ·  "
-    "perflog run campaign.toml --only precision=amp. "
-    "The same command goes on where it was cut off. Exit status: 0 all runs are there; 3 some failed; 2 wrong usage."
+    epilog=examples(
+        "perflog run --list",
+        "perflog run --make-environment pytorch",
+        "perflog run campaign.toml --only precision=amp",
+        "perflog run campaign.toml --against old.toml --max-runs 30",
+        more="The same command goes on where it was cut off. Exit status: 0 all runs are there, or with --against all "
+        "cases are decided or the budget is spent; 3 some failed; 2 wrong usage.",
+    )
 )
 def run(
     campaign: Annotated[Path | None, typer.Argument(help=CAMPAIGN_HELP, show_default=False)] = None,
@@ -53,6 +66,11 @@ def run(
         typer.Option(help="Words that start a command on {host}, in place of ssh.", show_default=False),
     ] = None,
     slurm: Annotated[bool, typer.Option("--slurm", help="Print Slurm job scripts in place of running.")] = False,
+    against: Annotated[Path | None, typer.Option(help=AGAINST_HELP, show_default=False)] = None,
+    max_runs: Annotated[int | None, typer.Option(min=4, help=MAX_RUNS_HELP, show_default=False)] = None,
+    max_hours: Annotated[float | None, typer.Option(min=0, help=MAX_HOURS_HELP, show_default=False)] = None,
+    margin: Annotated[str | None, typer.Option(help=MARGIN_HELP, show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help=SEED_HELP, show_default=False)] = None,
     quiet: Quiet = False,
 ) -> None:
     """Train again and again, and keep the logs: a campaign that can be cut off at any moment."""
@@ -68,9 +86,21 @@ def run(
         raise typer.BadParameter(
             "name a campaign file, or give --list or --make-environment NAME", param_hint="CAMPAIGN"
         )
-    scheduled = campaigns.schedule(
-        campaign, only=pairs(only or [], "only"), repeats=repeats, logs=logs, hostfile=hostfile, remote=remote or ()
-    )
+    selected: dict[str, Any] = {
+        "only": pairs(only or [], "only"),
+        "logs": logs,
+        "hostfile": hostfile,
+        "remote": remote or (),
+    }
+    limits = {"--max-runs": max_runs, "--max-hours": max_hours, "--margin": margin, "--seed": seed}
+    if against is not None:
+        from perflog.cli.versus import plan_against, run_versus
+
+        _refuse({"--repeats": repeats, "--slurm": slurm or None}, "has no meaning with --against")
+        run_versus(plan_against(campaign, against, selected, limits), dry_run, retry_failed, quiet)
+        return
+    _refuse(limits, "is for measurements with --against OLD")
+    scheduled = campaigns.schedule(campaign, repeats=repeats, **selected)
     for name, why in scheduled.refused.items():
         print(f"cannot run {name}: {why}", file=sys.stderr)
     if slurm:
@@ -78,11 +108,25 @@ def run(
     elif dry_run:
         _dry_run(scheduled)
     else:
-        outcome = campaigns.run(scheduled, retry_failed=retry_failed, observer=None if quiet else Teller())
-        if not quiet:
-            _summary(outcome)
-        if outcome.failed:
-            raise typer.Exit(3)
+        _run(scheduled, retry_failed, quiet)
+
+
+def _run(scheduled: Schedule, retry_failed: bool, quiet: bool) -> None:
+    """Run what is scheduled; exit with status 3 when a run failed."""
+    from perflog import campaign as campaigns
+
+    outcome = campaigns.run(scheduled, retry_failed=retry_failed, observer=None if quiet else Teller())
+    if not quiet:
+        _summary(outcome)
+    if outcome.failed:
+        raise typer.Exit(3)
+
+
+def _refuse(given: Mapping[str, object], why: str) -> None:
+    """Raise for the first option that was given: it cannot be used here."""
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter(f"{option} {why}", param_hint=option)
 
 
 def _list() -> None:
@@ -173,13 +217,13 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-@app.command(epilog="Example:  perflog watch logs/")
+@app.command(epilog=examples("perflog watch logs/", "perflog watch logs/ --once"))
 def watch(
-    logs: Annotated[Path, typer.Argument(help="A campaign's folder of logs.", show_default=False)],
+    logs: Annotated[Path, typer.Argument(help="A folder of logs, of a campaign or any other.", show_default=False)],
     once: Annotated[bool, typer.Option("--once", help="Print the table once.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
 ) -> None:
-    """Show a campaign's runs as they grow: finished, failed, running."""
+    """Show the runs of a folder of logs as they grow: finished, failed, running."""
     from perflog.campaign import Watcher
 
     watcher = Watcher(logs)
@@ -205,7 +249,7 @@ _HEADINGS = ("configuration", "finished", "failed", "median", "now")
 def _cells(entry: Progress) -> list[str]:
     finished = f"{entry.finished} of {entry.wanted}" if entry.wanted else str(entry.finished)
     value = f"{entry.throughput:.1f} {entry.unit}" if entry.throughput is not None else "-"
-    return [entry.name, finished, str(entry.failed or "-"), value, entry.now or entry.reason or "-"]
+    return [entry.name, finished, str(entry.failed or "-"), value, entry.now or entry.decision or entry.reason or "-"]
 
 
 def _table(entries: list[Progress]) -> Any:

@@ -104,12 +104,30 @@ def guard_streams() -> None:
     sys.stdout, sys.stderr = Guarded(sys.stdout, "standard output"), Guarded(sys.stderr, "standard error")
 
 
+def has_colours() -> bool:
+    """Whether a terminal may be given colours: it can show them, and the user has not refused them (no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
 def print_coloured(text: str) -> None:
-    """Print a text with colours that perflog put there: the texts of its cells are visible already."""
+    """Print a text with colours that perflog put there, where the terminal may have any: the texts of its cells are
+    visible already."""
     sys.stdout.flush()
     stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
-    pieces = _COLOUR.split(text)
+    pieces = _COLOUR.split(text if has_colours() else _COLOUR.sub("", text))
     stream.write("".join(piece if place % 2 else visible(piece, lines=True) for place, piece in enumerate(pieces)))
+
+
+def erase_lines(count: int) -> None:
+    """Take back the last lines that were printed on a terminal, or all that it shows of them."""
+    import shutil
+
+    if not count or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        return
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
+    whole = count >= shutil.get_terminal_size().lines
+    stream.write("\x1b[H\x1b[2J" if whole else f"\x1b[{count}A\x1b[J")
 
 
 def say_usage_error(error: Exception) -> int | None:

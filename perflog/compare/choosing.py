@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from perflog.cases.case import Case
+from perflog.cases.identity import spelling
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, normal
+from perflog.runs.facts import ALIASED
 
 #: What may vary beside the keys of a case: what is left of its path.
 LABEL = "label"
@@ -51,6 +53,20 @@ def require_known(cases: Sequence[Case], across: Sequence[str], wanted: Mapping[
         for text in texts.split(":"):
             if str(normal(key, text)).lower() not in lowered:
                 raise UsageError(f"--where {key}={text}: no case has that value{_near(text, sorted(values))}")
+
+
+def require_alias(cases: Sequence[Case], aliases: Mapping[str, str]) -> None:
+    """Every alias given must be a name that a case has.
+
+    Raises:
+        UsageError: for an alias that no case has, naming those near it.
+    """
+    values = sorted({str(case.key[key]) for case in cases for key in ALIASED if key in case.key})
+    spellings = {spelling(value) for value in values}
+    for alias, name in aliases.items():
+        if spelling(alias) not in spellings:
+            what = "no case has a model, framework, accelerator or precision of that name"
+            raise UsageError(f"--alias {alias}={name}: {what}{_near(alias, values)}")
 
 
 def _near(name: str, known: Iterable[str]) -> str:

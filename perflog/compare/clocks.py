@@ -1,8 +1,14 @@
-"""When the runs of logs began, by the stamps on their own lines."""
+"""When the runs of logs began: by the stamps on their own lines, else by the journal of the campaign that made them."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 
 from perflog.formats.moments import Moment, moment_of
 from perflog.logs.clean import clean_block
@@ -11,6 +17,8 @@ from perflog.runs.run import Run
 
 #: The lines of a run that are looked at for a stamp, and the bytes at the head of each.
 _LINES, _HEAD = 300, 200
+#: Where a campaign's folder has its journal: a line for each run, with the time when it ended.
+JOURNAL = (".perflog", "journal.jsonl")
 #: Forms of stamps with day, month and year.
 _DATED = ("T…Z", "year-month-day", "month/day/year")
 #: Forms of stamps without a day: two of them cannot be put in order.
@@ -32,7 +40,37 @@ class Start:
     dated: bool
 
 
-def start_of(run: Run) -> Start | None:
+def starts_of(runs: Sequence[Run]) -> list[Start | None]:
+    """When each run began; None for a run of which nothing tells it."""
+    journals = {folder: _journal(folder) for folder in {_campaign_folder(run) for run in runs} if folder}
+    logs = [os.path.abspath(run.log.path) for run in runs]  # noqa: PTH100 - as the journal's are made
+    return [
+        _stamped(run) or journals.get(_campaign_folder(run), {}).get(log) for run, log in zip(runs, logs, strict=True)
+    ]
+
+
+def _campaign_folder(run: Run) -> str:
+    """The folder of the campaign that made a log, which is that of its machine.json; empty where there is none."""
+    return str(Path(run.machine.file).parent) if run.machine is not None and run.machine.file else ""
+
+
+def _journal(folder: str) -> dict[str, Start]:
+    """The start of each log that the journal of ``perflog run`` in a folder tells of, by the log's path."""
+    try:
+        lines = Path(folder, *JOURNAL).read_bytes().splitlines()
+    except OSError:
+        return {}
+    starts = {}
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError):  # a line that a power cut cut
+            entry = json.loads(line)
+            ended = datetime.fromisoformat(entry["ended"]).timestamp()
+            log = os.path.abspath(f"{folder}/{entry['job']}.log")  # noqa: PTH100 - as logs are named
+            starts[log] = Start(ended - float(entry["seconds"]), "journal", dated=True)
+    return starts
+
+
+def _stamped(run: Run) -> Start | None:
     """The first stamp with a day on a run's own lines; None where none is found near its beginning.
 
     Members of archives and pipes are not read again.

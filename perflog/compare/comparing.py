@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perflog.cases.case import Case
+from perflog.cases.labels import label_of
 from perflog.compare.choosing import require_known
+from perflog.compare.doubtful_states import with_states
 from perflog.compare.doubts import doubts
+from perflog.compare.judging import judged
 from perflog.compare.names import short_names
 from perflog.compare.opening import OpenedSides
 from perflog.compare.pairs import paired
-from perflog.compare.rows import Comparison, compared_cases, mean_of
+from perflog.compare.rows import Comparison, mean_of
 from perflog.compare.rule import Rule
-from perflog.compare.sides import Side, label_of, machine_notes, where
-from perflog.compare.when import separation
+from perflog.compare.sides import Side, machine_notes, where
 from perflog.formats.paths import PathPatterns
 from perflog.settings.options import Options
 
@@ -28,6 +30,8 @@ def compare_sides(
     patterns: PathPatterns,
     across: Sequence[str] = (),
     wanted: Mapping[str, str] | None = None,
+    aliases: Mapping[str, str] | None = None,
+    history: str = "",
 ) -> list[Comparison]:
     """Each side against the first.
 
@@ -37,6 +41,9 @@ def compare_sides(
         patterns: what paths of logs say of their runs; the rest of a path is a case's label.
         across: keys that may differ between the two cases of a pair (``label``, ``accelerator``, …).
         wanted: the cases with these values alone (``{"devices": "1:8"}``).
+        aliases: names of models and the like, each with the name that it is another one of.
+        history: the database whose earlier campaigns say what campaigns of one version differ by; empty: their
+            variance is left out.
 
     Returns:
         A comparison for every side but the first, in their order.
@@ -52,7 +59,7 @@ def compare_sides(
     ]
     old = (names[0], opened.sides[0], cases[0])
     return [
-        _compared(old, new, rule, across, opened.options)
+        _compared(old, new, rule, across, aliases or {}, opened.options, history)
         for new in list(zip(names, opened.sides, cases, strict=True))[1:]
     ]
 
@@ -62,12 +69,15 @@ def _compared(
     new: tuple[str, Side, _Labelled],
     rule: Rule,
     across: Sequence[str],
+    aliases: Mapping[str, str],
     options: Options,
+    history: str,
 ) -> Comparison:
     (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
-    pairs, alone = paired(old_cases, new_cases, across)
-    rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in compared_cases(pairs, rule)]
-    notes = machine_notes(old_side, new_side, pairs)
+    pairs, alone = paired(old_cases, new_cases, across, aliases)
+    result = judged(pairs, rule, old_side, new_side, history)
+    judged_rows, of_states = with_states(result.rows, rule)
+    rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in judged_rows]
+    notes, warnings = (*machine_notes(old_side, new_side, pairs), *result.notes), (*result.warnings, *of_states)
     mean = mean_of(rows, alone)
-    warnings = separation(old_side, new_side, pairs)
-    return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, tuple(notes), tuple(warnings))
+    return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, notes, warnings)

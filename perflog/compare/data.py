@@ -72,6 +72,7 @@ def _row(row: CaseComparison) -> dict[str, Any]:
         "verdict": row.verdict.value,
         "reason": row.decision.reason or None,
         "runs_needed": row.decision.needs,
+        "in_rounds": row.in_rounds,
         "notes": list(row.notes),
     }
 

@@ -16,7 +16,7 @@ from perflog.stats.ratio import Ratio, ratio
 from perflog.stats.verdict import Decision, Verdict, refused
 
 #: Metrics that are a case's throughput over its baseline's.
-_DERIVED = ("speedup",)
+_DERIVED = ("speedup", "efficiency")
 
 
 def is_derived(metric: str) -> bool:
@@ -32,25 +32,50 @@ def run_values(case: Case, metric: str) -> list[float]:
 
 def derived_values(case: Case, metric: str) -> list[float]:
     """For show: each run's throughput over the centre of its baseline; NaN for none."""
-    del metric  # speedup is the only one
     base = case.base.throughput.value if case.base is not None else None
-    return [value / base if base else math.nan for value in run_values(case, "throughput")]
+    factor = _factor(case, metric)
+    return [factor * value / base if base else math.nan for value in run_values(case, "throughput")]
+
+
+def why_none(case: Case, metric: str) -> str:
+    """Why a case has no value of a derived metric; empty where it has one."""
+    if case.base is None:
+        return f"no {metric} on a side: {case.name} has no baseline"
+    if math.isnan(_factor(case, metric)):
+        return f"no {metric} on a side: the number of devices of {case.name} or of its baseline is unknown"
+    return ""
+
+
+def _factor(case: Case, metric: str) -> float:
+    """What a case's throughput over its baseline's is multiplied by: 1, or the inverse of the devices' ratio."""
+    if metric == "speedup":
+        return 1.0
+    if case.speedup is None or case.efficiency is None:
+        return math.nan
+    return case.efficiency / case.speedup
+
+
+def _scaled(case: Case, metric: str) -> tuple[float, ...]:
+    """The throughput of a case's runs times the factor of the metric."""
+    factor = _factor(case, metric)
+    return tuple(factor * value for value in run_values(case, "throughput"))
 
 
 def derived_row(
-    pair: Pair, old: tuple[float, ...], new: tuple[float, ...], level: float
+    pair: Pair, metric: str, old: tuple[float, ...], new: tuple[float, ...], level: float
 ) -> tuple[Ratio, RowSamples | None, Decision | None]:
     """(the ratio of two derived values, the samples to judge it by, why there are none)."""
     counts = len(old), len(new)
-    if pair.old.base is None or pair.new.base is None:
+    if pair.old.base is None or pair.new.base is None or any(why_none(case, metric) for case in (pair.old, pair.new)):
         estimate = ratio(old, new, level)
         return estimate, None, refused(estimate, level)
     if pair.old.base is pair.old and pair.new.base is pair.new:
         reason = "this case is the baseline, whose own value is 1 on both sides by definition"
         return Ratio(*counts, level, 1.0), None, Decision(Verdict.SAME, reason)
-    samples = RowSamples(*(tuple(run_values(case, "throughput")) for case in (
-        pair.old, pair.new, pair.old.base, pair.new.base,
-    )))  # fmt: skip
+    samples = RowSamples(
+        _scaled(pair.old, metric), _scaled(pair.new, metric),
+        tuple(run_values(pair.old.base, "throughput")), tuple(run_values(pair.new.base, "throughput")),
+    )  # fmt: skip
     of_case, of_base = ratio(samples.old, samples.new, level), ratio(samples.old_base, samples.new_base, level)
     for part, prefix in ((of_case, ""), (of_base, "the baseline: ")):
         refusal = refused(part, level)

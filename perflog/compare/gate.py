@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from perflog.compare.rows import Comparison
 from perflog.export.columns import counted
+from perflog.settings.gate import DEFAULT, REASONS, GateResult, gate_result
 from perflog.stats.verdict import Verdict
 
-#: What a gate can fail on, with the exit status of each.
-REASONS = {"slower": 1, "inconclusive": 3, "missing": 3, "nothing-compared": 3}
-#: What it fails on unless told otherwise.
-DEFAULT = ("slower", "nothing-compared")
-
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """What a gate says.
-
-    Attributes:
-        status: the exit status: 0 passed, 1 a case is slower, 3 something else that was asked for.
-        sentence: why, in one line.
-    """
-
-    status: int
-    sentence: str
+__all__ = ["DEFAULT", "REASONS", "GateResult", "gate"]
 
 
 def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) -> GateResult:
@@ -39,20 +23,11 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
         fail_on: keys of :data:`REASONS`.
     """
     counts = _counts(comparisons)
-    rows = sum(len(comparison.rows) for comparison in comparisons)
-    words = {
-        reason: _WORDS[reason].format(n=counts[reason], rows=counted(rows, "case"))
-        for reason in REASONS
-        if counts[reason]
-    }
-    failing = [reason for reason in fail_on if counts[reason]]
-    if failing:
-        status = min(REASONS[reason] for reason in failing)
-        why = "; ".join(text for reason, text in words.items() if reason in failing)
-        return GateResult(status, f"The gate failed (exit status {status}): {why}.")
-    asked = " or ".join(fail_on)
-    beside = f" It was not asked to fail on this: {'; '.join(words.values())}." if words else ""
-    return GateResult(0, f"The gate passed (exit status 0): nothing is {asked} among {counted(rows, 'case')}.{beside}")
+    cases = counted(sum(len(comparison.rows) for comparison in comparisons), "case")
+    present = {
+        reason: _WORDS[reason].format(n=counts[reason], rows=cases) for reason in REASONS if counts[reason]
+    }  # fmt: skip
+    return gate_result(present, _ABSENT, fail_on, cases)
 
 
 _WORDS = {
@@ -60,6 +35,13 @@ _WORDS = {
     "inconclusive": "{n} of {rows} inconclusive or without enough data",
     "missing": "{n} of the old side without a partner",
     "nothing-compared": "no case has enough data for a verdict",
+}
+#: What is said of a reason that was asked for and is not there.
+_ABSENT = {
+    "slower": "no case is slower",
+    "inconclusive": "no case is inconclusive or without enough data",
+    "missing": "no case of the old side is without a partner",
+    "nothing-compared": "at least one case had enough data",
 }
 
 

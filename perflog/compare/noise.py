@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
 from perflog.compare.rows import centre, values
 from perflog.errors import UsageError
 from perflog.settings.options import Options
+from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.power import (
     Table,
     coefficient_of_variation,
@@ -41,6 +42,7 @@ class CaseNoise:
         change_seen: the smallest change that `compare` would call with a chance of 80 % with as many runs on both
             sides, a share; None where so many runs carry no table of so many rows.
         runs_needed: runs a side for the change that is planned for; None where more than 1000 would be needed.
+        campaigns: what campaigns of one version differ by, as the history has it; None where it is not known.
         pooled: whether ``change_seen`` and ``runs_needed`` come from the coefficient of variation of all cases pooled.
     """
 
@@ -54,6 +56,7 @@ class CaseNoise:
     change_seen: float | None = None
     runs_needed: int | None = None
     pooled: bool = False
+    campaigns: CampaignLevel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Noise:
         detect: the change that must be seen, a share; None where nothing is planned.
         options: how the numbers were made.
         cases: one per case, in the cases' order.
+        history: the database that campaigns were looked up in; empty where they were not.
         table: the table that the changes are to be found in: as many rows as there are cases, the margin, the level.
     """
 
@@ -73,6 +77,7 @@ class Noise:
     options: Options
     cases: tuple[CaseNoise, ...]
     table: Table
+    history: str = ""
 
 
 def noise(
@@ -103,6 +108,21 @@ def noise(
         _case_noise(case, group, metric, detect, pooled, table) for case, group in zip(cases, groups, strict=True)
     )
     return Noise(metric, detect, options, tuple(members), table)
+
+
+def with_campaigns(noise: Noise, database: str) -> Noise:
+    """The noise with what campaigns of one version differ by, as a history has it.
+
+    Raises:
+        UsageError: when there is no such history yet.
+        PerflogError: when it cannot be read.
+    """
+    from perflog.compare.levels import levels_of_cases
+    from perflog.history.place import name_of
+
+    levels = levels_of_cases([member.case for member in noise.cases], noise.metric, database)
+    members = (replace(member, campaigns=level) for member, level in zip(noise.cases, levels, strict=True))
+    return replace(noise, cases=tuple(members), history=name_of(database))
 
 
 def _case_noise(

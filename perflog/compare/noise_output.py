@@ -6,6 +6,7 @@ from perflog.compare.names import names_of
 from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
 from perflog.escaping import json_text
 from perflog.export.columns import TextTable, number
+from perflog.stats.campaigns import CampaignLevel
 
 SCHEMA = "perflog/noise/1"
 FORMATS = ("table", "markdown", "json")
@@ -20,20 +21,27 @@ def noise_table(noise: Noise) -> TextTable:
     """The noise of all cases as rows of text."""
     names = names_of([member.case for member in noise.cases])
     plans = noise.detect is not None
-    rows = [_cells(member, name, plans) for member, name in zip(noise.cases, names, strict=True)]
+    shows_levels = bool(noise.history)
+    rows = [_cells(member, name, plans, shows_levels) for member, name in zip(noise.cases, names, strict=True)]
     footnotes = [f"{mark}. {_NOTES[mark]}" for mark in sorted({row[-1] for row in rows} - {""})]
     titles = ["case", "n", noise.metric, "unit", "spread", "80% interval", "change seen with n"]
-    titles += ([f"runs a side for {100 * noise.detect:g}%"] if noise.detect is not None else []) + ["notes"]
-    right = [False, True, True, False, True, False, True, *([True] if plans else []), False]
+    levels = ["campaigns", "between their runs (df)", "between campaigns (df)"] if noise.history else []
+    titles += ([f"runs a side for {100 * noise.detect:g}%"] if noise.detect is not None else []) + levels + ["notes"]
+    right = [False, True, True, False, True, False, True, *([True] if plans else []), *(True for _ in levels), False]
     spread = "spread between runs: standard deviation of logarithms"
     of_table = f"of {noise.table.rows}" if noise.table.rows > 1 else "alone"
     margin = f"margin {100 * noise.table.margin:g} %, level {100 * LEVEL:g} %"
     test = f"a chance of {100 * WANTED:g} % that `perflog compare` calls one changed case {of_table} ({margin})"
+    of_history = (
+        f"; campaigns of one version and machine in {noise.history}, their spread beyond that of their runs, df: "
+        "degrees of freedom"
+    )
+    test += of_history if noise.history else ""
     caption = f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
     return TextTable(titles, rows, right, footnotes, caption)
 
 
-def _cells(member: CaseNoise, name: str, plans: bool) -> list[str]:
+def _cells(member: CaseNoise, name: str, plans: bool, shows_levels: bool) -> list[str]:
     variation, low, high = member.coefficient_of_variation, member.low, member.high
     cells = [
         name,
@@ -44,7 +52,16 @@ def _cells(member: CaseNoise, name: str, plans: bool) -> list[str]:
         f"[{100 * low:.2f}, {100 * high:.2f}]%" if low is not None and high is not None else "",
         f"{100 * member.change_seen:.2g}%" if member.change_seen is not None else "",
     ]
-    return [*cells, *([_needed(member)] if plans else []), _mark(member)]
+    levels = _levels(member.campaigns) if shows_levels else []
+    return [*cells, *([_needed(member)] if plans else []), *levels, _mark(member)]
+
+
+def _levels(level: CampaignLevel | None) -> list[str]:
+    """How many campaigns, and the spreads of both levels with their degrees of freedom."""
+    if level is None:
+        return ["not known", "", ""]
+    runs = f"{100 * level.run_spread:.2f}% ({level.run_freedom})" if level.run_freedom else ""
+    return [str(level.campaigns), runs, f"{100 * level.campaign_spread:.2f}% ({level.freedom})"]
 
 
 def _needed(member: CaseNoise) -> str:
@@ -79,6 +96,16 @@ def _member(member: CaseNoise) -> dict[str, object]:
         "case": member.case.key, "label": member.case.label, "n": member.n, "median": member.centre,
         "unit": member.unit, "spread": member.coefficient_of_variation, "interval": interval,
         "change_seen": member.change_seen, "runs_needed": member.runs_needed, "pooled": member.pooled,
+        "campaigns": _level_document(member.campaigns),
+    }  # fmt: skip
+
+
+def _level_document(level: CampaignLevel | None) -> dict[str, object] | None:
+    if level is None:
+        return None
+    return {
+        "campaigns": level.campaigns, "spread": level.campaign_spread, "degrees_of_freedom": level.freedom,
+        "run_spread": level.run_spread, "run_degrees_of_freedom": level.run_freedom,
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflog.compare.sides import Side, side_of_campaign, side_of_logs
-from perflog.errors import UsageError
+from perflog.errors import NoSuchPathError, UsageError
 from perflog.logs.find import find_logs
 from perflog.report.extractions import Extractions, catalog_of
 from perflog.settings.config import Settings
@@ -95,7 +95,7 @@ def _campaign(name: str, settings: Settings) -> Campaign:
     try:
         return load(database_of(settings), name)
     except UsageError as error:
-        raise UsageError(f"no such file or folder: {name!r}, and no saved campaign: {error}") from None
+        raise NoSuchPathError(f"no such file or folder: {name!r}, and no saved campaign: {error}") from None
 
 
 def _rule_text(options: Options) -> str:

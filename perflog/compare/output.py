@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perflog.compare.footnotes import footnotes
 from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
-from perflog.compare.sentences import per_cent, verdict_words
+from perflog.compare.sentences import explanations, interval_words, per_cent, verdict_words
 from perflog.export.columns import TextTable, number
 
 #: How many cases without partner are named to people.
 MOST_UNPAIRED = 8
-FORMATS = ("table", "markdown", "csv", "json")
+#: The formats of a comparison: for people, for machines, for browsers and for CI.
+FORMATS = ("table", "markdown", "csv", "json", "html", "github", "junit", "svg", "png")
 
 
-def comparison_table(comparison: Comparison) -> TextTable:
-    """The rows as texts: case, n, both medians, change with interval, p adjusted, verdict; notes as footnotes."""
-    notes: dict[str, int] = {}
+def comparison_table(comparison: Comparison, explained: bool = False) -> TextTable:
+    """The rows as texts: case, n, both medians, change with interval, p adjusted, verdict; notes as footnotes.
+
+    Args:
+        explained: say below what the verdicts mean.
+    """
     names = names_of([row.pair.old for row in comparison.rows])
-    rows = []
-    for row, name in zip(comparison.rows, names, strict=True):
-        marks = [notes.setdefault(note, len(notes) + 1) for note in notes_of(row)]
-        rows.append([*_cells(row, name, comparison.rule.margin), ",".join(map(str, sorted(set(marks))))])
+    notes = footnotes([notes_of(row) for row in comparison.rows])
+    rows = [
+        [*_cells(row, name, comparison.rule.margin), ",".join(map(str, marks))]
+        for row, name, marks in zip(comparison.rows, names, notes.marks, strict=True)
+    ]
     old, new = comparison.old, comparison.new
     titles = ["case", "n", old, new, "ratio", "change", "interval", "adjusted p", "verdict", "notes"]
     right = [False, True, True, True, True, True, False, True, False, False]
-    footnotes = [f"{mark}. {note}" for note, mark in notes.items()] + summary(comparison)
-    return TextTable(titles, rows, right, footnotes, caption(comparison, units_of([comparison])))
+    below = [f"{mark}. {note}" for mark, note in enumerate(notes.texts, 1)] + summary(comparison)
+    below += explanations(comparison) if explained else []
+    how = caption(comparison, units_of([comparison]))
+    return TextTable(titles, rows, right, below, how, spare=("ratio", "adjusted p"))
 
 
 def units_of(comparisons: Sequence[Comparison]) -> str:
@@ -36,10 +44,8 @@ def units_of(comparisons: Sequence[Comparison]) -> str:
 
 def _cells(row: CaseComparison, name: str, margin: float) -> list[str]:
     ratio = row.ratio
-    interval = ""
-    if ratio.low is not None and ratio.high is not None and ratio.level:
-        bounds = f"{per_cent(ratio.low).removesuffix(' %')} to {per_cent(ratio.high)}"
-        interval = f"{bounds} ({100 * ratio.level:.4g} %)"
+    words = interval_words(row)
+    interval = f"{words} ({100 * ratio.level:.4g} %)" if words and ratio.level else ""
     return [
         name,
         f"{ratio.n_old}" if ratio.n_old == ratio.n_new else f"{ratio.n_old}/{ratio.n_new}",
@@ -78,6 +84,8 @@ def _directions(row: CaseComparison) -> list[str]:
     if per_cent(new / old) == per_cent(value):
         return []
     of_medians = f"the medians differ by {per_cent(new / old)}, the ratio is {per_cent(value)}"
+    if row.in_rounds:
+        return [f"{of_medians}: the ratio is the geometric mean of the ratios within the rounds"]
     return [f"{of_medians}: the ratio is the median over all pairs of an old and a new run, each median one run's"]
 
 
@@ -85,7 +93,9 @@ def caption(comparison: Comparison, unit: str) -> str:
     """How the numbers were made."""
     rule, options = comparison.rule, comparison.options
     what = f"{rule.metric}{f' in {unit}' if unit else ''}, {rule.better.value} is better"
-    ratio = f"medians over n runs; ratio {comparison.new} / {comparison.old} (Hodges–Lehmann)"
+    in_rounds = any(row.in_rounds for row in comparison.rows)
+    estimate = "geometric mean of the rounds" if in_rounds else "Hodges–Lehmann"
+    ratio = f"medians over n runs; ratio {comparison.new} / {comparison.old} ({estimate})"
     limits = f"margin {100 * rule.margin:g} %, level {100 * rule.level:g} % for all rows together"
     text = f"{what}; {ratio}; {limits}; estimator {options.estimator}; {options.window}"
     return f"{text}; convention {options.convention}." if options.convention else f"{text}."

@@ -9,7 +9,7 @@ from perflog.compare.names import names_of
 from perflog.compare.output import caption, units_of
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.errors import UsageError
-from perflog.plot.drawing import COLOURS, plain, rendered
+from perflog.plot.drawing import COLOURS, GRID, LINE, SHADE, ink, plain, rendered
 from perflog.stats.verdict import Better, Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #: Better, worse, and what is neither, as colours the colour-blind tell apart, and markers.
 _LOOKS = {
     Verdict.FASTER: (COLOURS[2], "^"), Verdict.SLOWER: (COLOURS[1], "v"), Verdict.SAME: (COLOURS[0], "o"),
-    Verdict.INCONCLUSIVE: ("#777777", "s"), Verdict.NOT_ENOUGH_DATA: ("#777777", "x"),
+    Verdict.INCONCLUSIVE: (LINE, "s"), Verdict.NOT_ENOUGH_DATA: (LINE, "x"),
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def _figure(comparisons: Sequence[Comparison]) -> Figure:
     for axes, comparison in zip(panels.flat, comparisons, strict=True):
         _panel(axes, comparison)
     words = plain(caption(comparisons[0], units_of(comparisons))).replace("; ", ";\n", 1)
-    figure.supxlabel(f"{words} Grey: within the margin.", fontsize=7, color="#555555")
+    figure.supxlabel(f"{words} Grey: within the margin.", fontsize=7, color=ink())
     return figure
 
 
@@ -51,15 +51,15 @@ def _panel(axes: Any, comparison: Comparison) -> None:
     rule = comparison.rule
     names = names_of([row.pair.old for row in comparison.rows])
     rows = [(row, name) for row, name in zip(comparison.rows, names, strict=True) if row.ratio.value is not None]
-    axes.axvspan(-100 * rule.margin, 100 * rule.margin, color="#dddddd", alpha=0.6, linewidth=0)
-    axes.axvline(0, color="#777777", linewidth=1, linestyle="--")
+    axes.axvspan(-100 * rule.margin, 100 * rule.margin, color=SHADE, alpha=0.22, linewidth=0)
+    axes.axvline(0, color=LINE, linewidth=1, linestyle="--")
     in_legend: set[Verdict] = set()
     for place, (row, _) in enumerate(rows):
         _ratio_bar(axes, place, row, row.verdict.value if row.verdict not in in_legend else "_")
         in_legend.add(row.verdict)
     axes.set_yticks(range(len(rows)), [plain(f"{name} (n = {_counts(row)})") for row, name in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
+    axes.grid(visible=True, axis="x", **GRID)
     direction = "right" if rule.better is Better.HIGHER else "left"
     title = f"{rule.metric}: {comparison.new} against {comparison.old}"
     axes.set(xlabel=f"change of {rule.metric} (%), better to the {direction}", title=plain(title))

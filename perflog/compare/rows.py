@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
-from perflog.compare.derived import derived_row, derived_values, is_derived, run_values
+from perflog.compare.derived import derived_row, derived_values, is_derived, run_values, why_none
 from perflog.compare.doubtful_spread import unequal_spreads
 from perflog.compare.pairs import Pair, Unpaired
 from perflog.compare.rule import Rule
 from perflog.formats.units import kind
 from perflog.settings.options import Options
+from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median
 from perflog.stats.contrast import RowSamples
 from perflog.stats.family import RowResult, family
@@ -37,6 +38,7 @@ class CaseComparison:
         decision: the verdict on the ratio, with the reason where there can be none.
         adjusted_p: the p adjusted over all rows; None where there is none.
         notes: what speaks against trusting the row.
+        in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.rounds`).
     """
 
     pair: Pair
@@ -47,6 +49,7 @@ class CaseComparison:
     decision: Decision
     adjusted_p: float | None = None
     notes: tuple[str, ...] = ()
+    in_rounds: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -82,12 +85,21 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
 
-def compared_cases(pairs: Sequence[Pair], rule: Rule) -> list[CaseComparison]:
-    """A row per pair; intervals and verdicts hold for the rows together (:mod:`perflog.stats.family`)."""
+def compared_cases(
+    pairs: Sequence[Pair], rule: Rule, campaigns: Sequence[CampaignLevel | None] = ()
+) -> list[CaseComparison]:
+    """A row per pair; intervals and verdicts hold for the rows together (:mod:`perflog.stats.family`).
+
+    Args:
+        pairs: the cases of both sides.
+        rule: the metric, the margin and the level.
+        campaigns: what earlier campaigns say of each pair; empty where none is looked for.
+    """
     alone = [_row_alone(pair, rule) for pair in pairs]
     judged = [place for place, row in enumerate(alone) if row.samples is not None]
     samples = [row.samples for row in alone if row.samples is not None]
-    results = dict(zip(judged, family(samples, rule.margin, rule.level), strict=True))
+    levels = [campaigns[place] for place in judged] if campaigns else ()
+    results = dict(zip(judged, family(samples, rule.margin, rule.level, levels), strict=True))
     return [_row(row, results.get(place), rule) for place, row in enumerate(alone)]
 
 
@@ -122,7 +134,7 @@ def _row_alone(pair: Pair, rule: Rule) -> _RowAlone:
         estimate = Ratio(len(old), len(new), rule.level, reason=f"one side counts {units[0]}, the other {units[1]}")
         return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
     if is_derived(rule.metric):
-        estimate, samples, decision = derived_row(pair, old, new, rule.level)
+        estimate, samples, decision = derived_row(pair, rule.metric, old, new, rule.level)
         return _RowAlone(pair, unit, old, new, estimate, samples, decision)
     estimate = ratio(old, new, rule.level)
     decision = refused(estimate, rule.level)
@@ -161,7 +173,7 @@ def _unit(case: Case, metric: str) -> str:
 
 def _reasons(case: Case, metric: str) -> list[str]:
     if is_derived(metric):
-        return [] if case.base is not None else [f"no {metric} on a side: {case.name} has no baseline"]
+        return [reason] if (reason := why_none(case, metric)) else []
     metrics = [run.metrics.get(metric) for run in case.runs]
     if all(m is None for m in metrics):
         return [f"the logs give no {metric}"]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from perflog.cases.better import BETTER
 from perflog.errors import UsageError
 from perflog.settings.config import one_of
 from perflog.stats.verdict import Better
 
 #: The metrics that can be compared, and which direction is better.
 METRICS: Mapping[str, Better] = {
-    "throughput": Better.HIGHER, "step_time": Better.LOWER, "time_to_train": Better.LOWER, "speedup": Better.HIGHER,
-    "reported": Better.HIGHER, "memory": Better.LOWER,
-}  # fmt: skip
+    name: BETTER[name]
+    for name in ("throughput", "step_time", "time_to_train", "speedup", "efficiency", "reported", "memory")
+}
 
 
 @dataclass(frozen=True, slots=True)

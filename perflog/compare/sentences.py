@@ -33,6 +33,12 @@ def change_words(row: CaseComparison) -> str:
     return f"{per_cent(ratio.value)} ({_signed(ratio.low)} to {_signed(ratio.high)})"
 
 
+def interval_words(row: CaseComparison) -> str:
+    """A row's interval: −5.0 to −3.2 %; empty where there is none."""
+    low, high = row.ratio.low, row.ratio.high
+    return "" if low is None or high is None else f"{_signed(low)} to {per_cent(high)}"
+
+
 def verdict_words(verdict: Verdict, margin: float) -> str:
     """A verdict as people read it: "same" is said with its margin."""
     return f"same within {100 * margin:.4g} %" if verdict is Verdict.SAME else verdict.value
@@ -49,20 +55,35 @@ def opening(comparison: Comparison) -> list[str]:
     missing = len(comparison.unpaired)
     without = f" Not compared for want of a partner: {missing}." if missing else ""
     sentences = f"{cases}: {', '.join(words)}.{without}"
-    named = [_named(comparison, verdict) for verdict in (Verdict.SLOWER, Verdict.FASTER)]
+    changed = [text for verdict in (Verdict.SLOWER, Verdict.FASTER) if (text := _named(comparison, verdict))]
+    named = changed or [_open_cases(comparison)]
     return [" ".join([sentences, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
 
 
 def _named(comparison: Comparison, verdict: Verdict) -> str:
-    """The cases with a verdict: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``."""
-    names = names_of([row.pair.old for row in comparison.rows])
-    rows = [(row, name) for row, name in zip(comparison.rows, names, strict=True) if row.verdict is verdict]
+    """The cases with a verdict, the largest changes first: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``."""
+    rows = _rows_of(comparison, verdict)
     rows.sort(key=lambda item: -abs((item[0].ratio.value or 1.0) - 1))
-    if not rows:
-        return ""
     words = [f"{name} {change_words(row)}" for row, name in rows[:MOST_NAMED]]
-    more = [f"and {len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
-    return f"{verdict.value.capitalize()}: {', '.join([*words, *more])}."
+    return f"{verdict.value.capitalize()}: {', '.join([*words, *_more(rows)])}." if rows else ""
+
+
+def _open_cases(comparison: Comparison) -> str:
+    """What the inconclusive cases may be, the widest intervals first: ``Inconclusive: cnn may be −17 to +19 %.``."""
+    rows = [(row, name) for row, name in _rows_of(comparison, Verdict.INCONCLUSIVE) if row.ratio.low is not None]
+    rows.sort(key=lambda item: (item[0].ratio.low or 0.0) - (item[0].ratio.high or 0.0))
+    words = [f"{name} may be {interval_words(row)}" for row, name in rows[:MOST_NAMED]]
+    return f"Inconclusive: {', '.join([*words, *_more(rows)])}." if rows else ""
+
+
+def _rows_of(comparison: Comparison, verdict: Verdict) -> list[tuple[CaseComparison, str]]:
+    """The rows with a verdict, each with its case's short name."""
+    names = names_of([row.pair.old for row in comparison.rows])
+    return [(row, name) for row, name in zip(comparison.rows, names, strict=True) if row.verdict is verdict]
+
+
+def _more(rows: Sequence[object]) -> list[str]:
+    return [f"and {len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
 
 
 def _too_few_runs(rows: Sequence[CaseComparison]) -> list[str]:
@@ -74,6 +95,35 @@ def _too_few_runs(rows: Sequence[CaseComparison]) -> list[str]:
         f"In {len(needs)} of {len(rows)} cases the runs are too few for a table of so many rows: "
         f"with {max(needs)} runs a side a single changed case can be told."
     ]
+
+
+#: What each verdict means, for readers who know no statistics.
+_EXPLANATIONS = {
+    Verdict.FASTER: "the whole interval of the change lies on the better side of {margin}: by all that the runs show, "
+    "the new side is better by more than that.",
+    Verdict.SLOWER: "the whole interval of the change lies on the worse side of {margin}: by all that the runs show, "
+    "the new side is worse by more than that.",
+    Verdict.SAME: "the whole interval of the change lies within {margin} to both sides: if there is a change, it is "
+    "smaller than what was said not to matter (--margin).",
+    Verdict.INCONCLUSIVE: "the interval of the change reaches from within {margin} to beyond it: the runs fit a change "
+    "that matters and none. This is no \"same\": more runs would decide it, and `perflog plan` says how many.",
+    Verdict.NOT_ENOUGH_DATA: "there can be no verdict: too few runs on a side, a run without a value, or runs that are "
+    "all exactly alike. The row's notes say which.",
+}  # fmt: skip
+_INTERVAL = (
+    "The change is that of a typical new run against a typical old one; the interval beside it holds the true change "
+    "with the confidence in parentheses. Verdicts hold for the table as a whole: of tables in which nothing changed, "
+    "at most {rest} % show a single faster or slower case. All this takes for granted that the runs of both sides "
+    "were made in turn on one machine."
+)
+
+
+def explanations(comparison: Comparison) -> list[str]:
+    """What the verdicts of a comparison mean, a sentence for each that occurs, and how to read the interval."""
+    margin = f"{100 * comparison.rule.margin:.4g} %"
+    verdicts = dict.fromkeys(verdict for verdict in Verdict for row in comparison.rows if row.verdict is verdict)
+    lines = [f"{verdict.value}: {_EXPLANATIONS[verdict].format(margin=margin)}" for verdict in verdicts]
+    return [*lines, _INTERVAL.format(rest=f"{100 * (1 - comparison.rule.level):.4g}")]
 
 
 def paragraphs(sentences: Sequence[str]) -> str:

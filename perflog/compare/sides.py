@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case
+from perflog.cases.labels import root_of
 from perflog.compare.pairs import Pair
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
-from perflog.formats.paths import PathPatterns, facts_of_path, numbered_label
 from perflog.formats.vocabulary import Scalar, normal
 from perflog.logs.find import LogFile
 from perflog.measurements.warmup import rows_of
@@ -117,22 +116,6 @@ def machine_notes(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
         changed = differences(old_machines[0], new_machines[0], most=6)
         notes += [f"the machine changed: {changed}"] if changed else []
     return notes
-
-
-def root_of(paths: Sequence[str]) -> str:
-    """The folder that all paths lie in."""
-    folders = [os.path.dirname(os.path.abspath(path)) for path in paths]  # noqa: PTH100, PTH120 - many paths
-    return os.path.commonpath(folders) if folders else ""
-
-
-def label_of(case: Case, root: str, patterns: PathPatterns) -> str:
-    """What no pattern explains of the paths below the side's folder, which is another one for every side."""
-    place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
-    if not root or not place.startswith(root.rstrip("/") + "/"):
-        return case.label
-    below = os.path.relpath(place, root)
-    number_is_label = case.label == numbered_label(place, patterns)
-    return numbered_label(below, patterns) if number_is_label else facts_of_path(below, patterns)[1]
 
 
 def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:

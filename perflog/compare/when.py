@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from perflog.cases.case import Case
-from perflog.compare.clocks import Start, start_of
+from perflog.compare.clocks import Start, starts_of
 from perflog.compare.pairs import Pair
 from perflog.compare.sides import Side, machines
 from perflog.runs.machine import differences
@@ -36,9 +37,14 @@ class _Apart:
     first: Start
 
 
-def separation(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
-    """What is said first of two sides that were not measured side by side; empty where nothing is known of it."""
-    sentences = [sentence for sentence in (_in_time(old, new, pairs), _in_place(old, new, pairs)) if sentence]
+def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = False) -> list[str]:
+    """What is said first of two sides that were not measured side by side; empty where nothing is known of it.
+
+    Args:
+        in_turn: whether it is known that their runs were made in turn.
+    """
+    in_time = "" if in_turn else _in_time(old, new, pairs)
+    sentences = [sentence for sentence in (in_time, _in_place(old, new, pairs)) if sentence]
     return [" ".join([*sentences, _REMEDY])] if sentences else []
 
 
@@ -47,7 +53,9 @@ def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
         days = abs((new.date - old.date).total_seconds()) / 86_400
         return f"The sides are campaigns of different dates, {days:.3g} days apart: {_MEANING}." if days else ""
     if old.date is not None or new.date is not None:
-        return ""
+        saved, logs = ("old", "new") if old.date is not None else ("new", "old")
+        hardly = "so they were hardly made in turn"
+        return f"The {saved} side is out of the history and the {logs} one is not, {hardly}: {_MEANING}."
     cases = [apart for pair in pairs if (apart := _apart(pair)) is not None]
     if not cases:
         return ""
@@ -73,9 +81,19 @@ def _apart(pair: Pair) -> _Apart | None:
     return None
 
 
+def interleaved(pair: Pair) -> bool:
+    """Whether both sides' runs are known to be made in turn: the sides change as often as one of them has runs."""
+    starts = {"old": _starts(pair.old), "new": _starts(pair.new)}
+    if not all(starts.values()) or len({start.form for side in starts.values() for start in side}) != 1:
+        return False
+    order = sorted((start.seconds, side) for side, its in starts.items() for start in its)
+    changes = sum(before[1] != after[1] for before, after in pairwise(order))
+    return changes >= max(2, min(map(len, starts.values())))
+
+
 def _starts(case: Case) -> list[Start]:
     """The starts of a case's runs; none unless all of them are known."""
-    starts = [start_of(run) for run in case.runs]
+    starts = starts_of(case.runs)
     known = [start for start in starts if start is not None]
     return known if len(known) == len(starts) else []
 

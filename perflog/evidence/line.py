@@ -20,6 +20,8 @@ SAME_SPAN = 0.02
 OTHER_SPAN = 0.25
 #: Of work per step, as rate times time: it is the same whole number on all lines within this much.
 CONSTANT = 0.01
+#: On so many lines at least.
+LEAST_PRODUCTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +165,7 @@ def _product(one: Value, other: Value, marks: Marks, columns: Mapping[str, Float
     seconds = _seconds_per_step(time, columns[time.group], marks.own[0], job)
     products = columns[rate.group] * parsed[1] * multiplier * seconds
     known = [product for product in products.tolist() if np.isfinite(product) and product > 0]
-    if len(known) < 3:
+    if len(known) < LEAST_PRODUCTS:
         return None
     typical = median(known)
     constant = all(abs(product / typical - 1) <= CONSTANT for product in known)

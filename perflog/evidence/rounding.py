@@ -37,11 +37,13 @@ def decimals_of(numbers: Sequence[float], most: int) -> int | None:
     decimals = 0
     for number in numbers:
         text = repr(number)  # the shortest decimal number that is read as this one
-        _, _, part = text.partition(".")
-        needed = -int(Decimal(text).as_tuple().exponent) if "e" in text else len(part) if part != "0" else 0
+        if text[-2:] == ".0":
+            continue
+        needed = -int(Decimal(text).as_tuple().exponent) if "e" in text else len(text.partition(".")[2])
         if needed > most:  # nearly always the first one's
             return None
-        decimals = max(decimals, needed)
+        if needed > decimals:
+            decimals = needed
     return decimals
 
 

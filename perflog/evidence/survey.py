@@ -100,8 +100,9 @@ def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
         if low >= high:
             continue
         inside = rows[:, low:high]
-        alone = rows.shape[1] == segment.store.count
-        if not alone or not inside[3].max() <= LIGHT * taken.estimate.time:
+        if rows.shape[1] == segment.store.count:
+            heaviest = heaviest_of(inside, taken.estimate.time)
+        else:
             heaviest = _heavier(heaviest, inside)
         places = _places(inside[5], lines)
         if len(places):
@@ -109,6 +110,16 @@ def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
         if count < segment.store.count:
             sums += inside[2:5].sum(axis=1, keepdims=True)
     return Survey(_joined(marks), heaviest, segment)
+
+
+def heaviest_of(rows: NDArray[np.float64], time: float) -> Heaviest | None:
+    """The measurement with the longest time per step of a window that is one block; None where each is light.
+
+    Args:
+        rows: the measurements inside the window, (fields, n).
+        time: of all of them.
+    """
+    return None if rows[3].max() <= LIGHT * time else _heavier(None, rows)
 
 
 def _places(measured: Floats, lines: Ints) -> Ints:

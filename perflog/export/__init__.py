@@ -1,1 +1,3 @@
-"""An extraction in, a machine's or a terminal's format out: table, Markdown, CSV, JSON, Parquet, DLPerf's files."""
+"""An extraction in, a machine's or a terminal's format out: table, Markdown, CSV, JSON and its schemas, Parquet, xlsx,
+LaTeX, OpenMetrics, JUnit, annotations, DLPerf's files.
+"""

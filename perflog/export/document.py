@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from perflog.escaping import decodable_data, exact, json_visible
 from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.runs.run import Metric, Run
+from perflog.stats.quotient import QuotientInterval
 
 SCHEMA = "perflog/extraction/1"
 #: JSON of up to so many runs is indented for the eye.
@@ -27,14 +29,24 @@ def extraction_document(extraction: Extraction) -> dict[str, Any]:
 
 def to_json(extraction: Extraction) -> str:
     """The document as JSON: indented, or with very many runs one case to a line."""
-    encode = _encoded
+    return b"".join(json_pieces(extraction)).decode()
+
+
+def json_pieces(extraction: Extraction) -> Iterator[bytes]:
+    """What :func:`to_json` gives in UTF-8, piece by piece: of 100,000 runs the whole is 200 MB."""
     if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
-        return json_visible(msgspec.json.format(encode(extraction_document(extraction)), indent=1).decode()) + "\n"
-    text = bytearray(encode(_head(extraction))[:-1] + b', "cases": [\n')  # one copy: 100,000 runs are 150 MB of text
+        yield _seen(msgspec.json.format(_encoded(extraction_document(extraction)), indent=1) + b"\n")
+        return
+    yield _seen(_encoded(_head(extraction))[:-1] + b', "cases": [\n')
     for number, case in enumerate(extraction.cases):
-        text += b",\n" * (number > 0) + encode(_case(case))
-    text += b'\n],\n"skipped": ' + encode(_skipped(extraction)) + b"}\n"
-    return json_visible(text.decode())
+        yield _seen(b",\n" * (number > 0) + _encoded(_case(case)))
+    yield _seen(b'\n],\n"skipped": ' + _encoded(_skipped(extraction)) + b"}\n")
+
+
+def _seen(document: bytes) -> bytes:
+    """A part of a JSON document in which everything is seen."""
+    plain = document.isascii() and b"\x7f" not in document
+    return document if plain else json_visible(document.decode()).encode()
 
 
 def _encoded(value: Any) -> bytes:
@@ -81,13 +93,20 @@ def _case(case: Case) -> dict[str, Any]:
         "label": case.label,
         "metrics": {name: _summary(s) for name, s in case.metrics.items()},
         "speedup": _finite(case.speedup),
+        "speedup_interval": _quotient(case.speedup_interval),
         "efficiency": _finite(case.efficiency),
+        "efficiency_interval": _quotient(case.efficiency_interval),
+        "no_interval": case.no_interval or None,
         "baseline": case.baseline or None,
         "estimator": case.estimator,
         "window": case.window,
         "notes": case.notes,
         "runs": [_run(run) for run in case.runs],
     }
+
+
+def _quotient(interval: QuotientInterval | None) -> dict[str, float] | None:
+    return None if interval is None else {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
@@ -123,6 +142,11 @@ def _run(run: Run) -> dict[str, Any]:
         "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
         "notes": run.notes,
     }
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """One run as plain data, as it stands in an extraction's document."""
+    return _run(run)
 
 
 def _witness(witness: Witness) -> dict[str, Any]:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflog.escaping import csv_cell, decodable
+from perflog.export.case_table import unknown_name
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
+from perflog.stats.quotient import QuotientInterval
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def case_frame(extraction: Extraction) -> pl.DataFrame:
-    """One row per case: its key, and for throughput value, unit, n, interval, speedup, efficiency."""
+def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFrame:
+    """One row per case: its key, and for throughput value, unit, n, interval, speedup, efficiency.
+
+    Args:
+        columns: these columns alone, in this order; empty: all.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
     keys = list(dict.fromkeys(k for c in extraction.cases for k in c.key))
     rows = []
     for case in extraction.cases:
@@ -24,12 +34,23 @@ def case_frame(extraction: Extraction) -> pl.DataFrame:
             "label": case.label, "throughput": _finite(summary.value), "unit": summary.unit, "n": summary.n,
             "runs": len(case.runs), "low": _finite(summary.low), "high": _finite(summary.high),
             "level": summary.level, "spread": _finite(summary.spread), "speedup": _finite(case.speedup),
-            "efficiency": _finite(case.efficiency), "aggregate": summary.aggregate, "estimator": case.estimator,
-            "window": case.window, "reason": summary.reason, "notes": "; ".join(case.notes),
+            **_bounds("speedup", case.speedup_interval), "efficiency": _finite(case.efficiency),
+            **_bounds("efficiency", case.efficiency_interval), "aggregate": summary.aggregate,
+            "estimator": case.estimator, "window": case.window, "reason": summary.reason,
+            "notes": "; ".join(case.notes),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
-    return _frame(rows)
+    frame = _frame(rows)
+    for name in columns:
+        if name not in frame.columns:
+            raise unknown_name("columns", name, frame.columns)
+    return frame.select(columns) if columns else frame
+
+
+def _bounds(name: str, interval: QuotientInterval | None) -> dict[str, float | None]:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return {f"{name}_low": low, f"{name}_high": high}
 
 
 def run_frame(extraction: Extraction) -> pl.DataFrame:

@@ -1,18 +1,26 @@
-"""Tables of texts for terminals, by rich, and for Markdown, by tabulate."""
+"""Tables of texts for terminals and for Markdown.
+
+A table is never wider than the terminal, and no number and no word is cut: where the columns do not fit, what is the
+same in all rows goes above the table, then what is spare goes, and then each row becomes a block of lines.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from perflog.escaping import markdown as escaped
 from perflog.escaping import visible
 from perflog.export.columns import TextTable
 
-#: Cells that stand out on a terminal.
+#: Cells that stand out on a terminal, each with the parameters of its colour (ECMA-48, SGR).
 _STYLES = {
-    "no value": "bold red", "slower": "bold red", "faster": "bold green", "same": "green",
-    "not enough data": "yellow", "inconclusive": "yellow",
+    "no value": "1;31", "slower": "1;31", "faster": "1;32", "same": "32", "not enough data": "33",
+    "inconclusive": "33",
 }  # fmt: skip
+_HEADING = "1"
+#: Blanks between two columns, where there is room and where there is not.
+_GAPS = (3, 2)
 
 
 def to_markdown(table: TextTable) -> str:
@@ -24,35 +32,143 @@ def to_markdown(table: TextTable) -> str:
     headers = [escaped(title) for title in table.titles]
     colalign = align if rows else None
     text = tabulate(rows, headers=headers, tablefmt="pipe", colalign=colalign, disable_numparse=True)
+    above = [escaped(table.heading), ""] if table.heading else []
     footnotes = [escaped(note) for note in table.footnotes]
-    return "\n".join([text, "", escaped(table.caption), *([""] if footnotes else []), *footnotes]) + "\n"
+    return "\n".join([*above, text, "", escaped(table.caption), *([""] if footnotes else []), *footnotes]) + "\n"
 
 
 def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
     """A table for people; ``width`` None means as wide as its content."""
-    import io
-
-    from rich.console import Console
-    from rich.text import Text
-
-    out = io.StringIO()
-    console = Console(file=out, width=width or 4000, force_terminal=colour, no_color=not colour, highlight=False)
-    if table.rows:
-        console.print(_rich_table(table))
-    console.print(Text(visible(table.caption)), soft_wrap=True)
-    for note in table.footnotes:
-        console.print(Text(visible(note)), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    texts = _visible(table)
+    fitting = next((form for form in _narrower(texts) if width is None or _width(*form) <= width), None)
+    if fitting is None:
+        whole, lines = texts, _blocks(texts, width or 0, colour)
+    else:
+        whole, lines = fitting[0], _drawn(*fitting, colour)
+    above = _wrapped(whole.heading, width) if whole.heading else []
+    below = [line for text in (texts.caption, *texts.footnotes) for line in _wrapped(text, width)]
+    return "\n".join(line.rstrip() for line in [*above, *(lines if table.rows else []), *below]) + "\n"
 
 
-def _rich_table(table: TextTable) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def _visible(table: TextTable) -> TextTable:
+    """The table with nothing in its texts that acts on a terminal."""
+    return replace(
+        table,
+        titles=[visible(title) for title in table.titles],
+        rows=[[visible(cell) for cell in row] for row in table.rows],
+        footnotes=[visible(note) for note in table.footnotes],
+        caption=visible(table.caption),
+        heading=visible(table.heading),
+    )
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for title, right in zip(table.titles, table.right, strict=True):
-        drawn.add_column(Text(visible(title)), justify="right" if right else "left", overflow="fold")
+
+def _narrower(table: TextTable) -> Iterator[tuple[TextTable, int]]:
+    """The table and its gap, each narrower than the one before."""
+    yield from ((table, gap) for gap in _GAPS)
+    table = _without(table, [place for place in range(len(table.titles)) if not any(row[place] for row in table.rows)])
+    yield from ((table, gap) for gap in _GAPS)
+    table = _lifted(table)
+    yield from ((table, gap) for gap in _GAPS)
+    for title in table.spare:
+        table = _without(table, [place for place, own in enumerate(table.titles) if own == title])
+        yield from ((table, gap) for gap in _GAPS)
+
+
+def _lifted(table: TextTable) -> TextTable:
+    """The table with the columns above it that are the same in all rows; the first column stays."""
+    if len(table.rows) < 2:
+        return table
+    constant = [
+        place for place in range(1, len(table.titles)) if table.rows[0][place] and not _varies(table.rows, place)
+    ]
+    told = [f"{table.titles[place]} {table.rows[0][place]}" for place in constant]
+    return replace(_without(table, constant), heading=", ".join(filter(None, [table.heading, *told])))
+
+
+def _varies(rows: Sequence[Sequence[str]], place: int) -> bool:
+    return len({row[place] for row in rows}) > 1
+
+
+def _without(table: TextTable, places: Sequence[int]) -> TextTable:
+    """The table without some columns."""
+    kept = [place for place in range(len(table.titles)) if place not in places]
+    return replace(
+        table,
+        titles=[table.titles[place] for place in kept],
+        rows=[[row[place] for place in kept] for row in table.rows],
+        right=[table.right[place] for place in kept],
+        keys=max(1, sum(1 for place in kept if place < table.keys)),
+    )
+
+
+def _widths(table: TextTable) -> list[int]:
+    """The width of each column, in cells of the terminal."""
+    return [max(map(_cells, column)) for column in zip(table.titles, *table.rows, strict=True)]
+
+
+def _width(table: TextTable, gap: int) -> int:
+    widths = _widths(table)
+    return sum(widths) + gap * (len(widths) - 1)
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
+    """The lines of a table: its headings, a rule, its rows."""
+    widths = _widths(table)
+
+    def line(texts: Sequence[str], style: str = "") -> str:
+        padded = []
+        for text, width, right in zip(texts, widths, table.right, strict=True):
+            blanks = " " * (width - _cells(text))
+            shown = _styled(text, style or _STYLES.get(text, ""), colour)
+            padded.append(f"{blanks}{shown}" if right else f"{shown}{blanks}")
+        return (" " * gap).join(padded)
+
+    rule = "─" * _width(table, gap)
+    return [line(table.titles, _HEADING), rule, *(line(row) for row in table.rows)]
+
+
+def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
+    """Each row as a block: what names it, then a line for each cell that says something."""
+    lines: list[str] = []
     for row in table.rows:
-        drawn.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
-    return drawn
+        named = [
+            cell if place == 0 and table.keys == 1 else f"{title} {cell}"
+            for place, (title, cell) in enumerate(zip(table.titles, row, strict=True))
+            if place < table.keys and cell
+        ]
+        lines += [_styled(line, _HEADING, colour) for line in _wrapped(", ".join(named), width)]
+        told = [(title, cell) for title, cell in list(zip(table.titles, row, strict=True))[table.keys :] if cell]
+        margin = max((_cells(title) for title, _ in told), default=0) + 4
+        for title, cell in told:
+            first, *rest = _wrapped(cell, max(1, width - margin))
+            label = f"  {title}{' ' * (margin - 2 - _cells(title))}"
+            lines.append(label + _styled(first, _STYLES.get(cell, ""), colour))
+            lines += [" " * margin + text for text in rest]
+        lines.append("")
+    return lines
+
+
+def _styled(text: str, style: str, colour: bool) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if colour and style and text else text
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """A text in lines of at most ``width`` cells, broken between words alone; a longer word has its own line."""
+    if width is None or _cells(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for word in text.split():
+        if lines and _cells(lines[-1]) + 1 + _cells(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines or [""]

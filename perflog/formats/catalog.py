@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +41,8 @@ class Catalog:
         import difflib
 
         names = [p.name for p in self.parsers]
-        near = difflib.get_close_matches(name, names, n=3)
+        begun = sorted(other for other in names if other.startswith(name))
+        near = list(dict.fromkeys([*begun, *difflib.get_close_matches(name, names, n=3)]))[:3]
         hint = f"did you mean {' or '.join(near)}?" if near else "`perflog parsers list` shows them"
         raise UsageError(f"--parser {name!r}: there is no such parser; {hint}")
 
@@ -127,9 +129,16 @@ def _load_folder(folder: Path) -> list[Parser]:
     return load_folder(folder)
 
 
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder; not where that cannot be told, since the user may not look."""
+    with suppress(OSError):
+        return path.is_dir()
+    return False
+
+
 def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
     user = user_folder()
-    extra = ([user] if user.is_dir() else []) + [Path(f) for f in folders]
+    extra = ([user] if _is_folder(user) else []) + [Path(f) for f in folders]
     for folder in extra:
         if not folder.is_dir():
             raise UsageError(f"--parsers {str(folder)!r}: no such folder")

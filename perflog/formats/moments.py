@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 _MONTHS = {name: number for number, name in enumerate(
     ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}  # fmt: skip
-_DAY = 86_400.0
+#: Seconds in a day.
+DAY = 86_400.0
 _EPOCH = date(1970, 1, 1).toordinal()
 #: A year that stamps without one are counted in; it has a 29 February, which begins after so many seconds.
 _LEAP_YEAR = 2000
-_LEAP_DAY = (date(2000, 2, 29).toordinal() - _EPOCH) * _DAY
+_LEAP_DAY = (date(2000, 2, 29).toordinal() - _EPOCH) * DAY
 _WITHOUT_DAY = ("time", "TeamCity")
 _WITHOUT_YEAR = ("glog", "ts", "syslog", "month-day")
 
@@ -97,19 +98,25 @@ def moment_of(head: bytes) -> Moment | None:
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 
 
+def shape_of(head: bytes) -> bytes:
+    """The head of a line with each digit as 0: heads of one shape hold their stamps at the same places."""
+    return head.translate(_SHAPE)
+
+
 def moment_by_shape(head: bytes) -> Moment | None:
     """What :func:`moment_of` gives, sooner where a head of the same shape was looked at before."""
-    stamp = _stamp_in(head.translate(_SHAPE))
+    stamp = stamp_in(shape_of(head))
     if stamp is None:
         return None
     moment = _moment(stamp.form, [head[place] for place in stamp.groups]) if stamp.groups else None
     return moment_of(head) if moment is None else moment
 
 
-class _Stamp(NamedTuple):
+class Stamp(NamedTuple):
     """The stamp on heads of one shape: its form, and where the groups of the form's regex stand.
 
-    Without groups it is not as plain, and each head has to be looked at.
+    The last four groups are hour, minute, second and decimals of the second, those before them tell the day. Without
+    groups it is not as plain, and each head has to be looked at.
     """
 
     form: _Form
@@ -117,15 +124,15 @@ class _Stamp(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _stamp_in(shape: bytes) -> _Stamp | None:
+def stamp_in(shape: bytes) -> Stamp | None:
     """The stamp on heads of a shape; None where there is none."""
     for form in _FORMS:
         found = list(form.regex.finditer(shape))
         if found and form.collected:
-            return _Stamp(form, ())
+            return Stamp(form, ())
         if found:
             spans = (found[-1].span(group) for group in range(1, form.regex.groups + 1))
-            return _Stamp(form, tuple(slice(max(start, 0), max(end, 0)) for start, end in spans))
+            return Stamp(form, tuple(slice(max(start, 0), max(end, 0)) for start, end in spans))
     return None
 
 
@@ -133,20 +140,24 @@ def _moment(form: _Form, groups: Sequence[Any]) -> Moment | None:
     """The moment that the groups of a form's regex tell, texts or None; None where they are no date or time."""
     *date_groups, hour, minute, second, fraction = groups
     try:
-        day = _day(form.name, *date_groups)
+        day = day_of(form.name, *date_groups)
     except (ValueError, KeyError):
         return None
     clock = _TWO_DIGITS[hour] * 3600 + _TWO_DIGITS[minute] * 60 + _TWO_DIGITS[second]
-    if clock >= _DAY + 1:
+    if clock >= DAY + 1:
         return None
     part = float(b"0." + fraction) if fraction else 0.0
     resolution = 10.0 ** -len(fraction) if fraction else 1.0
-    return Moment(day * _DAY + clock + part, form.name, resolution, form.collected)
+    return Moment(day * DAY + clock + part, form.name, resolution, form.collected)
 
 
 @lru_cache(maxsize=64)
-def _day(form: str, *groups: bytes) -> int:
-    """The day that the first groups of a form's regex tell, from 1970-01-01; an error for none."""
+def day_of(form: str, *groups: bytes) -> int:
+    """The day that the first groups of a form's regex tell, from 1970-01-01.
+
+    Raises:
+        ValueError, KeyError: for groups that tell no day.
+    """
     return _FORM_OF[form].day(groups)
 
 
@@ -160,9 +171,9 @@ def between(first: Moment, last: Moment) -> float | None:
         return None
     seconds = last.seconds - first.seconds
     if first.form in _WITHOUT_YEAR:
-        if seconds < -300 * _DAY:
-            return seconds + 366 * _DAY  # they are counted in a leap year
-        return None if seconds < 0 or first.seconds < _LEAP_DAY <= last.seconds - _DAY else seconds
+        if seconds < -300 * DAY:
+            return seconds + 366 * DAY  # they are counted in a leap year
+        return None if seconds < 0 or first.seconds < _LEAP_DAY <= last.seconds - DAY else seconds
     if seconds < 0 and first.form in _WITHOUT_DAY:
-        return seconds + _DAY
+        return seconds + DAY
     return seconds if seconds >= 0 else None

@@ -27,7 +27,7 @@ TEXT_GROUPS = frozenset({"unit", "timestamp"})
 #: Named groups with a fixed meaning; every other group must be named by a value or be metadata.
 RESERVED_GROUPS = frozenset(
     {"epoch", "step", "first_step", "epoch_steps", "run_steps", "covers", "rank", "loss", "memory", "timestamp", "unit",
-     "global_batch_size", "value", "devices", "nodes", "batch_size"}
+     "global_batch_size", "value", "devices", "nodes", "batch_size", "mark"}
 )  # fmt: skip
 
 

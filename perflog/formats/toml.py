@@ -60,6 +60,8 @@ def read_toml(file: Path, error: type[PerflogError]) -> dict[str, Any]:
 
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise error(f"{file}: there is no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as fault:
         raise error(f"{file}: not a readable TOML file: {fault}") from None
 

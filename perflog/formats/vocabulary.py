@@ -10,6 +10,18 @@ CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size
 INTEGERS = frozenset(
     {"batch_size", "global_batch_size", "tokens_per_step", "devices", "devices_per_node", "nodes", "threads", "repeat"}
 )
+#: The facts that decide on numbers and on cases; any other key is a label of the user's own.
+FACTS = (
+    *CASE_KEYS, *sorted(INTEGERS - set(CASE_KEYS)), "micro_batch_size", "gradient_accumulation_steps",
+    "sequence_length", "parameters",
+)  # fmt: skip
+#: What else facts are called, by other programs and by people.
+_OTHER_NAMES = {
+    "gpu": "devices", "gpus": "devices", "npus": "devices", "cards": "devices", "ranks": "devices",
+    "world_size": "devices", "num_gpus": "devices", "bs": "batch_size", "batch": "batch_size",
+    "batchsize": "batch_size", "bsz": "batch_size", "dtype": "precision", "seq_len": "sequence_length",
+    "seqlen": "sequence_length", "seq_length": "sequence_length", "machines": "nodes", "hosts": "nodes",
+}  # fmt: skip
 SOURCES = ("command line", "config", "log", "path", "machine", "parser")
 _PRECISION = {
     "float32": "fp32",
@@ -48,6 +60,20 @@ def whole_count(digits: str, least: int = 1) -> int | None:
     if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
         return None
     return int(digits) if int(digits) >= least else None
+
+
+def misspelt(key: str) -> str:
+    """The fact that a key seems to mean and is not; empty for a fact, and for a label of the user's own.
+
+    >>> misspelt("device"), misspelt("gpus"), misspelt("devices"), misspelt("site")
+    ('devices', 'devices', '', '')
+    """
+    import difflib
+
+    if key in FACTS:
+        return ""
+    near = difflib.get_close_matches(key, FACTS, n=1, cutoff=0.8)
+    return _OTHER_NAMES.get(key.lower()) or (near[0] if near else "")
 
 
 def normal(key: str, value: Any) -> Scalar | None:

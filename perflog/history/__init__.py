@@ -4,21 +4,25 @@ The history: every campaign's cases, runs and metrics in a database, for compari
 
 SQLite by default, PostgreSQL for a team; one schema and one set of statements for both (SQLAlchemy Core).
 
-==============  =====================================================================
-``place``       which database, from a file's name or a URL
-``schema``      its tables
-``migrate``     its version, and bringing it up to date (``migrations``, Alembic)
-``database``    transactions that read or write it; its errors in plain words
-``plain``       runs and options as records of plain data, and back
-``saving``      one campaign into it, whole or not at all
-``loading``     one campaign out of it, as an extraction
-``listing``     which campaigns there are; deleting one
-``points``      a case's values in every campaign, out of the database
-``following``   cases followed over campaigns: points as series
-``doubts``      what changed along a series: level, machine, rule
-``rendering``   series and campaigns as tables, CSV and JSON
-``picture``     series drawn
-==============  =====================================================================
+================== ======================================================================================
+``place``          which database, from a file's name or a URL
+``schema``         its tables
+``migrate``        its version, and bringing it up to date (``migrations``, Alembic)
+``database``       transactions that read or write it; its errors in plain words
+``plain``          runs and options as records of plain data, and back
+``saving``         one campaign into it, whole or not at all
+``loading``        one campaign out of it, as an extraction
+``listing``        which campaigns there are; deleting one
+``points``         a case's values in every campaign, out of the database
+``following``      cases followed over campaigns: points as series
+``doubts``         what changed along a series: level, machine, rule
+``rendering``      series and campaigns as tables, CSV and JSON
+``picture``        series drawn
+``level_changes``  all cases that changed level, worst first; ``level_changes_output``: as tables, CSV and JSON
+``run_logs``       the logs that points stand on
+``site_pages``     a static site: an index and a page for each case (``site_case``), with inline pictures (``charts``)
+``publishing``     a site's folder, put in its place in one step
+================== ======================================================================================
 
 >>> import perflog
 >>> from perflog import history
@@ -34,13 +38,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perflog.history.doubts import Part, parts
     from perflog.history.following import Series, series
+    from perflog.history.level_changes import Regressions, regressions
+    from perflog.history.level_changes_output import render_regressions
     from perflog.history.listing import Entry, campaigns, delete
     from perflog.history.loading import Campaign, load
     from perflog.history.picture import draw_series
     from perflog.history.place import Database, default_database, name_of
     from perflog.history.points import Point
+    from perflog.history.publishing import publish
     from perflog.history.rendering import FORMATS, render_campaigns, render_series
     from perflog.history.saving import Saved, save
+    from perflog.history.site_pages import Site, site
 
 __all__ = [
     "FORMATS",
@@ -49,8 +57,10 @@ __all__ = [
     "Entry",
     "Part",
     "Point",
+    "Regressions",
     "Saved",
     "Series",
+    "Site",
     "campaigns",
     "default_database",
     "delete",
@@ -58,10 +68,14 @@ __all__ = [
     "load",
     "name_of",
     "parts",
+    "publish",
+    "regressions",
     "render_campaigns",
+    "render_regressions",
     "render_series",
     "save",
     "series",
+    "site",
 ]
 #: Where each name is; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
@@ -71,8 +85,10 @@ _MODULES = {
     "Entry": "listing",
     "Part": "doubts",
     "Point": "points",
+    "Regressions": "level_changes",
     "Saved": "saving",
     "Series": "following",
+    "Site": "site_pages",
     "campaigns": "listing",
     "default_database": "place",
     "delete": "listing",
@@ -80,10 +96,14 @@ _MODULES = {
     "load": "loading",
     "name_of": "place",
     "parts": "doubts",
+    "publish": "publishing",
+    "regressions": "level_changes",
     "render_campaigns": "rendering",
+    "render_regressions": "level_changes_output",
     "render_series": "rendering",
     "save": "saving",
     "series": "following",
+    "site": "site_pages",
 }
 
 

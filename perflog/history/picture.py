@@ -10,7 +10,7 @@ from perflog.errors import UsageError
 from perflog.history.doubts import Part, parts
 from perflog.history.following import Series
 from perflog.history.points import Point
-from perflog.plot.drawing import COLOURS, plain, rendered
+from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
 from perflog.stats.centre import median
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _figure(followed: Sequence[Series], margin: float) -> Figure:
     words = (
         "points: median of a campaign's runs with its interval; lines: level; grey: where the last value was expected"
     )
-    figure.supxlabel(words, fontsize=8, color="#555555")
+    figure.supxlabel(words, fontsize=8, color=ink())
     return figure
 
 
@@ -69,13 +69,13 @@ def _panel(axes: Any, series: Series, along: Sequence[Part]) -> None:
         _levels(axes, part, valued, places, colour)
         if nth:
             border = places[id(part.points[0])] - 0.5
-            axes.axvline(border, color="#777777", linewidth=1, linestyle="--")
-            _beside(axes, border, 1, plain(_short(part.broken)), len(series.points), "#555555")
+            axes.axvline(border, color=LINE, linewidth=1, linestyle="--")
+            _beside(axes, border, 1, plain(_short(part.broken)), len(series.points), ink())
     _campaigns_below(axes, series)
     axes.set_title(plain(series.name), fontsize=10)
     axes.set_ylabel(plain(f"{series.metric} ({series.unit})" if series.unit else series.metric))
     axes.ticklabel_format(axis="y", useOffset=False)
-    axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)
+    axes.grid(visible=True, axis="y", **GRID)
     axes.set_axisbelow(True)
 
 

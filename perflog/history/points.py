@@ -37,6 +37,8 @@ class Point:
         summary: the median of the metric over its ``runs``, with its interval, or the reason why there is none.
         rule: how the value was made.
         machines: what the runs' machines are known by, as far as they are known.
+        values: of each run; None for a run without one.
+        number: the case's number in its campaign.
     """
 
     campaign: str
@@ -48,6 +50,8 @@ class Point:
     runs: int
     rule: str
     machines: tuple[Mapping[str, str], ...] = ()
+    values: tuple[float | None, ...] = ()
+    number: int = 0
 
     @property
     def version(self) -> str:
@@ -172,6 +176,8 @@ def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Seque
         len(rows),
         rule,
         tuple(machines),
+        tuple(row["value"] for row in rows),
+        first["number"],
     )
 
 

@@ -41,10 +41,10 @@ def render_campaigns(entries: Sequence[Entry], form: str, width: int | None = No
         colour: whether a table has the colours of a terminal.
     """
     if form == "json":
-        return _to_json({"schema": SCHEMA, "campaigns": [_entry(entry) for entry in entries]})
+        return _to_json({"schema": SCHEMA, "campaigns": [campaign_row(entry) for entry in entries]})
     if form == "csv":
-        return _to_csv([_entry(entry) for entry in entries])
-    return _tables([_campaign_table(entries)], form, width, colour) if entries else ""
+        return _to_csv([campaign_row(entry) for entry in entries])
+    return _tables([campaign_table(entries)], form, width, colour) if entries else ""
 
 
 def render_series(
@@ -60,8 +60,8 @@ def render_series(
         data = [_series(series, margin) for series in followed]
         return _to_json({"schema": SCHEMA, "perflog": __version__, "margin": margin, "series": data})
     if form == "csv":
-        return _to_csv(_point_rows(followed, margin))
-    return _tables([_series_table(series, margin) for series in followed], form, width, colour)
+        return _to_csv(point_rows(followed, margin))
+    return _tables([series_table(series, margin) for series in followed], form, width, colour)
 
 
 def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: bool) -> str:
@@ -75,7 +75,7 @@ def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: b
 # ---------------------------------------------------------------- campaigns
 
 
-def _campaign_table(entries: Sequence[Entry]) -> TextTable:
+def campaign_table(entries: Sequence[Entry]) -> TextTable:
     titles = ["campaign", "date", "cases", "runs", "frameworks", "options"]
     rows = [
         [
@@ -91,7 +91,7 @@ def _campaign_table(entries: Sequence[Entry]) -> TextTable:
     return TextTable(titles, rows, [False, False, True, True, False, False])
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def campaign_row(entry: Entry) -> dict[str, Any]:
     return {
         "campaign": entry.label,
         "date": entry.date.isoformat(),
@@ -106,7 +106,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
 # ---------------------------------------------------------------- series
 
 
-def _series_table(series: Series, margin: float) -> TextTable:
+def series_table(series: Series, margin: float) -> TextTable:
     """A series as a table; what changed along it stands below."""
     along = parts(series, margin)
     versions = any(point.version for point in series.points)
@@ -214,7 +214,7 @@ def _point(point: Point) -> dict[str, Any]:
     }
 
 
-def _point_rows(followed: Sequence[Series], margin: float) -> list[dict[str, Any]]:
+def point_rows(followed: Sequence[Series], margin: float) -> list[dict[str, Any]]:
     """A row for each point of every series."""
     rows = []
     for series in followed:

@@ -54,7 +54,7 @@ def infer(log: LogFile, catalog: Catalog, options: Options, beginning: LogFile |
             corroborate is not tried on the rest: a large log is not read again and again.
     """
     logs = (log,) if beginning is None or beginning is log else (beginning, log)
-    for shape in shapes_of(_lines(logs[0]))[:MOST_SHAPES]:
+    for shape in shapes_of(first_lines(logs[0]))[:MOST_SHAPES]:
         meanings = meanings_of(shape)
         if meanings is None:
             continue
@@ -67,7 +67,7 @@ def infer(log: LogFile, catalog: Catalog, options: Options, beginning: LogFile |
 
 def shape_of(log: LogFile) -> dict[str, Any] | None:
     """The tables of a parser for the most frequent shape that may measure steps, to be corrected by a person."""
-    for shape in shapes_of(_lines(log)):
+    for shape in shapes_of(first_lines(log)):
         meanings = meanings_of(shape)
         if meanings is not None:
             tables = _tables(shape, meanings, [choices[0] for choices in meanings.measures])
@@ -76,7 +76,7 @@ def shape_of(log: LogFile) -> dict[str, Any] | None:
     return None
 
 
-def _lines(log: LogFile) -> Iterator[str]:
+def first_lines(log: LogFile) -> Iterator[str]:
     """The first lines of a log, clean."""
     with suppress(UnreadableError):
         blocks = (valid_utf8(clean_block(load())).decode("utf-8") for load in blocks_of(log))

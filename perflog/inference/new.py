@@ -3,41 +3,70 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
+from perflog.inference.frequent import draft
 from perflog.inference.infer import infer, shape_of
 from perflog.inference.write import parser_text
 from perflog.logs.find import find_logs
 from perflog.settings.options import Options
 
 
-def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLike[str]) -> tuple[Path, bool]:
-    """Write ``NAME.toml`` into a folder: (the file, whether witnesses in the log agree with what it says).
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A new parser's file.
+
+    Attributes:
+        file: where it is.
+        corroborated: whether witnesses in the log agree with what its numbers were taken for.
+        draft: whether nothing but the step was understood, so that a person must say what the numbers are.
+    """
+
+    file: Path
+    corroborated: bool
+    draft: bool = False
+
+
+def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Written:
+    """Write ``NAME.toml`` into a folder.
 
     Raises:
-        UsageError: when the log is none, holds no lines of one shape with a step and a number that may be a speed,
-            or the file is there already.
+        UsageError: when the log is none, has no lines that are alike and count something, or the file is there
+            already.
         ParserError: when perflog's own parsers cannot be read.
     """
     file = Path(folder) / f"{name}.toml"
+    _check_place(name, file)
+    logs = find_logs([log])
+    if len(logs) != 1:
+        raise UsageError(f"{log}: expected one log, found {len(logs)}")
+    title = f"{name}: inferred from {Path(log).name}"
+    inferred = infer(logs[0], load_catalog(), Options())
+    tables = inferred.tables if inferred is not None else shape_of(logs[0])
+    if tables is not None:
+        write_atomically(file, parser_text({**tables, "title": title}))
+        return Written(file, inferred is not None)
+    drafted = draft(logs[0])
+    if drafted is None:
+        raise UsageError(
+            f"{log}: no three lines are alike but for their numbers, with one that rises from line to line as steps "
+            "do; docs/parsers.md says how to write a parser by hand"
+        )
+    tables, to_fill_in = drafted
+    title = f"{name}: drafted from {Path(log).name}"
+    write_atomically(file, parser_text({**tables, "title": title}) + to_fill_in)
+    return Written(file, False, True)
+
+
+def _check_place(name: str, file: Path) -> None:
+    """Raise UsageError where no parser of this name can be written."""
     if not name.replace("-", "_").isidentifier():
         raise UsageError(f"{name!r}: a parser is named with letters, digits, _ and -, such as my_trainer")
     if file.exists():
         raise UsageError(f"{file}: is there already; choose another name or folder")
-    if not Path(folder).is_dir():
-        raise UsageError(f"{folder}: there is no such folder; make it first")
-    logs = find_logs([log])
-    if len(logs) != 1:
-        raise UsageError(f"{log}: expected one log, found {len(logs)}")
-    found = infer(logs[0], load_catalog(), Options())
-    tables = found.tables if found is not None else shape_of(logs[0])
-    if tables is None:
-        raise UsageError(
-            f"{log}: no 20 lines of one shape hold a step that rises and a number with a unit of time or rate; "
-            "docs/parsers.md says how to write a parser by hand"
-        )
-    write_atomically(file, parser_text({**tables, "title": f"{name}: inferred from {Path(log).name}"}))
-    return file, found is not None
+    if not file.parent.is_dir():
+        raise UsageError(f"{file.parent}: there is no such folder; make it first")

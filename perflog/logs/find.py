@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from perflog.errors import UsageError
+from perflog.errors import NoSuchPathError, UsageError
 from perflog.escaping import named
 from perflog.files import is_temporary
 from perflog.logs.archives import is_archive, members_of
@@ -115,7 +115,8 @@ def _logs_at(path: str) -> Iterable[LogFile]:
     try:
         status = os.fstat(0) if path == STANDARD_INPUT else Path(path).stat()
     except (OSError, ValueError) as error:
-        raise UsageError(_missing(path, error)) from None
+        kind = NoSuchPathError if isinstance(error, FileNotFoundError) else UsageError
+        raise kind(_missing(path, error)) from None
     if path == STANDARD_INPUT:
         is_stream = stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode) or stat.S_ISSOCK(status.st_mode)
         return [LogFile(path, 0, pipe=Pipe()) if is_stream else LogFile(path, -1)]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from perflog.formats.parser import Pattern
+from perflog.measurements.order import BLENDED
 from perflog.measurements.rows import Ints, Mask, Rows, shifted
 
 #: A clock that falls below this share of what it was has begun again; one that falls less belongs to another bar.
@@ -115,6 +116,21 @@ def _epochs(rows: Rows, last: Drawn) -> tuple[float, float, int]:
     first = lead[0] if not last.epochs else last.lead
     changes = int((epoch != shifted(epoch, last.epoch)).sum())
     return float(epoch[-1]), float(first) if bool((lead == first).all()) else float("nan"), last.epochs + changes
+
+
+def why_another_bar(rows: Rows) -> str:
+    """Why finished bars of one epoch are not one drawn again; empty where they may be.
+
+    A bar that is drawn again has the ``mark`` that it had, where a format prints one.
+    """
+    if "mark" not in rows.columns:
+        return ""
+    epoch, mark = rows.columns["epoch"], rows.columns["mark"]
+    another = (epoch[1:] == epoch[:-1]) & (np.abs(mark[1:] - mark[:-1]) > 0)
+    if not another.any():
+        return ""
+    line = int(rows.lines[1:][another][0])
+    return f"line {line} ends a second bar of an epoch, which is not the first one drawn again: {BLENDED}"
 
 
 def last_of_each_epoch(rows: Rows) -> tuple[Rows, Rows]:

@@ -6,7 +6,13 @@ import numpy as np
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.rows import Ints, Mask, Rows, shifted
-from perflog.measurements.segment import Previous
+from perflog.measurements.segment import Previous, Segment
+
+#: What is said where lines of several processes stand in one log and nothing tells whose each is.
+BLENDED = "several ranks or runs are blended (log one rank, or have the launcher tag each line)"
+
+#: A segment that printed at most this share of the rows up to its last step has not come there by itself.
+FEW = 0.5
 
 
 def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
@@ -118,6 +124,29 @@ def _each_behind_a_start(rows: Rows, begins: list[int], starts: Ints) -> bool:
     return all(place > 0 and passed[place] > passed[place - 1] for place in begins)
 
 
+def epochs_left_out(rows: Rows, previous: Previous) -> int:
+    """How many epochs between those of the rows, and since the row before them, have no row."""
+    if "epoch" not in rows.columns or not len(rows):
+        return 0
+    jumps = rows.columns["epoch"] - shifted(rows.columns["epoch"], previous.epoch)
+    return int(np.maximum(np.nan_to_num(jumps) - 1, 0).sum())
+
+
+def why_it_goes_on(before: Segment, segment: Segment) -> str:
+    """Why a segment is no run of its own, where the next one, which is no run either, holds rows of it; else empty.
+
+    It does where the step of that one's last row is the next one of ``before``, and far from those of its own, which
+    printed too few rows to have come there. A run that begins again after a failure comes there row by row.
+    """
+    interval, last, now = before.count.interval, before.previous, segment.previous
+    if not interval or not last.step < now.step <= last.step + 2 * interval:
+        return ""
+    same_epoch = now.epoch == last.epoch or (np.isnan(now.epoch) and np.isnan(last.epoch))
+    if not same_epoch or segment.tally.printed > FEW * now.step / interval:
+        return ""
+    return f"its steps go on behind line {segment.first_line}, where another run begins: {BLENDED}"
+
+
 def name_of_step(pattern: Pattern, epoch: float, step: float) -> str:
     """A step as messages name it."""
     if np.isnan(step):
@@ -134,10 +163,7 @@ def why_broken(pattern: Pattern, rows: Rows, previous: Previous, previous_line: 
     now, before = name_of_step(pattern, epoch, step), name_of_step(pattern, previous.epoch, previous.step)
     line = int(rows.lines[place])
     if now == before:
-        return (
-            f"{now} has different records at lines {previous_line} and {line}: several ranks or runs are blended "
-            "(log one rank, or have the launcher tag each line)"
-        )
+        return f"{now} has different records at lines {previous_line} and {line}: {BLENDED}"
     return (
         f"steps go back from {before} (line {previous_line}) to {now} (line {line}) and nothing "
         "between them says that a run begins: two runs appended, or lines out of order"

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.measurements.basis import MEASURING, Basis, choose_basis
 from perflog.measurements.many import regular
-from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows
+from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, last_numbers
 from perflog.measurements.segment import Count, Segment, Tally
-from perflog.measurements.series import last_numbers
 from perflog.measurements.steps import explicit_covers
 from perflog.measurements.store import FIELDS, Store
 from perflog.measurements.work import running_totals, work_and_time, work_per_step
@@ -204,7 +203,7 @@ def _with_segments(basis: Basis, rows: Floats, deltas: Floats, printed: _Printed
 
 
 def _last_numbers(printed: _Printed) -> list[dict[str, tuple[float, int]]]:
-    """What :func:`perflog.measurements.series.last_numbers` gives for each text, (texts,)."""
+    """What :func:`perflog.measurements.rows.last_numbers` gives for each text, (texts,)."""
     first, final = printed.texts.first, printed.texts.first + printed.texts.count - 1
     lines = printed.lines[final].tolist()
     last: list[dict[str, tuple[float, int]]] = [{} for _ in lines]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.formats.parser import Pattern
+from perflog.formats.parser import LAST_GROUPS, Pattern
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,3 +78,18 @@ def shifted(values: NDArray[Any], first: float) -> NDArray[Any]:
     before[0] = first
     before[1:] = values[:-1]
     return before
+
+
+def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
+    """The last number of each of ``LAST_GROUPS``, with its line."""
+    last = {}
+    for name in LAST_GROUPS:
+        if name in columns:
+            column = columns[name]
+            place = len(column) - 1
+            if math.isnan(column[place]):
+                finite = np.flatnonzero(~np.isnan(column))
+                place = int(finite[-1]) if len(finite) else -1
+            if place >= 0:
+                last[name] = float(column[place]), int(lines[place])
+    return last

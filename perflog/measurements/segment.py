@@ -91,7 +91,8 @@ class RunningTotal:
 class Tally:
     """What was printed and how much of it could not be used.
 
-    ``leading``: rows before the first that measures, which ``begun`` says to have come.
+    ``leading``: rows before the first that measures, which ``begun`` says to have come; ``behind_first``: rows behind
+    the first one of their position, which are an evaluation's; ``unplaced``: positions behind which no row stands.
     """
 
     printed: int = 0
@@ -112,6 +113,8 @@ class Tally:
     leading: int = 0
     begun: bool = False
     partial: int = 0
+    behind_first: int = 0
+    unplaced: int = 0
 
     def lead(self, good: Mask) -> None:
         """Count the rows before the first that measures, (n,) as they are good or not."""

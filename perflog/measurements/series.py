@@ -11,14 +11,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from perflog.formats.parser import LAST_GROUPS, Pattern
-from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch
+from perflog.formats.parser import Pattern
+from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch, why_another_bar
 from perflog.measurements.basis import choose_basis
 from perflog.measurements.counters import steps_from_counter, unrounded, whole_records
 from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
-from perflog.measurements.order import equal_to_previous, in_order, name_of_step, not_doubled, why_broken
-from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, shifted
+from perflog.measurements.order import (
+    epochs_left_out,
+    equal_to_previous,
+    in_order,
+    name_of_step,
+    not_doubled,
+    why_broken,
+    why_it_goes_on,
+)  # fmt: skip
+from perflog.measurements.rows import Floats, Ints, Mask, Rows, last_numbers, shifted
 from perflog.measurements.segment import Previous, Segment, previous_of
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
@@ -61,7 +69,9 @@ class RankSeries:
         if is_bar(self.pattern) and "step" in rows.columns:
             self._add_bar(rows, starts)
         elif self.pattern.redrawn and "epoch" in rows.columns:
-            rows, self._held = last_of_each_epoch(rows.behind(self._held))
+            drawn = rows.behind(self._held)
+            segment.refused = why_another_bar(drawn)
+            rows, self._held = last_of_each_epoch(drawn)
             self._add_lines(rows, starts)
         else:
             self._add_lines(rows, starts)
@@ -89,11 +99,14 @@ class RankSeries:
         segment = self.segments[-1]
         rows = self._with_steps(segment, self._counted(segment, rows))
         if segment.refused:
-            segment.last_line = int(rows.lines[-1])
+            segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line
             segment.tally.printed += len(rows)
             return
         if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
-            rows = rows.take(rows.position_lines != shifted(rows.position_lines, segment.previous.position_line))
+            first = rows.position_lines != shifted(rows.position_lines, segment.previous.position_line)
+            segment.tally.behind_first += len(rows) - int(first.sum())
+            rows = rows.take(first)
+            segment.tally.unplaced += epochs_left_out(rows, segment.previous)
         if len(rows):
             self._fold(rows, starts)
 
@@ -163,6 +176,8 @@ class RankSeries:
             self._fold(self._counted(self.segments[-1], rows.take(slice(place, None))), starts)
             return
         segment.refused = why_broken(self.pattern, rows, segment.previous, before, place)
+        if len(self.segments) > 1:
+            self.segments[-2].refused = self.segments[-2].refused or why_it_goes_on(self.segments[-2], segment)
         segment.last_line = int(rows.lines[-1])
         segment.tally.printed += len(rows) - place
 
@@ -274,18 +289,3 @@ class RankSeries:
                 if by_covers
                 else f"before {name_of_step(self.pattern, epoch, step)} (line {line})"
             )
-
-
-def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
-    """The last number of each of ``LAST_GROUPS``, with its line."""
-    last = {}
-    for name in LAST_GROUPS:
-        if name in columns:
-            column = columns[name]
-            place = len(column) - 1
-            if math.isnan(column[place]):
-                finite = np.flatnonzero(~np.isnan(column))
-                place = int(finite[-1]) if len(finite) else -1
-            if place >= 0:
-                last[name] = float(column[place]), int(lines[place])
-    return last

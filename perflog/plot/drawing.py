@@ -1,8 +1,10 @@
-"""What all pictures have in common.
+"""What all pictures have in common: colours, the bytes of a figure, and text that is shown as it is.
 
-The background is white whatever the page's theme. The colours are those of Okabe & Ito (*Color Universal Design*,
-2008), which the colour-blind tell apart. The same data always give the same bytes, so that a README's picture can be
-checked.
+An SVG has no background, and every colour in it can be read on white and on the dark ground of a README: at least 3 : 1
+for lines and marks, 4 : 1 for text (WCAG 2.2 asks for 3 and 4.5; no grey reaches 4.5 on both). PNG and PDF are white.
+The colours follow Okabe & Ito (*Color Universal Design*, 2008), which the colour-blind tell apart; those that are too
+light for white or too dark for black are replaced, and every series has a marker too. The same data always give the
+same bytes, so that a README's picture can be checked.
 """
 
 from __future__ import annotations
@@ -10,38 +12,64 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from perflog.escaping import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("svg", "png")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
-
+FORMATS = ("svg", "png", "pdf")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#C2689B", "#7F7F7F", "#3D9BD1", "#B0413E", "#6B8E00")
+#: Text and axes on any ground, and on white alone; lines of reference; grids and shades, to be drawn with an alpha.
+INK, INK_ON_WHITE, LINE, SHADE = "#767676", "#3b4248", "#7f7f7f", "#808080"
+GRID: dict[str, Any] = {"color": SHADE, "linewidth": 0.6, "alpha": 0.28}
+#: The place among :data:`COLOURS` of frameworks that everybody knows; others have one by their name.
+_FRAMEWORKS = {
+    "paddlepaddle": 0, "pytorch": 1, "tensorflow": 2, "mxnet": 3, "keras": 4, "mindspore": 5, "oneflow": 6, "jax": 7,
+}  # fmt: skip
 
 #: Code points that are no characters, which XML does not hold (XML 1.0, 2.2).
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "?")
-_SETTINGS = {
-    "svg.hashsalt": "perflog", "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False,
-    "axes.spines.right": False,
+_SETTINGS: dict[str, Any] = {
+    "svg.hashsalt": "perflog", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 10,
+    "font.sans-serif": ["DejaVu Sans"], "axes.spines.top": False,
+    "axes.spines.right": False, "axes.facecolor": "none", "figure.facecolor": "none", "axes.linewidth": 0.8,
+}  # fmt: skip
+#: What each form says of its maker and its date: a date would change the bytes.
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None}, "png": {"Software": "perflog"}, "pdf": {"CreationDate": None, "Producer": "perflog"},
 }  # fmt: skip
 
 
 def rendered(make: Callable[[], Figure], form: str) -> bytes:
-    """The figure that ``make`` gives, as SVG or PNG.
+    """The figure that ``make`` gives, as SVG, PNG or PDF.
 
     Figures are matplotlib's objects without its pyplot, so that the backend of the program that calls is left alone.
     """
     from matplotlib import rc_context
 
-    settings: Any = _SETTINGS
-    with rc_context(settings):
+    ink = INK if form == "svg" else INK_ON_WHITE
+    inks: Any = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
+    with rc_context(_SETTINGS | inks):
         figure = make()
         out = io.BytesIO()
-        metadata: Any = {"Date": None} if form == "svg" else {"Software": "perflog"}
-        figure.savefig(out, format=form, dpi=160, facecolor="white", metadata=metadata)
+        ground = "none" if form == "svg" else "white"
+        figure.savefig(out, format=form, dpi=160, facecolor=ground, edgecolor="none", metadata=_METADATA[form])
     return out.getvalue()
+
+
+def ink() -> str:
+    """The colour of text in the picture that is being made."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
+
+
+def colour_of(framework: str) -> str:
+    """A framework's colour, the same in every picture that tells frameworks apart."""
+    name = framework.lower()
+    return COLOURS[_FRAMEWORKS.get(name, crc32(name.encode("utf-8", "replace")) % len(COLOURS))]
 
 
 def plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Any picture of cases, as SVG or PNG that can be read in both themes, and what it shows in words."""
+"""Any picture of cases, as SVG, PNG or PDF, and what it shows in words."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from perflog.cases.versions import compared
 from perflog.escaping import visible
 from perflog.extraction import Extraction
-from perflog.logs.find import natural
+from perflog.formats.paths import PathPatterns
 from perflog.plot.drawing import rendered
 from perflog.plot.run_values import run_values_figure
 from perflog.plot.scaling import scaling_figure
-from perflog.plot.series import how, name_of
+from perflog.plot.series import how, name_of, naming_keys
 from perflog.plot.steps import steps_figure
 from perflog.plot.versions import versions_figure
 
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from perflog.plot.trace import Trace
 
 KINDS = ("scaling", "spread", "steps", "versions")
-_FIGURES: Mapping[str, Callable[[Extraction], Figure]] = {
-    "scaling": scaling_figure, "spread": run_values_figure, "versions": versions_figure,
-}  # fmt: skip
+#: So many series are named in words.
+_MOST_NAMED = 12
 _WHAT = {
     "scaling": "Throughput and speedup against devices",
     "spread": "Throughput of every run",
@@ -39,7 +38,7 @@ class Picture:
 
     Attributes:
         kind: one of :data:`KINDS`.
-        form: ``svg`` or ``png``.
+        form: ``svg``, ``png`` or ``pdf``.
         data: its bytes.
         described: what it shows, in words: its alternative text.
     """
@@ -50,33 +49,47 @@ class Picture:
     described: str
 
 
-def picture(extraction: Extraction, kind: str, form: str, traces: Sequence[Trace] = ()) -> Picture:
+def picture(
+    extraction: Extraction,
+    kind: str,
+    form: str,
+    traces: Sequence[Trace] = (),
+    patterns: PathPatterns | None = None,
+) -> Picture:
     """A picture of an extraction.
 
     Args:
         kind: one of :data:`KINDS`; ``steps`` draws ``traces``.
-        form: ``svg`` or ``png``.
+        form: one of :data:`perflog.plot.drawing.FORMATS`.
+        patterns: what paths of logs say of their runs, for ``versions``; None: perflog's own.
 
     Raises:
         UsageError: when there is nothing to show, with the reason.
     """
+    figures: Mapping[str, Callable[[], Figure]] = {
+        "scaling": lambda: scaling_figure(extraction),
+        "spread": lambda: run_values_figure(extraction),
+        "steps": lambda: steps_figure(extraction, traces),
+        "versions": lambda: versions_figure(extraction, patterns),
+    }
+    data = rendered(figures[kind], form)
+    return Picture(kind, form, data, visible(described(extraction, kind, patterns)))
 
-    def figure() -> Figure:
-        return steps_figure(extraction, traces) if kind == "steps" else _FIGURES[kind](extraction)
 
-    data = rendered(figure, form)
-    return Picture(kind, form, data, visible(described(extraction, kind)))
-
-
-def described(extraction: Extraction, kind: str) -> str:
+def described(extraction: Extraction, kind: str, patterns: PathPatterns | None = None) -> str:
     """What the picture shows, in words: its alternative text."""
     without: tuple[str, ...] = ()
     if kind == "versions":
-        cases = [case for group in compared(extraction.cases) for case in group.values()]
-        versions = sorted({str(case.key["framework_version"]) for case in cases}, key=natural)
+        groups = compared(extraction.cases, patterns)
+        cases = [case for group in groups for case in group.values()]
+        versions = dict.fromkeys(version for group in groups for version in group)
         what, without = f"Throughput of versions {', '.join(versions)}", ("framework_version",)
     else:
         cases = [case for case in extraction.cases if case.throughput.value is not None]
         what = _WHAT[kind]
-    names = ", ".join(dict.fromkeys(filter(None, (name_of(case, cases, *without) for case in cases))))
-    return f"{what}{f' of {names}' if names else ''}: {how(extraction, cases)}"
+    keys = naming_keys(cases, *without)
+    names = list(dict.fromkeys(filter(None, (name_of(case, keys) for case in cases))))
+    listed = ", ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    )
+    return f"{what}{f' of {listed}' if listed else ''}: {how(extraction, cases)}"

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perflog.cases.sections import sections
+from perflog.errors import UsageError
+from perflog.export.columns import counted
 from perflog.extraction import Extraction
-from perflog.plot.drawing import COLOURS, plain
-from perflog.plot.series import devices_text, foot, name_of, series_of, value_of
+from perflog.plot.drawing import LINE, colour_of
+from perflog.plot.rows import Row, RowPlace, rows_block
+from perflog.plot.series import full_name, how, names_of, value_of, valued
+from perflog.plot.sheet import figure_of, text_block
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 def run_values_figure(extraction: Extraction) -> Figure:
-    """A line per case, a point per run."""
-    from matplotlib.figure import Figure
+    """A row per case of several runs, a point per run.
 
-    cases = [case for members in series_of(extraction).values() for case in members]
-    figure = Figure(figsize=(9, 1.4 + 0.34 * len(cases)), layout="constrained")
-    axes = figure.subplots()
-    for place, case in enumerate(cases):
-        runs = [run.throughput.value for run in case.runs if run.throughput.value is not None]
-        changes = [100 * (value / value_of(case) - 1) for value in runs]
-        axes.plot(changes, [place] * len(changes), "o", color=COLOURS[0], alpha=0.7, markersize=5)
-    names = [f"{plain(name_of(c, cases))}, {devices_text(c.key.get('devices'))} (n = {c.throughput.n})" for c in cases]
-    axes.set_yticks(range(len(cases)), names)
-    axes.invert_yaxis()
-    axes.axvline(0, color="#777777", linewidth=1, linestyle="--")
-    axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
+    Raises:
+        UsageError: when no case has two runs with a value, or there are more cases than a picture holds.
+    """
+    with_value = [case for part in sections(valued(extraction.cases)) for case in part.cases]
+    cases = [case for case in with_value if case.throughput.n > 1]
+    if not cases:
+        raise UsageError("no case has two runs with a value: one run has no spread")
+    alone = len(with_value) - len(cases)
+    rows = [
+        Row(full_name(name, case), f"n = {case.throughput.n}")
+        for name, case in zip(names_of(cases), cases, strict=True)
+    ]
+
+    def draw(axes: Axes, places: list[RowPlace]) -> None:
+        axes.axvline(0, color=LINE, linewidth=1, linestyle="--")
+        for case, place in zip(cases, places, strict=True):
+            values = [run.throughput.value for run in case.runs if run.throughput.value is not None]
+            changes = [100 * (value / value_of(case) - 1) for value in values]
+            colour = colour_of(str(case.key.get("framework", "")))
+            axes.plot(changes, [place.middle] * len(changes), "o", color=colour, alpha=0.75, markersize=4.5)
+
     label = f"each run's throughput against the {extraction.options.aggregate} of its case (%)"
-    axes.set(xlabel=label, title="spread of the runs")
-    foot(figure, extraction, cases, "")
-    return figure
+    left_out = f"; {counted(alone, 'case')} of one run left out" if alone else ""
+    title = text_block("spread of the runs", 10)
+    return figure_of([title, rows_block(rows, label, draw), text_block(how(extraction, cases) + left_out, 8)])

@@ -1,66 +1,125 @@
-"""Which cases a picture draws, in which series, and their names and numbers."""
+"""Which cases a picture draws, in which series, and their names, colours and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, short_labels
+from perflog.cases.identity import told_apart_by
 from perflog.errors import UsageError
 from perflog.export.columns import caption
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from perflog.plot.drawing import COLOURS, colour_of
 
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
-#: Every series has a marker of its own, beside its colour.
+#: Every series of a picture has a marker of its own beside its colour; series of one colour differ in their dashes.
 MARKERS = "osD^vPX*"
+Dashes = str | tuple[float, tuple[float, ...]]
+DASHES: tuple[Dashes, ...] = (
+    "-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)), (0, (1, 3)),
+    (0, (9, 2, 3, 2)),
+)  # fmt: skip
+#: So many series stand in one panel; more stand in a panel each.
+MOST_SERIES = 8
 
 
-def name_of(case: Case, cases: Sequence[Case], *without: str) -> str:
-    """What tells the case's series from the others; for a single series its short name."""
-    keys = [k for k in dict.fromkeys((*CASE_KEYS, *case.key)) if k not in _NOT_SERIES and k not in without]
-    varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1]
-    shown = varying or [k for k in ("framework", "model", "precision") if k in case.key]
-    words = (f"bs{case.key.get(k, '?')}" if k == "batch_size" else str(case.key.get(k, "?")) for k in shown)
-    return " ".join(words)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a series is drawn: its colour, its marker and the dashes of its line."""
+
+    colour: str
+    marker: str
+    dashes: Dashes
 
 
-def series_of(extraction: Extraction) -> dict[str, list[Case]]:
-    """The cases that have a throughput, by the name of their series.
+def naming_keys(cases: Sequence[Case], *without: str) -> list[str]:
+    """The keys that name the series of cases: those that vary among them; where none does, those of a short name."""
+    keys = [k for k in dict.fromkeys((*CASE_KEYS, *(k for c in cases for k in c.key))) if k not in _NOT_SERIES]
+    facts = [told_apart_by(case.key) for case in cases]
+    varying = [k for k in keys if k not in without and len({of_case.get(k) for of_case in facts}) > 1]
+    return varying or [k for k in ("framework", "model", "precision") if k not in without]
+
+
+def name_of(case: Case, keys: Sequence[str]) -> str:
+    """The values that a case has of these keys; what it does not say is left out."""
+    return " ".join(f"bs{case.key[k]}" if k == "batch_size" else str(case.key[k]) for k in keys if k in case.key)
+
+
+def names_of(cases: Sequence[Case], *without: str) -> list[str]:
+    """The names of the cases' series among all of them; where two cases on as many devices have one name, with what
+    tells them apart: the rest of their paths, their nodes or threads, or else a number.
+    """
+    keys = naming_keys(cases, *without)
+    names = [name_of(case, keys) for case in cases]
+    for further in (short_labels(cases), _counted(cases, "nodes"), _counted(cases, "threads")):
+        alike = _alike(names, cases)
+        names = [f"{name} {rest}".strip() if name in alike else name for name, rest in zip(names, further, strict=True)]
+    return _numbered(names, cases)
+
+
+def _counted(cases: Sequence[Case], key: str) -> list[str]:
+    """``4 nodes`` for each case; empty where it does not say it."""
+    return [f"{case.key[key]} {key}" if key in case.key else "" for case in cases]
+
+
+def _alike(names: Sequence[str], cases: Sequence[Case]) -> set[str]:
+    """The names that two cases on as many devices have."""
+    seen: set[tuple[str, str]] = set()
+    alike = set()
+    for name, case in zip(names, cases, strict=True):
+        key = (name, str(case.key.get("devices")))
+        if key in seen:
+            alike.add(name)
+        seen.add(key)
+    return alike
+
+
+def _numbered(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
+    counts: dict[tuple[str, str], int] = {}
+    numbered = []
+    for name, case in zip(names, cases, strict=True):
+        key = (name, str(case.key.get("devices")))
+        counts[key] = counts.get(key, 0) + 1
+        numbered.append(name if counts[key] == 1 else f"{name} ({counts[key]})".strip())
+    return numbered
+
+
+def valued(cases: Sequence[Case]) -> list[Case]:
+    """The cases that have a throughput.
 
     Raises:
-        UsageError: when there are none, or their units differ.
+        UsageError: when there are none.
     """
-    cases = [c for c in extraction.cases if c.throughput.value is not None]
-    units = sorted({c.throughput.unit for c in cases})
-    if len(units) > 1:
-        both = " and in ".join(units)
-        raise UsageError(f"throughput is in {both}: one picture cannot hold both; name fewer logs")
-    series: dict[str, list[Case]] = {}
-    for case in cases:
-        series.setdefault(name_of(case, cases), []).append(case)
-    if not series:
+    with_value = [case for case in cases if case.throughput.value is not None]
+    if not with_value:
         raise UsageError("no case has a value: see `perflog extract` for the reasons")
-    return series
+    return with_value
 
 
-def scaling_series(extraction: Extraction) -> dict[str, list[Case]]:
-    """What a scaling picture draws: by name, cases that differ in their devices. Raises UsageError when it cannot."""
-    with_devices = {
-        name: sorted((c for c in cases if isinstance(c.key.get("devices"), int)), key=devices_of)
-        for name, cases in series_of(extraction).items()
-    }
-    series = {name: cases for name, cases in with_devices.items() if cases}
-    if not series:
-        raise UsageError("no case says how many devices it ran on: give --set devices=N")
-    for name, cases in series.items():
-        if len({devices_of(c) for c in cases}) < len(cases):
-            hint = "see `perflog extract` for what tells them apart"
-            raise UsageError(f"two cases of {name!r} have the same number of devices: {hint}")
-    return series
+def series_of(cases: Sequence[Case], *without: str) -> dict[str, list[Case]]:
+    """Cases by the name of their series, each in the order of their devices."""
+    series: dict[str, list[Case]] = {}
+    for name, case in zip(names_of(cases, *without), cases, strict=True):
+        series.setdefault(name, []).append(case)
+    return {name: sorted(members, key=lambda c: devices_of(c) or 0) for name, members in series.items()}
+
+
+def looks_of(series: Mapping[str, Sequence[Case]]) -> dict[str, Look]:
+    """How each series is drawn: in its framework's colour where frameworks are told apart, else in a colour of its own.
+
+    The first series of a single framework has that framework's colour.
+    """
+    frameworks = [str(members[0].key.get("framework", "")) for members in series.values()]
+    several = len(set(frameworks)) > 1
+    first = COLOURS.index(colour_of(frameworks[0])) if frameworks and frameworks[0] else 0
+    looks: dict[str, Look] = {}
+    for number, (name, framework) in enumerate(zip(series, frameworks, strict=True)):
+        of_framework = frameworks[:number].count(framework) if several else 0
+        colour = colour_of(framework) if several else COLOURS[(first + number) % len(COLOURS)]
+        looks[name] = Look(colour, MARKERS[number % len(MARKERS)], DASHES[of_framework % len(DASHES)])
+    return looks
 
 
 def how(extraction: Extraction, cases: Sequence[Case]) -> str:
@@ -70,19 +129,21 @@ def how(extraction: Extraction, cases: Sequence[Case]) -> str:
     return caption(extraction).rpartition(";")[0] + n
 
 
-def foot(figure: Figure, extraction: Extraction, cases: Sequence[Case], bars: str) -> None:
-    """Write under the picture how its numbers were made; ``bars``: what its bars or shades are."""
-    figure.supxlabel(how(extraction, cases) + bars, fontsize=8, color="#555555")
-
-
 def devices_text(devices: object) -> str:
     """``8 devices``, for titles."""
     return "devices unknown" if devices is None else "1 device" if devices == 1 else f"{devices} devices"
 
 
-def devices_of(case: Case) -> int:
-    """The devices of a case that names them."""
-    return int(case.key["devices"])
+def full_name(name: str, case: Case) -> str:
+    """A series' name with the case's devices, where those are known."""
+    devices = devices_text(case.key["devices"]) if "devices" in case.key else ""
+    return ", ".join(filter(None, (name, devices)))
+
+
+def devices_of(case: Case) -> int | None:
+    """The devices of a case; None where it does not name them."""
+    devices = case.key.get("devices")
+    return devices if isinstance(devices, int) else None
 
 
 def value_of(case: Case) -> float:

@@ -12,10 +12,12 @@ from perflog.extraction import Extraction, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.measurements.segment import Segment
+from perflog.measurements.warmup import rows_of
 from perflog.reading.reading import Reading
 from perflog.runs.primary import segments_of
 from perflog.runs.run import Outcome, Run
 from perflog.settings.options import Options
+from perflog.stats.warmup import mser5
 
 #: A run's measurements are averaged to at most so many points.
 POINTS = 1500
@@ -30,12 +32,15 @@ class Trace:
         steps: (n,), the step at the end of each measurement.
         seconds: (n,), the time of a step.
         window: the first and the last step that counted.
+        settled: the step at which the detector (MSER-5) finds the warm-up over; None where it finds no end, or the run
+            has too few measurements for it.
     """
 
     run: Run
     steps: Floats
     seconds: Floats
     window: tuple[float, float]
+    settled: float | None = None
 
 
 def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple[Extraction, list[Trace]]:
@@ -52,6 +57,7 @@ def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple
 
 
 def trace_of(run: Run, segment: Segment) -> Trace | None:
+    """The step times of a run; None where they are not known in seconds."""
     time = run.metrics.get("step_time")
     window = run.throughput.first_step, run.throughput.last_step
     if time is None or time.value is None or window[0] is None or window[1] is None or not segment.store.count:
@@ -70,4 +76,13 @@ def trace_of(run: Run, segment: Segment) -> Trace | None:
     if not inside[1] > 0:
         return None
     scale = time.value * inside[0] / inside[1]  # the store's time may be in another unit: see measure.py
-    return Trace(run, np.concatenate(ends), np.concatenate(times) / np.concatenate(covers) * scale, (first, last))
+    seconds = np.concatenate(times) / np.concatenate(covers) * scale
+    return Trace(run, np.concatenate(ends), seconds, (first, last), _settled(segment))
+
+
+def _settled(segment: Segment) -> float | None:
+    """The step at which the detector of ``--warmup auto`` finds the warm-up over; None where it finds none."""
+    rows = rows_of(segment)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a measurement may cover nothing
+        result = mser5(rows[3] / rows[2])
+    return None if result.cut is None or result.at_cap else float(rows[0, result.cut])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,79 +10,103 @@ from perflog.cases.case import Case
 from perflog.cases.versions import compared
 from perflog.export.columns import number
 from perflog.extraction import Extraction
-from perflog.logs.find import natural
-from perflog.plot.drawing import COLOURS, plain
-from perflog.plot.series import bars_of, devices_text, foot, name_of, value_of
+from perflog.formats.paths import PathPatterns
+from perflog.plot.drawing import COLOURS, LINE, ink
+from perflog.plot.rows import Row, RowPlace, rows_block
+from perflog.plot.series import MOST_SERIES, bars_of, full_name, how, names_of, value_of
+from perflog.plot.sheet import Block, Entry, figure_of, legend_block, text_block
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Group = Mapping[str, Case]
+#: Inches from one bar to the next.
+_STEP = 0.17
 
 
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """A case's bar in its group's row; ``base``: the throughput of the group's oldest version."""
+    """A version's bar: where it stands, its case, the throughput of its group's oldest version, and its colour."""
 
-    row: int
+    middle: float
     case: Case
     base: float
+    colour: str
 
 
-def versions_figure(extraction: Extraction) -> Figure:
-    """Bars relative to each case's oldest version: cases on one device and on a hundred are equally legible."""
-    from matplotlib.figure import Figure
+def versions_figure(extraction: Extraction, patterns: PathPatterns | None = None) -> Figure:
+    """Bars relative to each case's oldest version: cases on one device and on a hundred are equally legible.
 
-    groups = compared(extraction.cases)
-    versions = sorted({version for group in groups for version in group}, key=natural)
+    More versions than there are colours have a row each.
+
+    Raises:
+        UsageError: when there are fewer than two versions, no case is there in two of them, or there are too many.
+    """
+    groups = compared(extraction.cases, patterns)
+    versions = list(dict.fromkeys(version for group in groups for version in group))
     cases = [case for group in groups for case in group.values()]
     firsts = [next(iter(group.values())) for group in groups]
-    with_counts = len({case.throughput.n for case in cases}) > 1
-    thickness = 0.8 / len(versions)
-    figure = Figure(figsize=(9, 1.5 + len(groups) * max(0.5, 0.27 * len(versions))), layout="constrained")
-    axes = figure.subplots()
-    longest = 0.0
-    for place, version in enumerate(versions):
-        bars = [
-            _Bar(row, group[version], value_of(first))
-            for row, (group, first) in enumerate(zip(groups, firsts, strict=True))
-            if version in group
-        ]
-        longest = max([longest, *(value_of(bar.case) / bar.base for bar in bars)])
-        _bars(axes, bars, thickness, (place, version), with_counts)
-    names = [", ".join(filter(None, (_name(first, cases), devices_text(first.key.get("devices"))))) for first in firsts]
-    axes.set_yticks(range(len(groups)), [plain(name) for name in names])
-    axes.set_ylim(len(groups) - 0.5, -0.5)
-    axes.axvline(1, color="#777777", linewidth=1, linestyle="--")
-    axes.set_xlim(0, 1.32 * longest)
-    axes.grid(visible=True, axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set(xlabel="throughput relative to the case's oldest version", title="framework versions")
-    legend: Any = {"title": "version", "frameon": False, "fontsize": 9, "loc": "outside right upper"}
-    figure.legend(*axes.get_legend_handles_labels(), **legend)
+    names = [full_name(n, c) for n, c in zip(names_of(firsts, "framework_version"), firsts, strict=True)]
     with_interval = any(case.throughput.low is not None for case in cases)
-    foot(figure, extraction, cases, "; whiskers: interval of each median" if with_interval else "")
-    return figure
+    foot = how(extraction, cases) + ("; whiskers: interval of each median" if with_interval else "")
+    legend: list[Block] = []
+    if len(versions) <= MOST_SERIES:
+        look: dict[str, Any] = {"linewidth": 7, "solid_capstyle": "butt"}
+        legend = [legend_block([Entry(v, {"color": COLOURS[at], **look}) for at, v in enumerate(versions)])]
+        rows = _rows_of_groups(groups, names, versions)
+    else:
+        rows = _rows_of_versions(groups, names)
+    title = text_block("framework versions", 10)
+    return figure_of([title, *legend, rows, text_block(foot, 8)])
 
 
-def _name(case: Case, cases: Sequence[Case]) -> str:
-    return name_of(case, cases, "framework_version")
+def _rows_of_groups(groups: Sequence[Group], names: Sequence[str], versions: Sequence[str]) -> Block:
+    """A row for each case, with a bar for each version."""
+
+    def draw(axes: Axes, places: list[RowPlace]) -> None:
+        bars = []
+        for group, place in zip(groups, places, strict=True):
+            base, first = value_of(next(iter(group.values()))), place.middle - _STEP * (len(group) - 1) / 2
+            bars += [
+                _Bar(first + number * _STEP, case, base, COLOURS[versions.index(version)])
+                for number, (version, case) in enumerate(group.items())
+            ]
+        _draw(axes, bars)
+
+    rows = [Row(name, marks=len(group)) for name, group in zip(names, groups, strict=True)]
+    return rows_block(rows, "throughput relative to the case's oldest version", draw)
 
 
-def _bars(axes: Any, bars: Sequence[_Bar], thickness: float, version: tuple[int, str], with_counts: bool) -> None:
-    """The bars of one version, the ``place``-th of all, each with its number behind it."""
-    place, name = version
-    ends = [bar.row - 0.4 + thickness * (place + 0.5) for bar in bars]
-    lengths = [value_of(bar.case) / bar.base for bar in bars]
+def _rows_of_versions(groups: Sequence[Group], names: Sequence[str]) -> Block:
+    """A row for each version of each case."""
+    flat = [(name, group, version) for name, group in zip(names, groups, strict=True) for version in group]
+
+    def draw(axes: Axes, places: list[RowPlace]) -> None:
+        bars = [
+            _Bar(place.middle, group[version], value_of(next(iter(group.values()))), COLOURS[0])
+            for (_, group, version), place in zip(flat, places, strict=True)
+        ]
+        _draw(axes, bars)
+
+    rows = [Row(f"{name} {version}".strip()) for name, _, version in flat]
+    return rows_block(rows, "throughput relative to the case's oldest version", draw)
+
+
+def _draw(axes: Axes, bars: Sequence[_Bar]) -> None:
+    """Bars with their intervals, each with its number behind it; the axes leave room for the numbers."""
+    middles, lengths = [bar.middle for bar in bars], [value_of(bar.case) / bar.base for bar in bars]
     errors = [
         [distance / bar.base for distance, bar in zip(side, bars, strict=True)]
         for side in bars_of([bar.case for bar in bars])
     ]
-    look: dict[str, Any] = {
-        "color": COLOURS[place % 8], "edgecolor": "white",
-        "error_kw": {"ecolor": "black", "capsize": 2.5, "elinewidth": 1},
-    }  # fmt: skip
-    axes.barh(ends, lengths, thickness * 0.92, xerr=errors, label=plain(name), **look)
-    words: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-    for end, length, above, bar in zip(ends, lengths, errors[1], bars, strict=True):
+    axes.barh(middles, lengths, 0.14, color=[bar.colour for bar in bars])
+    axes.errorbar(lengths, middles, xerr=errors, fmt="none", ecolor=ink(), capsize=2, elinewidth=1)
+    axes.axvline(1, color=LINE, linewidth=1, linestyle="--")
+    axes.set_xlim(0, 1.5 * max(length + above for length, above in zip(lengths, errors[1], strict=True)))
+    with_counts = len({bar.case.throughput.n for bar in bars}) > 1
+    words: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
+    for bar, length, above in zip(bars, lengths, errors[1], strict=True):
         count = f" (n = {bar.case.throughput.n})" if with_counts else ""
         text = f"{number(value_of(bar.case))} {bar.case.throughput.unit}{count}"
-        axes.annotate(text, (length + above, end), **words)
+        axes.annotate(text, (length + above, bar.middle), **words)

@@ -1,6 +1,8 @@
 """Records that are printed on several lines: a head line, and lines below it that belong to it.
 
 Patterns that name the same head in ``block`` are parts of one record. The first of them bears the record's values.
+A program prints each number of a record once: where one stands there twice and differs, two programs wrote the lines,
+or they are out of order, and which of both belongs to the head is not known.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ import numpy as np
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
-from perflog.measurements.rows import Floats, Rows
+from perflog.measurements.rows import Floats, Mask, Rows
+from perflog.measurements.series import RankSeries
+
+#: So many records, and so large a share of a segment's, that hold two numbers of one kind are no single damage.
+LEAST_MIXED, MIXED = 2, 0.05
 
 
 @dataclass(slots=True)
@@ -34,11 +40,13 @@ class _Lines:
 class Records:
     """The records of one block of a parser, folded block by block of the log.
 
-    ``head``: the key of the pattern of the head line; ``carrier``: the pattern that bears the values.
+    ``head``: the key of the pattern of the head line; ``carrier``: the pattern that bears the values; ``mixed``: by
+    rank the head lines of records that hold a number twice and not the same.
     """
 
     head: str
     carrier: Pattern | None = None
+    mixed: dict[int, list[int]] = field(default_factory=dict)
     _open: dict[tuple[int, str], _Lines] = field(default_factory=dict)
 
     def add(self, matches: Matches, first_line: int) -> None:
@@ -73,7 +81,7 @@ class Records:
 
     def _rows(self, rank: int, heads: _Lines, whole: int) -> Rows:
         columns = {name: column[:whole] for name, column in heads.columns.items() if name != "rank"}
-        bearing = np.zeros(whole, dtype=bool)
+        bearing, mixed = np.zeros(whole, dtype=bool), np.zeros(whole, dtype=bool)
         for (of_rank, key), part in self._open.items():
             if of_rank != rank or key == self.head:
                 continue
@@ -87,8 +95,39 @@ class Records:
                     target = columns.setdefault(name, np.full(whole, np.nan)).copy()
                     target[place[inside]] = column[inside]
                     columns[name] = target
+                    mixed |= _differing(place[inside], column[inside], whole)
+        if mixed.any():
+            self.mixed.setdefault(rank, []).extend(heads.lines[:whole][mixed].tolist())
+            parts = set(columns) - set(heads.columns)
+            columns |= {name: np.where(mixed, np.nan, columns[name]) for name in sorted(parts)}
         rows = Rows(heads.lines[:whole], columns)
         return rows.take(bearing)
+
+
+def refuse_mixed(records: Records, series: Mapping[int, RankSeries]) -> None:
+    """Refuse the segments of which many records hold two numbers of one kind: to be called at the log's end.
+
+    Args:
+        series: of the records, by rank.
+    """
+    for rank, heads in records.mixed.items():
+        for segment in series[rank].segments if rank in series else ():
+            inside = [line for line in heads if segment.first_line <= line <= segment.last_line]
+            least = max(min(LEAST_MIXED, segment.tally.printed), MIXED * segment.tally.printed)
+            if inside and not segment.refused and len(inside) >= least:
+                segment.refused = (
+                    f"{len(inside)} of {segment.tally.printed} records, the first at line {inside[0]}, hold two "
+                    "different numbers of one kind: several ranks or runs are blended, or lines are out of order"
+                )
+
+
+def _differing(place: Ints, column: Floats, records: int) -> Mask:
+    """Which records, (records,), have two different numbers of one group: at their places, in order, (n,) each."""
+    again = (place[1:] == place[:-1]) & (column[1:] != column[:-1])
+    again &= ~(np.isnan(column[1:]) | np.isnan(column[:-1]))
+    differing = np.zeros(records, dtype=bool)
+    differing[place[1:][again]] = True
+    return differing
 
 
 def _joined(one: _Lines, other: _Lines) -> _Lines:

@@ -57,6 +57,7 @@ def read_logs(
     as_printed: bool = False,
     progress: Progress | None = None,
     options: Options | None = None,
+    finish_all: Callable[[Sequence[Reading]], list[T]] | None = None,
 ) -> Iterator[T]:
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
@@ -67,6 +68,7 @@ def read_logs(
         as_printed: see :class:`Reading`.
         progress: told the bytes read.
         options: which window ``finish`` will take, so that it is taken of many plain logs at once.
+        finish_all: what ``finish`` gives for each of many readings, where that is sooner for all together.
 
     Raises:
         ParserError: when a pattern's regex cannot be used.
@@ -75,7 +77,7 @@ def read_logs(
         gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)
         buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
-        reader = _Reader(engine_for(catalog), catalog, finish, as_printed, options, pool, tell, buffers)
+        reader = _Reader(engine_for(catalog), catalog, finish, finish_all, as_printed, options, pool, tell, buffers)
         waiting: deque[Future[list[_Done[T]]]] = deque()
         for batch in _batches(logs):
             waiting.append(pool.submit(reader.read_batch, batch))
@@ -118,6 +120,7 @@ class _Reader(Generic[T]):
     engine: Engine
     catalog: Catalog
     finish: Callable[[Reading], T]
+    finish_all: Callable[[Sequence[Reading]], list[T]] | None
     as_printed: bool
     options: Options | None
     pool: ThreadPoolExecutor
@@ -196,7 +199,8 @@ class _Reader(Generic[T]):
             if not reading.measures:
                 reading.beginning = texts[place]
         gathered.clear()
-        return {_key(reading.log): self._finished(reading) for reading in readings}
+        pairs = zip(readings, self._outcomes(readings), strict=True)
+        return {_key(reading.log): _Done(max(reading.log.size, 0), outcome) for reading, outcome in pairs}
 
     def _folded_alone(self, reading: Reading, notes: list[str], text: bytes) -> Reading:
         """A log of a batch that failed, folded by itself into a new reading with the notes that it began with."""
@@ -215,6 +219,19 @@ class _Reader(Generic[T]):
         reading = Reading(log, self.as_printed)
         reading.give_up(reason_of(error))
         return reading
+
+    def _outcomes(self, readings: Sequence[Reading]) -> list[T]:
+        """What becomes of many readings; where that fails for all together, of each by itself."""
+        if self.finish_all is None or len(readings) == 1:
+            return [self._outcome(reading) for reading in readings]
+        try:
+            outcomes = self.finish_all(readings)
+        except BaseException as error:
+            reason_of(error)  # raises what is no matter of a log
+            return [self._outcome(reading) for reading in readings]
+        for reading in readings:
+            reading.beginning = b""
+        return outcomes
 
     def _outcome(self, reading: Reading) -> T:
         """What becomes of a reading; where that fails, what becomes of one with the reason."""

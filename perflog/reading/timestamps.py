@@ -111,7 +111,9 @@ def _of_dates(texts: NDArray[np.bytes_]) -> NDArray[np.float64] | None:
     hour, minute, second = (digits[:, place] * 10 + digits[:, place + 1] for place in (11, 14, 17))
     if (hour > 23).any() or (minute > 59).any() or (second > 59).any():
         return None
-    return ((days * 86_400 + hour * 3600 + minute * 60 + second) * 1_000_000 + fraction) / 1e6
+    millionths = (days * 86_400 + hour * 3600 + minute * 60 + second) * 1_000_000 + fraction
+    seconds: NDArray[np.float64] = millionths / 1e6
+    return seconds
 
 
 def _millionths(places: NDArray[np.uint8], digits: NDArray[np.int64]) -> NDArray[np.int64] | None:

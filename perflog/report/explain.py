@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
+from perflog.export.columns import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
 from perflog.formats.samples import gave_up, read_line
+from perflog.inference.frequent import Frequent, frequent_shapes
 from perflog.inference.known import inferred_runs
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
@@ -22,8 +25,11 @@ from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
+SCHEMA = "perflog/explanation/1"
 #: How many lines that were not understood are shown per pattern.
 SHOWN = 2
+#: So many parsers are named of which no literal occurs in the log.
+MOST_NAMED = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +40,13 @@ class Explanation:
         log: the log's name.
         text: what was read, what was not understood, and why other parsers were rejected.
         complete: whether the log has a run and every run has a value.
+        data: the same as plain data, for machines.
     """
 
     log: str
     text: str
     complete: bool
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) -> Iterator[Explanation]:
@@ -52,6 +60,13 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
         yield explain_log(log, catalog, options)
 
 
+def to_json(explanations: Sequence[Explanation]) -> str:
+    """Explanations as a JSON document."""
+    from perflog.escaping import json_text
+
+    return json_text({"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}) + "\n"
+
+
 def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation:
     """Explain one log."""
     builder = RunBuilder(catalog, options)
@@ -63,18 +78,58 @@ def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation
         return reading, outcome
 
     ((reading, outcome),) = read_logs([log], catalog, finish, options.as_printed)
-    lines = [f"{log.name}: {reading.lines} lines, {reading.bytes} bytes"]
+    lines = [f"{log.name}: {counted(reading.lines, 'line')}, {counted(reading.bytes, 'byte')}"]
+    shapes: list[Frequent] = []
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")
         if not reading.problem:
-            lines.append(f"`perflog parsers new NAME --from {reading.log.name}` writes a parser to correct")
+            shapes = frequent_shapes(log)
+            lines.extend(_shapes(shapes, log.name))
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome)))
-    lines.append("parsers")
-    lines.extend(_parsers(reading, catalog))
+    parsers = list(_parsers(reading, catalog))
     complete = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
-    return Explanation(log.name, "\n".join(lines), complete)
+    data = _data(reading, outcome, shapes, parsers, complete)
+    return Explanation(log.name, "\n".join([*lines, "parsers", *parsers]), complete, data)
+
+
+def _shapes(shapes: Sequence[Frequent], name: str) -> Iterator[str]:
+    """The most frequent lines of a log that no parser knows, and what to do next."""
+    if shapes:
+        yield "its most frequent lines, # for a number"
+    for frequent in shapes:
+        yield f"  {frequent.count:>6} × {_short(frequent.outline)}"
+        yield f"           line {frequent.line}: {_short(frequent.shape.first)}"
+    yield f"next: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
+
+
+def _short(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _data(
+    reading: Reading, outcome: Outcome, shapes: Sequence[Frequent], parsers: Sequence[str], complete: bool
+) -> dict[str, Any]:
+    """An explanation as plain data."""
+    from perflog.escaping import exact
+    from perflog.export.document import run_document
+
+    return {
+        "file": exact(reading.log.path),
+        "member": exact(reading.log.member) or None,
+        "lines": reading.lines,
+        "bytes": reading.bytes,
+        "complete": complete,
+        "reason": outcome.reason if isinstance(outcome, Skipped) else None,
+        "runs": [] if isinstance(outcome, Skipped) else [run_document(run) for run in outcome],
+        "frequent_lines": [
+            {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
+            for entry in shapes
+        ],
+        "parsers": [line.strip() for line in parsers],
+        "next": "perflog parsers new NAME --from LOG" if shapes else None,
+    }
 
 
 def _run(run: Run, number: int, total: int) -> Iterator[str]:
@@ -132,7 +187,8 @@ def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
             silent.append(parser.name)
     yield from rejected
     if silent:
-        yield f"  rejected because none of their literals occurs: {', '.join(silent)}"
+        named = ", ".join(silent) if len(silent) <= MOST_NAMED else f"{len(silent)} parsers"
+        yield f"  rejected because none of their literals occurs: {named}"
 
 
 def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:

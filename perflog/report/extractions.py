@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
+from perflog.cases.choosing import chosen
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import find_logs
@@ -30,12 +32,20 @@ class Extractions:
         self.progress = progress
         self._extractions: dict[str, Extraction] = {}
 
-    def of(self, logs: Sequence[str], settings: Settings) -> Extraction:
+    def of(self, logs: Sequence[str], settings: Settings, where: Mapping[str, str] | None = None) -> Extraction:
         """The extraction of logs by these settings.
 
+        Args:
+            where: the values that its cases have (:func:`perflog.cases.choosing.chosen`).
+
         Raises:
-            UsageError: when a path does not exist, or an option is not right.
+            UsageError: when a path does not exist, an option is not right, or no case has such a value.
         """
+        whole = self._whole(logs, settings)
+        return replace(whole, cases=chosen(whole.cases, where)) if where else whole
+
+    def _whole(self, logs: Sequence[str], settings: Settings) -> Extraction:
+        """The extraction with all its cases, made once."""
         options = settings.options()
         key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options))
         if key not in self._extractions:

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perflog.cases.case import Case, short_labels
+from perflog.cases.choosing import fields_of, require_known, takes
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import natural
+from perflog.settings.config import near_hint
+from perflog.stats.quotient import QuotientInterval
 
 #: Fields that follow from others, beside the case keys and labels.
 DERIVED = ("devices_per_node", "case", "repeat", "log")
@@ -45,7 +48,7 @@ class Projection:
 
 @dataclass(slots=True)
 class Number:
-    """A value for a cell with what decides on its digits."""
+    """A value for a cell with its interval, which decides on its digits, and the level of that."""
 
     value: float | None
     unit: str = ""
@@ -53,6 +56,7 @@ class Number:
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    level: float | None = None
 
 
 @dataclass(slots=True)
@@ -104,7 +108,10 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
     """
     shown = [f.name for f in (*projection.rows, *projection.columns)]
     by_run = "repeat" in shown or "log" in shown
-    items = [item for item in _items(extraction, by_run) if _chosen(item, projection.where)]
+    items = list(_items(extraction, by_run))
+    for name, texts in projection.where.items():
+        require_known(name, texts, [item.fields for item in items])
+    items = [item for item in items if takes(item.fields, projection.where)]
     _check_names(items, shown, projection)
     listed = (*projection.rows, *projection.columns)
     placed: dict[tuple[Key, Key], Item] = {}
@@ -136,41 +143,37 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
 
 
 def _numbers(case: Case) -> dict[str, Number]:
-    numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason) for name, s in case.metrics.items()}
+    numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason, s.level) for name, s in case.metrics.items()}
     n = case.throughput.n
     return numbers | {
-        "speedup": Number(case.speedup, "", n), "efficiency": Number(case.efficiency, "", n),
+        "speedup": _quotient(case.speedup, case.speedup_interval, n),
+        "efficiency": _quotient(case.efficiency, case.efficiency_interval, n),
         "n": Number(float(n), "", n),
     }  # fmt: skip
 
 
+def _quotient(value: float | None, interval: QuotientInterval | None, n: int) -> Number:
+    if interval is None:
+        return Number(value, "", n)
+    return Number(value, "", n, interval.low, interval.high, level=interval.level)
+
+
 def _fields(case: Case, label: str) -> dict[str, Scalar]:
-    values: dict[str, Scalar] = dict(case.key)
-    if label:
-        values["label"] = label
-    nodes, devices = case.key.get("nodes"), case.key.get("devices")
-    if isinstance(nodes, int) and isinstance(devices, int) and devices % nodes == 0:
-        values["devices_per_node"] = devices // nodes
-        values["case"] = f"{nodes}n{devices // nodes}g"
-    return values
-
-
-def _chosen(item: Item, where: Mapping[str, str]) -> bool:
-    def matches(key: str, texts: str) -> bool:
-        return str(item.fields.get(key, "")).lower() in {str(normal(key, text)).lower() for text in texts.split(":")}
-
-    return all(matches(key, texts) for key, texts in where.items())
+    values = {name: value for name, value in fields_of(case).items() if name != "label"}
+    return {**values, "label": label} if label else values
 
 
 def _check_names(items: Sequence[Item], shown: Sequence[str], projection: Projection) -> None:
     known = set(CASE_KEYS) | set(DERIVED) | {"label"} | {k for item in items for k in item.fields}
-    for name in (*shown, *projection.where):
+    for name in shown:
         if name not in known:
-            raise UsageError(f"no case has a field {name!r} (there are: {', '.join(sorted(known))})")
+            there = f"there are: {', '.join(sorted(known))}{near_hint(name, known)}"
+            raise UsageError(f"no case has a field {name!r} ({there})")
     values = set(VALUES) | {k for item in items for k in item.numbers}
     for name in projection.values:
         if name not in values:
-            raise UsageError(f"no case has a value {name!r} (there are: {', '.join(sorted(values))})")
+            there = f"there are: {', '.join(sorted(values))}{near_hint(name, values)}"
+            raise UsageError(f"no case has a value {name!r} ({there})")
 
 
 def _key(item: Item, part: Sequence[Field]) -> Key:
@@ -221,7 +224,7 @@ def _varying(placed: Mapping[tuple[Key, Key], Item], shown: Sequence[str]) -> li
     notes = []
     items = list(placed.values())
     by_devices = bool({"devices", "case"} & set(shown))
-    implied = {"case", "devices_per_node", "nodes", "label"} if by_devices else {"nodes", "label"}
+    implied = {"nodes", "label", "unit"} | ({"case", "devices_per_node"} if by_devices else set())
     for name in dict.fromkeys(k for item in items for k in item.fields):
         values = sorted({_text(item, name) for item in items}, key=natural)
         if name in shown or name in implied or len(values) < 2:

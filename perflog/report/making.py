@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from perflog.cases.choosing import chosen
+from perflog.export.columns import TextTable
 from perflog.extraction import Extraction
 from perflog.logs.find import find_logs
 from perflog.plot.drawing import FORMATS
@@ -12,7 +14,7 @@ from perflog.plot.picture import KINDS, Picture, picture
 from perflog.report.extractions import Extractions, catalog_of
 from perflog.report.grid import Projection, fields, grid
 from perflog.report.style import Style, digits_form, load_style
-from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table
+from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table, text_table
 from perflog.settings.config import Settings, one_of
 
 
@@ -66,11 +68,13 @@ class MadeTable:
         text: the table as text in its style's layout, with its notes.
         table: its headings and cells.
         extraction: what it was made of.
+        plain: the same table with texts that are escaped for nothing, where it was asked for.
     """
 
     text: str
     table: ReportTable
     extraction: Extraction
+    plain: TextTable | None = None
 
 
 def projection(
@@ -86,34 +90,48 @@ def projection(
 
 
 def make_table(
-    logs: Sequence[str], settings: Settings, extractions: Extractions, shown: Projection, look: Look
-) -> MadeTable:
+    logs: Sequence[str], settings: Settings, extractions: Extractions, shown: Projection, look: Look,
+    plain: bool = False,
+) -> MadeTable:  # fmt: skip
     """The table of logs.
+
+    Args:
+        plain: whether its texts are wanted without Markdown's escapes too, for other formats.
 
     Raises:
         UsageError: when the look, a field or a value is not known, or two cases fall into one cell.
     """
     style = look.resolved()
     extraction = extractions.of(logs, settings)
-    table = report_table(grid(extraction, shown), style, look.language, extraction, look.names)
-    return MadeTable(markdown(table, style, look.notes), table, extraction)
+    cells = grid(extraction, shown)
+    table = report_table(cells, style, look.language, extraction, look.names)
+    texts = None
+    if plain:
+        unescaped = report_table(cells, style, look.language, extraction, look.names, escape=str)
+        texts = text_table(unescaped, look.notes)
+    return MadeTable(markdown(table, style, look.notes), table, extraction, texts)
 
 
-def make_picture(logs: Sequence[str], settings: Settings, extractions: Extractions, kind: str, form: str) -> Picture:
+def make_picture(
+    logs: Sequence[str], settings: Settings, extractions: Extractions, kind: str, form: str,
+    where: Mapping[str, str] | None = None,
+) -> Picture:  # fmt: skip
     """A picture of logs; that of the kind ``steps`` reads them once more, for the step times.
 
     Args:
         kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
-        form: ``svg`` or ``png``.
+        form: ``svg``, ``png`` or ``pdf``.
+        where: the values that the cases drawn have.
 
     Raises:
-        UsageError: for another kind or form, or when there is nothing to show.
+        UsageError: for another kind or form, or a value that no case has, or when there is nothing to show.
     """
     one_of("kind", kind, KINDS)
     one_of("output", form, FORMATS)
     if kind != "steps":
-        return picture(extractions.of(logs, settings), kind, form)
+        patterns = catalog_of(settings).path_patterns if kind == "versions" else None
+        return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns)
     from perflog.plot.trace import traces
 
     extraction, steps = traces(find_logs(logs), settings.options(), catalog_of(settings))
-    return picture(extraction, kind, form, steps)
+    return picture(replace(extraction, cases=chosen(extraction.cases, where or {})), kind, form, steps)

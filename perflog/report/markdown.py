@@ -1,4 +1,4 @@
-"""What a report shows, and the Markdown report: a README of regions that ``perflog readme`` keeps true.
+"""The Markdown report: a README of regions that ``perflog readme`` keeps true.
 
 The HTML report (``html.py``) shows the same: both are made from the same contents, lists and words
 (``templates/reports/words.toml``).
@@ -7,6 +7,7 @@ The HTML report (``html.py``) shows the same: both are made from the same conten
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,67 +17,15 @@ from pathlib import Path
 from urllib.parse import quote
 
 from perflog.cases.case import Case
-from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
-from perflog.plot.series import scaling_series
-from perflog.plot.steps import MOST_CASES
+from perflog.report.contents import Choice, Contents, SectionContents, contents, require_cases
 from perflog.resources import folder
 from perflog.runs.machine import described
 from perflog.settings.amount import Amount, Window
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
-_COLUMNS = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size")
 Words = Mapping[str, Mapping[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a report of certain cases shows: its subject, its table's rows, columns and values, its pictures' kinds."""
-
-    subject: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
-    pictures: tuple[str, ...]
-
-
-def contents(extraction: Extraction) -> Contents:
-    """Choose rows, columns, values and pictures by what varies between the cases.
-
-    Raises:
-        UsageError: when there is no case.
-    """
-    cases = _cases(extraction)
-    models, frameworks = ({str(c.key[k]) for c in cases if k in c.key} for k in ("model", "framework"))
-    extra = [k for k in dict.fromkeys(k for c in cases for k in c.key) if k not in _ENVIRONMENT]
-    columns = [k for k in (*_COLUMNS, *extra) if len({str(c.key.get(k)) for c in cases}) > 1]
-    rows = ["devices" if any("devices" in c.key for c in cases) else "label"]
-    for field in ("nodes", "label"):  # only where nothing else tells two cases apart
-        shown = (*rows, *columns)
-        if field not in rows and _told_apart(cases, shown) < _told_apart(cases, (*shown, field)):
-            rows.append(field)
-    values = ["throughput"] + ["speedup"] * any(c.speedup is not None for c in cases)
-    values += [name for name in ("accuracy", "time_to_train") if any(name in c.metrics for c in cases)]
-    pictures = ["scaling"] * _scales(extraction)
-    pictures += ["steps"] * (any("step_time" in c.metrics for c in cases) and len(cases) <= MOST_CASES)
-    subject = " ".join([*sorted(frameworks), *sorted(models)]) or "perflog"
-    return Contents(subject, tuple(rows), tuple(columns), tuple(values), tuple(pictures))
-
-
-def _scales(extraction: Extraction) -> bool:
-    try:
-        return bool(scaling_series(extraction))
-    except UsageError:  # no values, no devices, or cases that only a table can tell apart
-        return False
-
-
-def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> int:
-    return len({tuple(_field(c, k) for k in shown) for c in cases})
-
-
-def _field(case: Case, name: str) -> str:
-    return case.label if name == "label" else str(case.key.get(name))
 
 
 @cache
@@ -86,16 +35,49 @@ def words(language: str) -> Words:
     return data[language]  # type: ignore[no-any-return]
 
 
-def environment(extraction: Extraction, language: str) -> list[tuple[str, str]]:
-    """What logs and paths say of the set-up: every value there is of each field. Raises UsageError without cases."""
-    named, cases = words(language)["environment"], _cases(extraction)
-    lines = []
-    for key in _ENVIRONMENT:
-        values = dict.fromkeys(str(case.key[key]) for case in _sorted(cases, key) if key in case.key)
-        lines.append((named[key], ", ".join(values) or named["unknown"]))
-    lines += [(named["machine"], machine) for machine in described(run.machine for case in cases for run in case.runs)]
-    counts = sorted({len(c.runs) for c in cases})
-    return [*lines, (named["runs"], ", ".join(map(str, counts)))]
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is said of a framework, or of everything: a title, empty for what needs none, and names with texts."""
+
+    title: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+def environment(extraction: Extraction, language: str) -> list[Facts]:
+    """What logs and paths say of the set-up: every value there is of each field, by framework where there are several.
+
+    Raises:
+        UsageError: without cases.
+    """
+    named, cases = words(language)["environment"], require_cases(extraction)
+    frameworks = dict.fromkeys(str(case.key.get("framework", "")) for case in _sorted(cases, "framework"))
+    counts = sorted({len(case.runs) for case in cases})
+    machines = [(named["machine"], text) for text in described(run.machine for case in cases for run in case.runs)]
+    of_all = (*machines, (named["runs"], ", ".join(map(str, counts))))
+    if len(frameworks) == 1:
+        return [Facts("", (*_facts(cases, named, _ENVIRONMENT), *of_all))]
+    groups = []
+    for framework in sorted(frameworks, key=lambda name: (not name, name)):
+        members = [case for case in cases if str(case.key.get("framework", "")) == framework]
+        title = framework or named["no_framework"]
+        groups.append(Facts(title, tuple(_known_facts(members, named, _ENVIRONMENT[1:]))))
+    return [*groups, Facts(named["all"], of_all)]
+
+
+def _facts(cases: Sequence[Case], named: Mapping[str, str], keys: Sequence[str]) -> list[tuple[str, str]]:
+    """Every value that cases have of each field; of a field that none has, that the logs do not say it."""
+    return [(named[key], _values(cases, key) or named["unknown"]) for key in keys]
+
+
+def _known_facts(cases: Sequence[Case], named: Mapping[str, str], keys: Sequence[str]) -> list[tuple[str, str]]:
+    """The fields that cases have, and last those that the logs do not say."""
+    known = [(named[key], values) for key in keys if (values := _values(cases, key))]
+    missing = [named[key] for key in keys if not _values(cases, key)]
+    return [*known, *([(named["unsaid"], ", ".join(missing))] if missing else [])]
+
+
+def _values(cases: Sequence[Case], key: str) -> str:
+    return ", ".join(dict.fromkeys(str(case.key[key]) for case in _sorted(cases, key) if key in case.key))
 
 
 def method(extraction: Extraction, language: str) -> list[tuple[str, str]]:
@@ -130,15 +112,20 @@ def window_text(window: Window, language: str) -> str:
     return skipped + (named["then"].format(amount=shown(window.steps)) if window.steps else "")
 
 
-def listed(pairs: Sequence[tuple[str, str]]) -> str:
-    """Names and texts as a Markdown list."""
-    return "\n".join(f"- {name}: {escaped(text)}" for name, text in pairs) + "\n"
+def listed(groups: Sequence[Facts]) -> str:
+    """Names and texts as a Markdown list; those with a title stand below it."""
+    lines = []
+    for group in groups:
+        indent = "  " if group.title else ""
+        lines += [f"- {escaped(group.title)}"] if group.title else []
+        lines += [f"{indent}- {name}: {escaped(text)}" for name, text in group.pairs]
+    return "\n".join(lines) + "\n"
 
 
 def links(extraction: Extraction, base: Path) -> str:
     """Every case with links to its logs, relative to ``base``, as a Markdown list. Raises UsageError without cases."""
     lines = []
-    for case in _cases(extraction):
+    for case in require_cases(extraction):
         logs = dict.fromkeys(run.log.path for run in case.runs)
         addresses = ", ".join(f"[{escaped(Path(log).name)}]({address(log, base)})" for log in logs)
         lines.append(f"- {escaped(case.name)}: {addresses}")
@@ -151,39 +138,90 @@ def address(log: str, base: Path) -> str:
 
 
 def skeleton(
-    extraction: Extraction, logs: Sequence[str], options: Sequence[str], allowed: Sequence[str], output: Path,
-    language: str,
+    extraction: Extraction, recipe: Recipe, output: Path, language: str, choice: Choice,
 ) -> str:  # fmt: skip
-    """A report's text with empty regions.
-
-    Args:
-        logs, options: words of the recipes, relative to the folder of ``output``.
-        allowed: the options by which `perflog readme` lets these recipes lead out of the report's repository.
-    """
+    """A report's text with empty regions."""
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
-    chosen = contents(extraction)
+    texts, shown = words(language), contents(extraction, choice)
     loader = FileSystemLoader(folder("templates") / "reports")
     templates = SandboxedEnvironment(loader=loader, trim_blocks=True, keep_trailing_newline=True)
+    stems = _stems(shown.sections)
     return str(
         templates.get_template(f"{language}.md.j2").render(
-            title=escaped(words(language)["title"]["report"].format(title=chosen.subject)),
-            recipe=shlex.join([*logs, *options]),
-            rows=",".join(chosen.rows),
-            columns=",".join(chosen.columns),
-            values=",".join(chosen.values),
-            picture=f"{output.stem}-scaling.svg" if "scaling" in chosen.pictures else "",
-            steps=f"{output.stem}-steps.svg" if "steps" in chosen.pictures else "",
-            file=shlex.join([*allowed, output.name]),
+            title=escaped(report_title(shown, language)),
+            logs=shlex.join([*recipe.logs, *recipe.options]),
+            recipe=shlex.join([*recipe.logs, *recipe.options, *where_words(choice.where)]),
+            sections=[
+                {
+                    "heading": escaped(section_title(section, texts)) if len(shown.sections) > 1 else "",
+                    "table": shlex.join(_table_words(recipe, section, choice)),
+                    "plot": shlex.join(_section_words(recipe, section, choice)),
+                    "picture": shlex.quote(f"{output.stem}{stem}-scaling.svg") if section.scaling else "",
+                }
+                for section, stem in zip(shown.sections, stems, strict=True)
+            ],
+            undrawn=shown.undrawn,
+            steps=shlex.quote(f"{output.stem}-steps.svg") if shown.steps else "",
+            file=shlex.join([*recipe.allowed, output.name]),
         )
     )
 
 
-def _cases(extraction: Extraction) -> list[Case]:
-    if not extraction.cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
-    return extraction.cases
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The words of a report's recipes: logs and options of extraction, relative to the report's folder.
+
+    Attributes:
+        allowed: the options by which `perflog readme` lets these recipes lead out of the report's repository.
+    """
+
+    logs: Sequence[str]
+    options: Sequence[str]
+    allowed: Sequence[str]
+
+
+def where_words(where: Mapping[str, str]) -> list[str]:
+    """The options that choose cases."""
+    return [word for name, text in where.items() for word in ("--where", f"{name}={text}")]
+
+
+def _section_words(recipe: Recipe, section: SectionContents, choice: Choice) -> list[str]:
+    """The logs and options that give the cases of a section."""
+    return [*recipe.logs, *recipe.options, *where_words({**choice.where, **section.where})]
+
+
+def _table_words(recipe: Recipe, section: SectionContents, choice: Choice) -> list[str]:
+    columns = ["--columns", section.columns] if section.columns else []
+    return [
+        *_section_words(recipe, section, choice), "--rows", section.rows, *columns, "--value",
+        ",".join(section.values),
+    ]  # fmt: skip
+
+
+def _stems(shown: Sequence[SectionContents]) -> list[str]:
+    """What tells the names of the sections' pictures apart; nothing for a single section."""
+    if len(shown) == 1:
+        return [""]
+    stems = [f"-{slug(' '.join([section.part.model, section.unit]))}" for section in shown]
+    return [stem if stems.index(stem) == place else f"{stem}-{place}" for place, stem in enumerate(stems)]
+
+
+def slug(text: str) -> str:
+    """A text as a part of a file's name or an address: letters, digits and single hyphens."""
+    return re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.").lower() or "cases"
+
+
+def report_title(shown: Contents, language: str) -> str:
+    """The title of a report."""
+    texts = words(language)["title"]
+    return texts["report"].format(title=shown.subject(texts["models"]))
+
+
+def section_title(section: SectionContents, texts: Words) -> str:
+    """A section's heading: the model and the unit, as far as they are known."""
+    return " · ".join(filter(None, (section.part.model or texts["title"]["no_model"], section.unit)))
 
 
 def _sorted(cases: Sequence[Case], key: str) -> list[Case]:

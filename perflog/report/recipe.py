@@ -13,7 +13,7 @@ from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.report.extractions import Extractions
 from perflog.report.making import Look, make_picture, make_table, projection
-from perflog.report.markdown import environment, links, listed, method
+from perflog.report.markdown import Facts, environment, links, listed, method
 from perflog.report.options import EXTRACTION, extraction_values, read_words
 from perflog.report.regions import RegionText
 from perflog.report.table import LANGUAGES
@@ -25,13 +25,13 @@ LISTS = ("environment", "method", "links")
 #: Options that name folders; in a recipe they are relative to the file, as logs are.
 _FOLDERS = ("parsers", "templates")
 #: The options that each kind of recipe may hold: those of the command that makes the same.
-_LIST_OPTIONS = (*EXTRACTION, "output", "lang", "html", "quiet")
+_LIST_OPTIONS = (*EXTRACTION, "where", "output", "lang", "html", "quiet")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     "table": (
         *EXTRACTION, "rows", "columns", "value", "where", "style", "lang", "templates", "notes", "digits", "title",
         "name", "missing", "output", "quiet",
     ),
-    "plot": (*EXTRACTION, "kind", "output", "quiet"),
+    "plot": (*EXTRACTION, "kind", "where", "output", "quiet"),
     **dict.fromkeys(LISTS, _LIST_OPTIONS),
 }  # fmt: skip
 
@@ -100,17 +100,21 @@ class Recipes:
             self.confinement.admit(self.base / file, "--output")
         form = file.suffix.removeprefix(".")
         chosen = self._settings(logs, values)
-        picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form)
+        where = pairs(values.get("where", []), "where")
+        picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form, where)
         self.pictures[self.base / file] = picture.data
         return RegionText(f"![{escaped(picture.described)}]({file})\n")
 
     def _list(self, kind: str, logs: list[str], values: Mapping[str, Any]) -> RegionText:
-        extraction = self.extractions.of(logs, self._settings(logs, values))
+        where = pairs(values.get("where", []), "where")
+        extraction = self.extractions.of(logs, self._settings(logs, values), where)
         if kind == "links":
             return RegionText(links(extraction, self.base))
         language = values.get("lang", "en")
         one_of("lang", language, LANGUAGES)
-        return RegionText(listed((environment if kind == "environment" else method)(extraction, language)))
+        if kind == "environment":
+            return RegionText(listed(environment(extraction, language)))
+        return RegionText(listed([Facts("", tuple(method(extraction, language)))]))
 
 
 def _kind_and_words(recipe: str) -> tuple[str, list[str]]:

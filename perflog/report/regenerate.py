@@ -8,20 +8,35 @@ from pathlib import Path
 
 from perflog.errors import PerflogError
 from perflog.files import write_atomically
+from perflog.report.changes import Change, changes
 from perflog.report.extractions import Extractions
 from perflog.report.recipe import Recipes, confined
-from perflog.report.regions import filled, text_of
+from perflog.report.regions import RegionText, filled, text_of
 from perflog.settings.confinement import leads_out
 
 
 @dataclass(frozen=True, slots=True)
 class RegeneratedFile:
-    """A file's text as it is and as its logs make it, and how many regions it has."""
+    """A file's text as it is and as its logs make it.
+
+    Attributes:
+        old, new: the two texts.
+        keys: for every region, how many first cells of its table's rows name the row; 0 for no table.
+    """
 
     path: Path
     old: str
     new: str
-    regions: int
+    keys: tuple[int, ...]
+
+    @property
+    def regions(self) -> int:
+        """How many regions it has."""
+        return len(self.keys)
+
+    def changes(self) -> list[Change]:
+        """Every cell, and every line outside of tables, that its logs make otherwise."""
+        return changes(self.old, self.new, str(self.path), self.keys) if self.old != self.new else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +61,11 @@ class Regenerated:
         """Whether no text and no picture differs from the logs."""
         return not self.stale and not self.pictures
 
+    @property
+    def regions(self) -> int:
+        """How many regions all files have."""
+        return sum(file.regions for file in self.files)
+
     def write(self) -> None:
         """Write the pictures and texts that differ, each file whole or not at all."""
         for picture, data in self.pictures.items():
@@ -67,15 +87,25 @@ def regenerate(paths: Sequence[Path], extractions: Extractions, allowed: Sequenc
             place, or a recipe that fails; with the file and line.
     """
     pictures: dict[Path, bytes] = {}
-    files = []
-    for path in paths:
-        if leads_out(path):
-            raise PerflogError(
-                f"{path}: expected a file of its repository, found a link out of it; name the file itself"
-            )
-        recipes = Recipes(path.parent, extractions, confined(path.parent, allowed), pictures)
-        old = text_of(path)
-        new, count = filled(old, str(path), recipes.make)
-        files.append(RegeneratedFile(path, old, new, count))
+    files = [_regenerated(path, extractions, allowed, pictures) for path in paths]
     differing = {file: data for file, data in pictures.items() if not file.is_file() or file.read_bytes() != data}
     return Regenerated(tuple(files), differing)
+
+
+def _regenerated(
+    path: Path, extractions: Extractions, allowed: Sequence[Path], pictures: dict[Path, bytes]
+) -> RegeneratedFile:
+    """One file; the pictures of its recipes go into ``pictures``. Raises PerflogError as :func:`regenerate` does."""
+    if leads_out(path):
+        raise PerflogError(f"{path}: expected a file of its repository, found a link out of it; name the file itself")
+    recipes = Recipes(path.parent, extractions, confined(path.parent, allowed), pictures)
+    made: list[RegionText] = []
+
+    def make(recipe: str) -> RegionText:
+        made.append(recipes.make(recipe))
+        return made[-1]
+
+    old = text_of(path)
+    new, _ = filled(old, str(path), make)
+    keys = tuple(text.keys for text in reversed(made))  # regions are made from the last to the first
+    return RegeneratedFile(path, old, new, keys)

@@ -154,7 +154,7 @@ def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str]
     Raises:
         PerflogError: when the headings change and uncovered rows would be lost.
     """
-    was, now = _table_lines(old), _table_lines(new)
+    was, now = table_lines(old), table_lines(new)
     if not was or not now:
         return list(new), []
     rows = {tuple(row_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
@@ -213,7 +213,7 @@ def _check_nothing_lost(old: Sequence[str], headings: str, rows: Mapping[tuple[s
         )
 
 
-def _table_lines(lines: Sequence[str]) -> tuple[int, int] | None:
+def table_lines(lines: Sequence[str]) -> tuple[int, int] | None:
     """Where the first table begins and ends."""
     begin = next((place for place, line in enumerate(lines) if "|" in line), None)
     if begin is None or begin + 1 >= len(lines):

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import visible
+from perflog.export.columns import counted
 from perflog.files import is_written_into, missing_folder, write_atomically
+from perflog.report.contents import Choice, contents
 from perflog.report.extractions import Extractions
-from perflog.report.html import BEGINNING, page
-from perflog.report.making import make_picture
-from perflog.report.markdown import contents, skeleton
+from perflog.report.html import page
+from perflog.report.lines import read_with_lines
+from perflog.report.markdown import Recipe, skeleton, where_words
 from perflog.report.options import words_of
+from perflog.report.pages import BEGINNING
 from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled
 from perflog.settings.config import settings
@@ -40,63 +44,81 @@ class Report:
             write_atomically(file, data)
 
 
-def html_report(
-    logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, extractions: Extractions
-) -> Report:
-    """One HTML page that holds everything.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A report that is wanted.
 
-    Args:
-        given: the options of extraction that were given; the page says them.
-        output: where the page will lie: its links to logs are relative to that folder.
+    Attributes:
+        logs: paths of logs.
+        given: the options of extraction that were given; the report says them.
+        output: where the report will lie: its links to logs are relative to that folder.
         language: ``en`` or ``zh``.
+        choice: its cases, and the rows and columns of its tables.
+    """
+
+    logs: Sequence[str]
+    given: Mapping[str, Any]
+    output: Path
+    language: str = "en"
+    choice: Choice = field(default_factory=Choice)
+
+    @property
+    def words(self) -> list[str]:
+        """The logs and options as words of a command in the report's folder."""
+        folder = self.output.parent
+        options = [*words_of(_near_folders(self.given, folder)), *where_words(self.choice.where)]
+        return [*_near(self.logs, folder), *options]
+
+
+def html_report(wanted: Wanted, extractions: Extractions) -> Report:
+    """One HTML page that holds everything.
 
     Raises:
         UsageError: when there is no case, or the cases do not fit one table.
     """
-    chosen = settings(given, logs)
-    extraction = extractions.of(logs, chosen)
-    pictures = []
-    for kind in contents(extraction).pictures:
-        try:
-            pictures.append(make_picture(logs, chosen, extractions, kind, "svg"))
-        except UsageError as error:
-            raise UsageError(f"the picture of {kind}: {error}") from None
-    words = [*_near(logs, output.parent), *words_of(_near_folders(given, output.parent))]
-    in_language = ["--lang", language] if language != "en" else []
+    given, choice, base = settings(wanted.given, wanted.logs), wanted.choice, wanted.output.parent
+    read = read_with_lines(wanted.logs, given, extractions)
+    extraction = replace(read.extraction, cases=chosen(read.extraction.cases, choice.where))
+    dimensions = [*_given("--rows", choice.rows), *_given("--columns", choice.columns)]
+    in_language = ["--lang", wanted.language] if wanted.language != "en" else []
     commands = [
-        shlex.join(["perflog", "extract", *words]),
-        shlex.join(["perflog", "report", *words, *in_language, "--html", "--output", output.name]),
+        shlex.join(["perflog", "extract", *wanted.words]),
+        shlex.join(["perflog", "report", *wanted.words, *dimensions, *in_language, "-o", wanted.output.name]),
     ]
-    data = page(extraction, pictures, commands, output.parent, language)
-    described = f"{len(extraction.cases)} cases, {len(pictures)} pictures, {len(data) / 1000:.0f} kB"
-    return Report({output: data}, described)
+    shown = contents(extraction, choice)
+    data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language)
+    pictures = sum(section.scaling for section in shown.sections) + shown.steps
+    described = f"{counted(len(extraction.cases), 'case')}, {counted(pictures, 'picture')}, {len(data) / 1000:,.0f} kB"
+    return Report({wanted.output: data}, described)
 
 
-def markdown_report(
-    logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, extractions: Extractions
-) -> Report:
+def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
     """A README of regions, all made, with its pictures.
 
-    The folder of ``output`` must be there: the recipes' paths lead through it.
-
-    Args:
-        given: the options of extraction that were given; every recipe repeats them.
-        output: where the report will lie: the recipes' paths are relative to that folder.
-        language: ``en`` or ``zh``.
+    The folder of its output must be there: the recipes' paths lead through it.
 
     Raises:
         UsageError: when there is no case.
         PerflogError: when a region cannot be made.
     """
-    extraction = extractions.of(logs, settings(given, logs))
-    _require_writable([*logs, output.name])
-    options = words_of(_near_folders(given, output.parent))
-    allowed = _allowed([*logs, *(given.get("parsers") or ())], output.parent)
-    empty = skeleton(extraction, _near(logs, output.parent), options, allowed, output, language)
+    logs, given, output = wanted.logs, wanted.given, wanted.output
+    extraction = extractions.of(logs, settings(given, logs), wanted.choice.where)
+    _require_writable([*logs, output.name, *wanted.choice.where.values()])
+    recipe = Recipe(
+        _near(logs, output.parent),
+        words_of(_near_folders(given, output.parent)),
+        _allowed([*logs, *(given.get("parsers") or ())], output.parent),
+    )
+    empty = skeleton(extraction, recipe, output, wanted.language, wanted.choice)
     recipes = Recipes(output.parent, extractions, None)  # the recipes say what the user named
     text, regions = filled(empty, str(output), recipes.make)
-    described = f"{regions} regions, {len(recipes.pictures)} pictures"
+    described = f"{counted(regions, 'region')}, {counted(len(recipes.pictures), 'picture')}"
     return Report({**recipes.pictures, output: text.encode("utf-8")}, described)
+
+
+def _given(flag: str, text: str) -> list[str]:
+    """An option as words of a command; nothing where it was not given."""
+    return [flag, text] if text else []
 
 
 def _require_writable(names: Sequence[str]) -> None:
@@ -131,18 +153,20 @@ def _near_folders(given: Mapping[str, Any], base: Path) -> dict[str, Any]:
 
 
 def make_report(
-    logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, html: bool, extractions: Extractions
-) -> Report:
+    logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, html: bool, extractions: Extractions,
+    choice: Choice | None = None,
+) -> Report:  # fmt: skip
     """A report, as a page or as a README; its files are not written yet.
 
     Raises:
         PerflogError: as :func:`html_report` and :func:`markdown_report` do.
     """
+    wanted = Wanted(logs, given, output, language, choice or Choice())
     if html:
-        return html_report(logs, given, output, language, extractions)
+        return html_report(wanted, extractions)
     if reason := missing_folder(output):  # the recipes' paths lead through it
         raise UsageError(f"cannot write {str(output)!r}: {reason}")
-    return markdown_report(logs, given, output, language, extractions)
+    return markdown_report(wanted, extractions)
 
 
 def refusal(output: Path, html: bool) -> str:

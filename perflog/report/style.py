@@ -16,6 +16,7 @@ from perflog.export.columns import number as plain
 from perflog.formats.toml import convert, read_toml
 from perflog.report.grid import Number
 from perflog.resources import folder
+from perflog.settings.config import near_hint
 
 #: A style's name is a file's, never a path.
 _NAME = re.compile(r"[\w.-]+")
@@ -112,7 +113,8 @@ def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> d
     """A style's data over those of the style that it extends; ``below`` are the styles that extend this one."""
     file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
     if file is None or not _NAME.fullmatch(name):
-        raise UsageError(f"--style {name!r}: there are {', '.join(styles([str(p) for p in places]))}")
+        known = styles([str(p) for p in places])
+        raise UsageError(f"--style {name!r}: there are {', '.join(known)}{near_hint(name, known)}")
     if len(below) >= DEEPEST:
         raise UsageError(f"{file}: expected at most {DEEPEST} styles that extend one another, found more")
     if name in below:

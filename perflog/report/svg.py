@@ -6,6 +6,8 @@ import re
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from perflog.plot.drawing import INK
+
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
@@ -15,7 +17,8 @@ def inline(svg: bytes, name: str, described: str) -> Any:
     """The ``svg`` element of a picture that matplotlib made, as markup that Jinja2 does not escape again.
 
     ``name`` begins every id; ``described`` is what those hear who do not see it. Metadata goes (it holds
-    addresses), and so does the picture's style sheet, which would apply to the whole page; the page has its rule.
+    addresses), and so does the picture's style sheet, which would apply to the whole page; the page has its rule. Text
+    and axes take the colour of the page's text.
     """
     from markupsafe import Markup
 
@@ -40,7 +43,8 @@ def inline(svg: bytes, name: str, described: str) -> Any:
     root.set("height", f"{height:g}")
     root.set("role", "img")
     root.set("aria-label", described)
-    return Markup(ET.tostring(root, encoding="unicode").replace(" \n", " ").replace("\n", " "))
+    markup = ET.tostring(root, encoding="unicode").replace(" \n", " ").replace("\n", " ")
+    return Markup(markup.replace(INK, "currentColor"))
 
 
 def _rename(element: ET.Element, name: str, used: set[str]) -> None:

@@ -7,23 +7,29 @@ otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
-from perflog.export.columns import caption
+from perflog.export.columns import TextTable, caption
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
-from perflog.report.grid import Grid, Item, Key
+from perflog.report.grid import Grid, Item, Key, Number
 from perflog.report.style import Style, formatted
 from perflog.resources import folder
 
 LANGUAGES = ("en", "zh")
 #: What a cell prints for runs that all ran out of memory, as published tables do.
 OOM = "OOM"
+#: The heading of a column whose cases say none of its fields.
+UNKNOWN = {"en": "unknown", "zh": "未知"}
+#: Counts in headings, in the languages other than English.
+_COUNTED: Mapping[str, Mapping[str, str]] = {
+    "zh": {"devices": "{}卡", "nodes": "{}节点", "threads": "{}线程", "devices_per_node": "单节点{}卡"},
+}
 
 
 @dataclass(slots=True)
@@ -42,14 +48,21 @@ class ReportTable:
 
 
 def report_table(
-    grid: Grid, style: Style, language: str, extraction: Extraction, names: Mapping[str, str]
+    grid: Grid,
+    style: Style,
+    language: str,
+    extraction: Extraction,
+    names: Mapping[str, str],
+    escape: Callable[[object], str] = escaped,
 ) -> ReportTable:
-    """The texts of all cells, escaped for Markdown, and the notes.
+    """The texts of all cells, and the notes.
 
-    ``names``: texts (Markdown, the user's own) to show instead of fields' values.
+    Args:
+        names: texts (Markdown, the user's own) to show instead of fields' values.
+        escape: makes texts of logs and paths safe where the table goes; Markdown, if not told.
     """
     projection = grid.projection
-    words = TableWords(style, language, grid, names)
+    words = TableWords(style, language, grid, names, escape)
     header = [style.row_title] if style.row else [words.title(f.name) for f in projection.rows]
     for column in grid.columns:
         named = dict(zip((f.name for f in projection.columns), column, strict=True))
@@ -62,7 +75,8 @@ def report_table(
         first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
         rows.append(first + _row_cells(grid, row, above, words))
         above = row
-    return ReportTable(header, rows, 1 if style.row else len(projection.rows), how(grid, extraction), doubts(grid))
+    keys, notes = 1 if style.row else len(projection.rows), [*doubts(grid), *_missing_intervals(grid, style)]
+    return ReportTable(header, rows, keys, how(grid, extraction), notes)
 
 
 def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> list[str]:
@@ -73,6 +87,13 @@ def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> li
         before = grid.cells.get((above, column)) if above is not None else None
         texts += [words.cell(item, value, before) for value in grid.projection.values]
     return texts
+
+
+def text_table(table: ReportTable, notes: bool) -> TextTable:
+    """A table whose texts are not escaped, as other formats take it; ``notes``: with what stands under it."""
+    right = [False] * table.keys + [True] * (len(table.header) - table.keys)
+    doubts = [f"{mark}. {note}" for mark, note in enumerate(table.notes, 1)]
+    return TextTable(table.header, table.rows, right, doubts if notes else [], table.made if notes else "")
 
 
 def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
@@ -106,6 +127,13 @@ def doubts(grid: Grid) -> list[str]:
     return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid), *of_all)))
 
 
+def _missing_intervals(grid: Grid, style: Style) -> list[str]:
+    """Why speedups have no interval, for a style that shows intervals."""
+    if "low" not in style.cell or not {"speedup", "efficiency"} & {*grid.projection.values}:
+        return []
+    return list(dict.fromkeys(item.case.no_interval for item in grid.cells.values() if item.case.no_interval))
+
+
 def _reasons(grid: Grid) -> list[str]:
     numbers = (item.numbers.get(v) for item in grid.cells.values() for v in grid.projection.values)
     return [number.reason for number in numbers if number is not None and number.value is None and number.reason]
@@ -131,6 +159,7 @@ class TableWords:
         self.style = style
         self.names = names
         self.escape = escape
+        self.unknown, self.counted = UNKNOWN[language], _COUNTED.get(language, {})
         self.titles = style.titles.get(language) or style.titles.get("en") or {}
         self.units = {name: _unit(name, grid, style) for name in grid.projection.values}
         from perflog.report.texts import StyleTexts  # brings Jinja2
@@ -151,7 +180,7 @@ class TableWords:
             return self.title(value)
         if "value" in self.style.column:
             return self.rendered(self.style.column, {**named, "value": Heading(self.title(value))})
-        words = " ".join(self.worded(k, v) for k, v in named.items())
+        words = " ".join(self.worded(k, v) for k, v in named.items() if v is not None) or self.unknown
         text = self.rendered(self.style.column, named) if self.style.column else words
         return f"{text} {self.title(value)}" if several else text
 
@@ -171,12 +200,14 @@ class TableWords:
         if before is not None and before.value:
             change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%")
         named = {"text": Heading(text), "value": value, "unit": Heading(converted or number.unit), "change": change}
-        return self.rendered(self.style.cell, {**item.fields, **named})
+        return self.rendered(self.style.cell, {**item.fields, **named, **_interval(number, digits, converted)})
 
     def worded(self, name: str, value: Scalar | None) -> str:
         """A value that says what it is without a heading of its own."""
         if not isinstance(value, int) or str(value) in self.names:
             return self.shown(value)
+        if name in self.counted:
+            return self.counted[name].format(value)
         return f"bs{value}" if name == "batch_size" else f"{value} {name.removesuffix('s') if value == 1 else name}"
 
     def shown(self, value: Scalar | None) -> str:
@@ -191,6 +222,14 @@ class TableWords:
         if isinstance(value, Heading):
             return value
         return self.names.get(str(value)) or (self.escape(value) if isinstance(value, str) else value)
+
+
+def _interval(number: Number, digits: str, converted: str) -> dict[str, Heading | None]:
+    """The ends of a number's interval, in the form of the number itself, and its level; None for no interval."""
+    if number.low is None or number.high is None or number.level is None:
+        return {"low": None, "high": None, "level": None}
+    low, high = (formatted(replace(number, value=end), digits, converted) for end in (number.low, number.high))
+    return {"low": Heading(low), "high": Heading(high), "level": Heading(f"{100 * number.level:.4g}%")}
 
 
 def _unit(name: str, grid: Grid, style: Style) -> str:

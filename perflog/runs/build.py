@@ -5,7 +5,7 @@ What cannot be one run, or has no number that can be trusted, becomes a run with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
@@ -14,8 +14,11 @@ from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.corroborate import Evidence
+from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.device_index import Stem
 from perflog.runs.doubts import notes_of_segment, notes_of_unread, refusal
+from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
 from perflog.runs.machine import Machines
@@ -26,7 +29,7 @@ from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
-from perflog.runs.throughput import Speed, corroborated, ranks_that_count, speed_of
+from perflog.runs.throughput import Speed, corroborated, question_of, ranks_that_count, speed_of
 from perflog.settings.options import Options
 
 
@@ -46,6 +49,7 @@ class RunBuilder:
         self._identities = Identities(catalog, options, self._machines, indexed)
         self._window = str(options.window)
         self._peaks = Peaks()
+        self._excluded: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
 
     def build(self, reading: Reading) -> Outcome:
         """The runs of one log, or why it has none.
@@ -53,15 +57,37 @@ class RunBuilder:
         Raises:
             ParserError: when a parser that matched does not read its own samples as it promises.
         """
+        return self.build_all([reading])[0]
+
+    def build_all(self, readings: Sequence[Reading]) -> list[Outcome]:
+        """The runs of each log, or why it has none: what :meth:`build` gives, sooner for many logs together.
+
+        Raises:
+            ParserError: when a parser that matched does not read its own samples as it promises.
+        """
+        begun = [[] if reading.problem else self._begun(reading) for reading in readings]
+        drafts = [draft for of_log in begun for draft in of_log if isinstance(draft, Draft)]
+        asked = [draft.question for draft in drafts if draft.question is not None]
+        answers = iter(evidence_of_all(asked))
+        evidence = {id(draft): next(answers) for draft in drafts if draft.question is not None}
+        return [
+            self._outcome(reading, [
+                self._run_of_draft(run, evidence.get(id(run))) if isinstance(run, Draft) else run for run in of_log
+            ])
+            for reading, of_log in zip(readings, begun, strict=True)
+        ]  # fmt: skip
+
+    def _outcome(self, reading: Reading, runs: list[Run]) -> Outcome:
+        """A log's runs, or why it has none; a training that failed has no number."""
         if reading.problem:
             return Skipped(reading.log, reading.problem, reading.failed)
         failure = next((fact for fact in reading.facts if fact.pattern.parser == FAILURES), None)
-        runs = self._measured(reading)
         if failure is not None:
             return [_failed(run, failure) for run in runs] or [self._run_of_failure(reading, failure)]
         return runs or Skipped(reading.log, why_no_run(reading))
 
-    def _measured(self, reading: Reading) -> list[Run]:
+    def _begun(self, reading: Reading) -> list[Draft | Run]:
+        """A log's runs, those that measured steps as drafts."""
         primary = primary_pattern(reading, self._catalog)
         summaries = [fact for fact in reading.facts if fact.pattern.role in ("summary", "event")]
         if primary is None and not summaries:
@@ -71,56 +97,66 @@ class RunBuilder:
         if primary is None:
             return [self._run_of_summaries(reading, summaries)]
         programs = programs_of(reading, self._catalog, primary)
-        return [run for program in programs for run in self._runs_of_program(reading, program, len(programs))]
+        return [draft for program in programs for draft in self._drafts_of(reading, program, len(programs))]
 
-    def _runs_of_program(self, reading: Reading, program: Program, programs: int) -> list[Run]:
+    def _drafts_of(self, reading: Reading, program: Program, programs: int) -> Iterator[Draft]:
+        """The runs of one of a log's programs."""
         ranks = reading.series[program.pattern.key]
         segments = ranks[main_rank(ranks)].segments
-        runs = []
         low, begin = program.span[0], program.begin
         for index, segment in enumerate(segments):
             last = index + 1 == len(segments)
             high = program.span[1] if last else min(program.span[1], _end_before(reading, segment, segments[index + 1]))
             end = program.end if last else segment.last_line
             extent = Extent(begin, end, segment.first_line, segment.last_line, program.begin)
-            run = self._run_of_segment(reading, program.pattern, ranks, index, (low, high), extent)
-            runs.append(run if programs == 1 else of_several(run, programs, (low, high)))
+            yield self._draft(reading, program.pattern, ranks, index, (low, high), extent, programs)
             low, begin = high + 1, segment.last_line + 1
-        return runs
 
-    def _run_of_segment(
+    def _draft(
         self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, span: tuple[int, int],
-        extent: Extent,
-    ) -> Run:  # fmt: skip
-        segments = ranks[main_rank(ranks)].segments
-        segment = segments[index]
+        extent: Extent, programs: int,
+    ) -> Draft:  # fmt: skip
         metadata, label = self._identities.of_run(reading, pattern.parser, extent)
-        summaries, summary_notes = summary_metrics(reading, metadata, span)
+        summaries, notes = summary_metrics(reading, metadata, span)
         reported = summaries.pop("reported", None)
         speed, metadata, rank_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
         own = summaries if reported is None else {**summaries, "reported": reported}
-        speed = corroborated(reading, self._options, speed, metadata, own)
-        refused = refusal(reading, pattern, segment, main_rank(ranks))
+        question = question_of(reading, self._options, speed, metadata, own)
+        return Draft(
+            reading, pattern, ranks, index, span, programs, metadata, label, summaries, reported, speed,
+            [*notes, *rank_notes], question,
+        )  # fmt: skip
+
+    def _run_of_draft(self, draft: Draft, evidence: Evidence | None) -> Run:
+        """A run with its number held against its log."""
+        reading, pattern, metadata, segment = draft.reading, draft.pattern, draft.metadata, draft.segment
+        speed = corroborated(self._options, draft.speed, evidence)
+        refused = refusal(reading, pattern, segment, main_rank(draft.ranks))
         refused = refused or contradiction(reading, pattern, segment.basis, metadata)
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
-        metrics = {"throughput": throughput, **summaries}
+        metrics = {"throughput": throughput, **draft.summaries}
         if speed.step_time is not None and not refused:
             metrics["step_time"] = speed.step_time
-        if reported is not None:
-            metrics["reported"] = reported
+        if draft.reported is not None:
+            metrics["reported"] = draft.reported
         program = self._catalog.by_name[pattern.parser].title
-        metrics |= further_metrics(throughput, speed.measured, metadata, program, summaries, self._peaks)
+        metrics |= further_metrics(throughput, speed.measured, metadata, program, draft.summaries, self._peaks)
         metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
-        notes = [*reading.notes, *metadata.doubts, *summary_notes, *rank_notes, *speed.notes]
-        notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
-        notes += notes_of_path(reading, pattern, segment.basis, metadata)
-        notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
-        if len(segments) > 1:
-            notes.append(f"run {index + 1} of {len(segments)} in this log (lines {span[0]} to {span[1]})")
         lines = segment.first_line, segment.last_line
-        run = self._run(reading, pattern.parser, metadata, label, metrics, notes, lines)
+        run = self._run(reading, pattern.parser, metadata, draft.label, metrics, self._notes(draft, speed), lines)
         run.evidence = speed.verdict
-        return run
+        return run if draft.programs == 1 else of_several(run, draft.programs, draft.span)
+
+    def _notes(self, draft: Draft, speed: Speed) -> list[str]:
+        """What is to be said of a run."""
+        reading, pattern, segment, span = draft.reading, draft.pattern, draft.segment, draft.span
+        notes = [*reading.notes, *draft.metadata.doubts, *draft.notes, *speed.notes]
+        notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
+        notes += notes_of_path(reading, pattern, segment.basis, draft.metadata)
+        notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
+        if len(draft.segments) > 1:
+            notes.append(f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})")
+        return notes
 
     def _speed(
         self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
@@ -174,6 +210,8 @@ class RunBuilder:
     ) -> Run:  # fmt: skip
         if self._options.digits:
             metrics = {name: _rounded(metric, self._options.digits) for name, metric in metrics.items()}
+        for metric in metrics.values():  # a dictionary for each of 100,000 runs would be a tenth of their memory
+            metric.excluded = self._excluded.setdefault(tuple(metric.excluded.items()), metric.excluded)
         machine = self._machines.of(reading.log.path)
         if machine is not None and machine.problem:
             notes = [*notes, machine.problem]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,7 @@ MOST_DECIMALS = 4
 _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it."""
 
     verdict: Verdict
@@ -48,28 +48,37 @@ class Evidence:
     rounding: float
 
 
-def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accounts: Sequence[Account]) -> Evidence:
-    """Hold a run's throughput against the lines' clock, their other numbers and the program's own account.
+class Question(NamedTuple):
+    """A run's number that is to be held against its log.
 
-    Args:
-        accounts: what the program says of its whole run.
+    ``accounts``: what the program says of its whole run.
     """
+
+    reading: Reading
+    measured: Measured
+    metadata: Metadata
+    accounts: Sequence[Account] = ()
+
+
+def evidence_of(question: Question) -> Evidence:
+    """Hold a run's throughput against the lines' clock, their other numbers and the program's own account."""
+    reading, measured = question.reading, question.measured
     samples = _SampledLines.of(reading, measured.pattern)
     found = survey(measured.segment, measured.taken, samples.lines)
     marks, picked = _exact(found.marks, samples)
-    job = _job(measured, _as_stated(reading, metadata))
+    job = job_of(question)
     rounding = _roundings(measured, samples, found)
     witnesses: list[Witness] = []
     clock = _clock(reading, measured, marks, samples, picked, job)
     if clock is not None:
         witnesses.append(clock)
-    others = _others(measured)
+    others = other_values(measured)
     if len(marks) and others:
         columns = {name: column[picked] for name, column in samples.columns.items()}
         base = Base(measured.basis.value, measured.scale)
         single = {group: share for group, (share, _) in rounding.items()}
         witnesses += line_witnesses(base, others, marks, columns, single, job)
-    for account in accounts:
+    for account in question.accounts:
         witnesses += summary_witnesses([account], whole_until(account.line, measured, found), job.factors)
     estimate = measured.taken.estimate
     throughput = estimate.value * measured.factor
@@ -81,11 +90,16 @@ def evidence_of(reading: Reading, measured: Measured, metadata: Metadata, accoun
     return Evidence(judged(witnesses), ruling, share)
 
 
-def _others(measured: Measured) -> list[Value]:
+def other_values(measured: Measured) -> list[Value]:
     """The values of the measured lines beside those that the number was made from."""
     made_from = (measured.basis.value, measured.basis.weight, measured.basis.work)
-    measuring = (value for value in measured.pattern.values if value.quantity in MEASURING)
+    measuring = measuring_values(measured.pattern)
     return [value for value in measuring if value.quantity != "timestamp" and value not in made_from]
+
+
+def measuring_values(pattern: Pattern) -> list[Value]:
+    """The values of a pattern that tell a rate or a time."""
+    return [value for value in pattern.values if value.quantity in MEASURING]
 
 
 def why_uncarried(measured: Measured, verdict: Verdict) -> str:
@@ -140,12 +154,17 @@ class _SampledLines:
 
     def heads(self, places: Iterable[int], literal: bytes) -> list[bytes]:
         """What stands in that part of some lines before a pattern's literal."""
-        heads = []
-        for place in places:
-            text, match = self.texts[place], self.places[place]
-            end = match if text.startswith(literal, match) else text.find(literal, match)
-            heads.append(text[_drawn_from(text, match) : end if end >= 0 else None])
-        return heads
+        return [head_of(self.texts[place], self.places[place], literal) for place in places]
+
+
+def head_of(text: bytes, match: int, literal: bytes) -> bytes:
+    """What stands on a line before a pattern's literal, from where a terminal last drew it anew.
+
+    Args:
+        match: where the pattern matches in the line.
+    """
+    end = match if text.startswith(literal, match) else text.find(literal, match)
+    return text[_drawn_from(text, match) : end if end >= 0 else None]
 
 
 def _drawn_from(text: bytes, match: int) -> int:
@@ -177,10 +196,7 @@ def _clock(
     """
     if measured.segment.count.keyless:
         return None
-    rated = measured.basis.is_rate and not measured.basis.real_time and measured.scale != 1.0
-    work, multiplier = job.work(kind(measured.unit)), job.multiplier(measured.basis.value.scope)
-    about: About = "throughput" if rated and work and multiplier else "time per step"
-    scale = work / multiplier if about == "throughput" and work and multiplier else measured.scale
+    about, scale, certain = terms_of_clock(measured, job)
     sampled = measured.basis.value.span == "last" and measured.segment.count.interval > 1
     literal = measured.pattern.literal.encode()
     moments = [moment_by_shape(head) for head in samples.heads(picked.tolist(), literal)]
@@ -192,12 +208,21 @@ def _clock(
         found = survey(measured.segment, measured.taken, heads.lines)
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
-    certain = not rated or job.certain or kind(measured.unit) == "tokens"
     witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain)
-    return witness if witness is None or about != "throughput" else _as_throughput(witness, measured)
+    return witness if witness is None or about != "throughput" else as_throughput(witness, measured)
 
 
-def _as_throughput(witness: Witness, measured: Measured) -> Witness:
+def terms_of_clock(measured: Measured, job: Job) -> tuple[About, float | None, bool]:
+    """(what the clock speaks of, what turns the measured time into seconds, whether the work of a step is certain)."""
+    rated = measured.basis.is_rate and not measured.basis.real_time and measured.scale != 1.0
+    certain = not rated or job.certain or kind(measured.unit) == "tokens"
+    work, multiplier = job.work(kind(measured.unit)), job.multiplier(measured.basis.value.scope)
+    if rated and work and multiplier:
+        return "throughput", work / multiplier, certain
+    return "time per step", measured.scale, certain
+
+
+def as_throughput(witness: Witness, measured: Measured) -> Witness:
     """A time per step that was made of a rate and the work of a step, as the rate that was printed."""
     value = measured.taken.estimate.value * measured.factor
     return replace(witness, unit=measured.unit, measured=value, told=value * witness.measured / witness.told)
@@ -208,10 +233,17 @@ def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | 
     return moment_by_shape(heads.heads([place], literal)[0]) if place >= 0 else None
 
 
+def job_of(question: Question) -> Job:
+    """What is known of a run's job without the numbers that it is held against."""
+    return _job(question.measured, _as_stated(question.reading, question.metadata))
+
+
 def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
     """The metadata without batch sizes that come of the very numbers on the lines that they would be held against."""
     stated = {key for fact in reading.facts if fact.pattern.role == "metadata" for key in fact.fields}
     own = {key for key in _BATCHES - stated if metadata.sources.get(key) == "log"}
+    if not own:
+        return metadata
     return replace(metadata, values={key: value for key, value in metadata.values.items() if key not in own})
 
 
@@ -232,7 +264,7 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
 
     Groups of which it hides little are left out.
     """
-    values = [value for value in measured.pattern.values if value.quantity in MEASURING]
+    values = measuring_values(measured.pattern)
     coarse = [v for v in values if v.group in samples.columns and _looks_coarse(samples.columns[v.group])]
     if not coarse:
         return {}

@@ -30,6 +30,11 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
     if segment.tally.printed >= 10 and segment.tally.repeats > MOST_REPEATS * segment.tally.printed:
         repeats = f"{segment.tally.repeats} of {segment.tally.printed} records repeat the step before them"
         return f"{repeats}: several ranks are blended"
+    if 0 < segment.tally.behind_first <= 2 * segment.tally.unplaced:  # evaluations would stand behind each position
+        return (
+            f"the lines are out of order: epochs without a line: {segment.tally.unplaced}, lines behind another one of "
+            f"their epoch: {segment.tally.behind_first}"
+        )
     if pattern.position:
         positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
         series = positions.get(main) or next(iter(positions.values()), None)

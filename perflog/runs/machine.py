@@ -23,7 +23,7 @@ from perflog.logs.find import MACHINE
 NOT_THE_MACHINE = frozenset({
     "date", "time", "timestamp", "recorded", "uptime", "load", "free", "used", "temperature", "power", "before",
     "after", "pid", "pids", "processes", "framework", "frameworks", "framework_version", "versions", "packages",
-    "git", "commit", "environment", "env", "python", "command",
+    "git", "commit", "environment", "env", "python", "command", "sequential",
 })  # fmt: skip
 Facts = Mapping[str, Any]
 

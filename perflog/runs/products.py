@@ -71,7 +71,10 @@ def _batch(rate: Value, time: Value, samples: list[Samples], extent: Extent) -> 
     scale = seconds_in(time.unit) * (parsed[1] if parsed else 1.0)
     half_rate, half_time = (_half_digit(numbers) for numbers in zip(*known, strict=True))
     bounds = [
-        (max(r - half_rate, 0) * max(t - half_time, 0) * scale, (r + half_rate) * (t + half_time) * scale)
+        (
+            (r - half_rate) * (t - half_time) * scale if r > half_rate and t > half_time else 0.0,
+            (r + half_rate) * (t + half_time) * scale,
+        )
         for r, t in known
     ]
     middle = round(median([r * t for r, t in known]) * scale)

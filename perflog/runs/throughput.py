@@ -14,7 +14,7 @@ from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.accounts import accounts_of, accounts_of_epochs
-from perflog.runs.corroborate import COARSE, evidence_of, why_uncarried
+from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
 from perflog.runs.doubts import too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.measured import Measured
@@ -58,20 +58,27 @@ def speed_of(
     return Speed(slowest.throughput, slowest.step_time, [*main.notes, note], slowest.measured)
 
 
-def corroborated(
+def question_of(
     reading: Reading, options: Options, speed: Speed, metadata: Metadata, own: Mapping[str, Metric]
-) -> Speed:
-    """The speed held against what else the log says: refused where that contradicts it, with doubts and remarks.
-
-    Values as they were printed, and those of a convention, which reproduce published tables, are not refused.
+) -> Question | None:
+    """What is to be asked of a log about its run's speed; None where there is no number, or it stays as it is printed.
 
     Args:
         own: the program's own metrics.
     """
     if speed.measured is None or options.as_printed:
-        return speed
+        return None
     accounts = accounts_of(own, reading) + accounts_of_epochs(reading, speed.measured, metadata)
-    evidence = evidence_of(reading, speed.measured, metadata, accounts)
+    return Question(reading, speed.measured, metadata, accounts)
+
+
+def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> Speed:
+    """The speed held against what else the log says: refused where that contradicts it, with doubts and remarks.
+
+    Values as they were printed, and those of a convention, which reproduce published tables, are not refused.
+    """
+    if speed.measured is None or evidence is None:
+        return speed
     verdict = evidence.verdict
     reason = "" if options.convention else verdict.reason or why_uncarried(speed.measured, verdict)
     notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from perflog.errors import UsageError
@@ -78,29 +79,35 @@ class Window:
         return f"warm-up {self.warmup}{rest}"
 
 
-def window_of(warmup: Scalar, steps: Scalar | None, last: Scalar | None, prefix: str = "--") -> Window:
+def _flag(option: str) -> str:
+    return f"--{option}"
+
+
+def window_of(warmup: Scalar, steps: Scalar | None, last: Scalar | None, named: Callable[[str], str] = _flag) -> Window:
     """The window that three options ask for.
 
     Args:
-        prefix: what stands before the options' names in messages.
+        named: how messages name an option: where it was given.
 
     Raises:
         UsageError: for an amount that is not right, or two that do not go together.
     """
     window = Window(
-        amount(warmup, f"{prefix}warmup"),
-        amount(steps, f"{prefix}steps") if steps is not None else None,
-        amount(last, f"{prefix}last") if last is not None else None,
+        amount(warmup, named("warmup")),
+        amount(steps, named("steps")) if steps is not None else None,
+        amount(last, named("last")) if last is not None else None,
     )
     for name, given, example in (("steps", window.steps, 100), ("last", window.last, 25)):
         if given is not None and given.unit not in ("steps", "records"):
-            raise UsageError(f"{prefix}{name} '{given}': expected steps (100) or records ({example}records)")
+            raise UsageError(f"{named(name)} '{given}': expected steps (100) or records ({example}records)")
+        if given is not None and not given.number:
+            raise UsageError(f"{named(name)} '{given.number:g}': expected 1 or more: none leave nothing to measure")
     if window.last is not None and window.steps is not None:
         raise UsageError(
-            f"{prefix}last and {prefix}warmup/{prefix}steps exclude each other: "
-            f"{prefix}last N takes the last N steps whatever the warm-up"
+            f"{named('last')} and {named('warmup')}/{named('steps')} exclude each other: "
+            f"{named('last')} N takes the last N steps whatever the warm-up"
         )
     in_records = {given.unit == "records" for given in (window.warmup, window.steps) if given is not None}
     if window.warmup.unit != "auto" and len(in_records) > 1:
-        raise UsageError(f"{prefix}warmup and {prefix}steps must both be in steps, or both in records")
+        raise UsageError(f"{named('warmup')} and {named('steps')} must both be in steps, or both in records")
     return window

@@ -8,7 +8,8 @@ logs: the paths in it lead to its own repository alone, and a database is taken 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 FILE = "perflog.toml"
 #: The environment variable that names the history's database.
 DATABASE = "PERFLOG_DATABASE"
-FORMATS = ("table", "markdown", "csv", "json", "parquet", "dlperf")
+FORMATS = ("table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "dlperf")
 
 #: Where a value comes from that the user gave with the command.
 _COMMAND_LINE = "command line"
@@ -37,6 +38,11 @@ DEFAULTS: Mapping[str, Any] = {
 _OF_CONVENTIONS: Mapping[str, str] = {
     "warmup": "warm-up", "steps": "steps", "last": "last", "estimator": "estimator", "aggregate": "aggregate",
     "values": "values",
+}  # fmt: skip
+#: What messages give as an example of an option's ``key=value``, where it is no fact.
+_EXAMPLES: Mapping[str, str] = {
+    "digits": "throughput=%.2f", "title": "throughput='samples/s'", "name": "fp16=AMP", "where": "model=rn50",
+    "only": "precision=amp", "alias": "rn50=resnet50",
 }  # fmt: skip
 #: Options that choose a window in another way than those named with them: giving one takes the others' place.
 _INSTEAD: Mapping[str, tuple[str, ...]] = {"last": ("warmup", "steps"), "warmup": ("last",), "steps": ("last",)}
@@ -52,12 +58,14 @@ class Settings:
     Attributes:
         refused_database: why the database of a config file is not taken, as a whole message; empty where none is named
             or one was given otherwise. Commands that need a database raise it; all others need not know.
+        config_file: the file whose options are in force; empty for none.
     """
 
     values: dict[str, Any]
     sources: dict[str, str]
     config_set: dict[str, str] = field(default_factory=dict)
     refused_database: str = ""
+    config_file: str = ""
 
     def options(self) -> Options:
         """The options of extraction.
@@ -72,15 +80,13 @@ class Settings:
         one_of("estimator", values["estimator"], ESTIMATORS)
         one_of("aggregate", values["aggregate"], AGGREGATES)
         one_of("values", values["values"], VALUES)
-        given = (("perflog.toml: set", self.config_set), ("--set", values["set"]), ("--baseline", values["baseline"]))
-        for option, facts in given:
-            _whole_numbers(option, facts)
+        self._check_facts()
         if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
             raise UsageError(
                 "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
             )
         options = Options(
-            window_of(values["warmup"], values["steps"], values["last"]),
+            window_of(values["warmup"], values["steps"], values["last"], self._place),
             values["estimator"],
             values["aggregate"],
             dict(values["baseline"]),
@@ -95,14 +101,26 @@ class Settings:
         adjusted = [_OF_CONVENTIONS[key] for key in rule.fixed if self.sources[key] != _source_of(rule.name)]
         return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
 
+    def _place(self, option: str) -> str:
+        """An option as messages name it: where it was given."""
+        return place_of(self.sources[option], option)
 
-def _whole_numbers(option: str, facts: Mapping[str, Any]) -> None:
-    """Let facts pass whose counts are whole numbers. Raises UsageError for another one, naming the option and key."""
-    from perflog.formats.vocabulary import INTEGERS, normal
+    def _check_facts(self) -> None:
+        """Let facts pass whose names are right and whose counts are whole numbers; raise UsageError for others."""
+        from perflog.settings.facts import require_fact
 
-    for key, value in facts.items():
-        if key in INTEGERS and normal(key, value) is None:
-            raise UsageError(f"{option} {key}={value}: expected a whole number above 0 of at most 9 digits")
+        for option in ("set", "baseline"):
+            in_file = Path(self.sources[option]).name == FILE
+            for key, value in self.values[option].items():
+                require_fact(self._fact(option, key, value) if in_file else f"--{option} {key}={value}", key, value)
+        for key, value in self.config_set.items():
+            require_fact(self._fact("set", key, value), key, value)
+
+    def _fact(self, table: str, key: str, value: Any) -> str:
+        """A fact of the config file, as messages name it."""
+        from perflog.settings.config_file import place_of as place_in_file
+
+        return f"{place_in_file(Path(self.config_file), table, key)} = {value}"
 
 
 def settings(
@@ -141,11 +159,11 @@ def settings(
     sources |= dict.fromkeys(on_command_line, _COMMAND_LINE)
     if values["convention"]:
         beside = on_command_line if "convention" in on_command_line else {**in_file, **on_command_line}
-        rule = _convention(values["convention"])
+        rule = _convention(values["convention"], place_of(sources["convention"], "convention"))
         fixed = _fixed_but_for(rule, beside)
         values |= fixed
         sources |= dict.fromkeys(fixed, _source_of(rule.name))
-    return Settings(values, sources, config_set, "" if values["database"] else refused)
+    return Settings(values, sources, config_set, "" if values["database"] else refused, str(file or ""))
 
 
 def _admit(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]], confinement: Confinement) -> None:
@@ -205,11 +223,20 @@ def named(convention_name: str, adjusted: Sequence[str]) -> str:
     return f"{convention_name} (adjusted: {', '.join(adjusted)})" if adjusted else convention_name
 
 
-def _convention(name: str) -> Convention:
+def _convention(name: str, place: str = "--convention") -> Convention:
     """The convention of that name, by a module that is imported where one is named."""
     from perflog.settings.convention import convention
 
-    return convention(name)
+    return convention(name, place)
+
+
+def place_of(source: str, option: str) -> str:
+    """An option as messages name it: ``--warmup``, or the place in the config file that gives it."""
+    if Path(source).name != FILE:
+        return f"--{option}"
+    from perflog.settings.config_file import place_of as place_in_file
+
+    return place_in_file(Path(source), option)
 
 
 def find_config(paths: Sequence[str | os.PathLike[str]], confinement: Confinement | None = None) -> Path | None:
@@ -221,18 +248,34 @@ def find_config(paths: Sequence[str | os.PathLike[str]], confinement: Confinemen
     starts = [Path(path).absolute() for path in paths[:1]]
     for start in starts:
         for folder in (start, *start.parents):
-            if (folder / FILE).is_file():
+            if _is_file(folder / FILE):
                 return folder / FILE
             if confinement is not None and Path(os.path.realpath(folder)) in confinement.roots:
                 break
     here = Path.cwd()
-    return next((folder / FILE for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
+    return next((folder / FILE for folder in (here, *here.parents) if _is_file(folder / FILE)), None)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file; not where that cannot be told, in a folder that the user may not look into."""
+    with suppress(OSError):
+        return path.is_file()
+    return False
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:
     """Raise UsageError unless ``value`` is one of ``allowed``."""
     if value not in allowed:
-        raise UsageError(f"--{option} {value!r}: expected one of {', '.join(allowed)}")
+        raise UsageError(f"--{option} {value!r}: expected one of {', '.join(allowed)}{near_hint(str(value), allowed)}")
+
+
+def near_hint(name: str, known: Collection[str]) -> str:
+    """``; did you mean median?``, or nothing where no name is near."""
+    import difflib
+
+    begun = sorted(other for other in known if name and other.startswith(name))
+    near = begun or difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -241,6 +284,7 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise UsageError(f"--{option} {text!r}: expected key=value, such as --{option} devices=8")
+            example = _EXAMPLES.get(option, "devices=8")
+            raise UsageError(f"--{option} {text!r}: expected key=value, such as --{option} {example}")
         out[key.strip().replace("-", "_")] = value.strip()
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +15,17 @@ from perflog.formats.toml import Scalar, convert, read_toml, texts
 from perflog.settings.confinement import Confinement, repository_of, resolved
 from perflog.settings.options import Aggregate, Estimator, Values
 
+#: Options of single commands: how something is shown, compared or written says nothing of the logs beside the file.
+_OF_COMMANDS = frozenset({
+    "rows", "columns", "value", "where", "sort", "wide", "style", "lang", "templates", "notes", "digits", "title",
+    "name", "missing", "kind", "output", "html", "quiet", "metric", "margin", "level", "across", "gate", "fail-on",
+    "label", "date", "replace", "case", "detect", "only", "repeats", "watch", "tolerance",
+})  # fmt: skip
+#: The key that a fault of a config file is about: an unknown one, or one with a wrong value.
+_FAULT = re.compile(r"unknown option '([^']+)'|([\w.]+) = ")
+#: A table's heading, and a key before its value: what users write in a config file.
+_HEADING = re.compile(r"""\s*\[\s*["']?([\w.-]+?)["']?\s*\]""")
+_KEY = re.compile(r"""\s*["']?([\w.-]+?)["']?\s*=""")
 _Count = Annotated[str | int | float, Meta(description="an amount such as 100, '10records' or '2epochs'")]
 _Names = Annotated[str | tuple[str, ...], Meta(description="a name, or a list of names")]
 _Aliases = Annotated[dict[str, str], Meta(description='a table of names, such as { rn50 = "resnet50" }')]
@@ -35,7 +47,9 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     convention: str | None = None
     parser: _Names | None = None
     parsers: _Names | None = None
-    format: Literal["table", "markdown", "csv", "json", "parquet", "dlperf"] | None = None
+    format: Literal["table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "dlperf"] | None = (
+        None
+    )
     database: Annotated[str, Meta(description="a file's name in quotes")] | None = None
 
 
@@ -47,7 +61,7 @@ def read_config(file: Path) -> dict[str, Any]:
             leads out of the file's repository, and for a file that is a link to one outside.
     """
     _confinement(file, "copy the file to its place").admit(file, "the config file")
-    table = convert(read_toml(file, UsageError), _ConfigFile, str(file), UsageError, noun="option")
+    table = _checked(file)
     options = {key: value for key, value in structs.asdict(table).items() if value is not None}
     for key in ("set", "baseline"):
         if key in options:
@@ -63,6 +77,51 @@ def read_config(file: Path) -> dict[str, Any]:
     if "database" in options and "://" not in options["database"]:
         options["database"] = str(file.parent / Path(options["database"]).expanduser())
     return options
+
+
+def _checked(file: Path) -> _ConfigFile:
+    """What stands in a config file. Raises UsageError as :func:`read_config` does, with the line."""
+    data = read_toml(file, UsageError)
+    try:
+        return convert(data, _ConfigFile, str(file), UsageError, noun="option")
+    except UsageError as error:
+        fault = _FAULT.match(str(error).removeprefix(f"{file}: "))
+        if fault is None:
+            raise
+        unknown, known = fault.groups()
+        line = _line_of(file, tuple((unknown or known).split(".")))
+        place = f"{file}:{line}" if line else str(file)
+        if unknown in _OF_COMMANDS:
+            words = f"'{unknown}' is an option of commands, and has no place in a {file.name}: give it as --{unknown}"
+            raise UsageError(f"{place}: {words}") from None
+        raise UsageError(str(error).replace(str(file), place, 1)) from None
+
+
+def place_of(file: Path, *keys: str) -> str:
+    """Where a key stands in a config file, as messages name it: ``perflog.toml:3: set.devices``.
+
+    Args:
+        keys: a table and a key in it, or a key alone.
+    """
+    line = _line_of(file, keys)
+    return f"{file}{f':{line}' if line else ''}: {'.'.join(keys)}"
+
+
+def _line_of(file: Path, keys: Sequence[str]) -> int:
+    """The number of the line on which a key is given; 0 where it cannot be told."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    table, *rest = keys if len(keys) > 1 else ("", *keys)
+    inside, own = "", 0
+    for number, line in enumerate(lines, 1):
+        if heading := _HEADING.match(line):
+            inside = heading[1]
+            own = number if inside == ".".join(keys) else own
+        elif (key := _KEY.match(line)) and (inside, key[1]) in ((table, rest[0]), ("", table), ("", ".".join(keys))):
+            return number
+    return own
 
 
 def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
@@ -106,6 +165,4 @@ def _confinement(file: Path, way_out: str) -> Confinement:
 
 def _place(file: Path, option: str) -> str:
     """``perflog.toml:3``: a config file and the line on which an option stands in it."""
-    lines = file.read_text(encoding="utf-8").splitlines()
-    number = next((n for n, line in enumerate(lines, 1) if line.replace('"', "").lstrip().startswith(option)), 1)
-    return f"{file}:{number}"
+    return f"{file}:{_line_of(file, (option,)) or 1}"

@@ -69,7 +69,7 @@ class Convention:
     @property
     def window(self) -> Window:
         """The measurements that count."""
-        return window_of(self.fixed["warmup"], self.fixed["steps"], self.fixed["last"], prefix="")
+        return window_of(self.fixed["warmup"], self.fixed["steps"], self.fixed["last"], named=str)
 
     def apply(self, options: Options) -> Options:
         """The options with this convention's rules in place of the window, estimator and values."""
@@ -94,13 +94,13 @@ def load_conventions(folder: Path | None = None) -> dict[str, Convention]:
     return {file.stem: load_convention(file) for file in sorted(place.glob("*.toml"))}
 
 
-def convention(name: str) -> Convention:
-    """The convention of that name. Raises UsageError with those near it."""
+def convention(name: str, place: str = "--convention") -> Convention:
+    """The convention of that name, which was given at ``place``. Raises UsageError with those near it."""
     known = load_conventions()
     if name not in known:
         near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise UsageError(f"--convention {name!r}: there is no such convention; {hint}")
+        raise UsageError(f"{place} {name!r}: there is no such convention; {hint}")
     return known[name]
 
 

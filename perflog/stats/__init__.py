@@ -12,8 +12,12 @@ never an exception, and never a finding.
 ``mannwhitney``         the exact rank test of two samples, and its null distribution
 ``ratio``               new over old, with the interval that belongs to the test
 ``verdict``             faster, slower, same, inconclusive, or not enough data
+``sequential``          a ratio that may be looked at after every round, and when a measurement ends
+``campaigns``           the variance between campaigns of one version
 ``adjust``              p-values of many rows: Benjamini–Hochberg
 ``geomean``             one ratio over several rows
+``quotient``            the interval of a speedup
+``student``             quantiles of Student's t
 ``power``               the coefficient of variation; how many runs a change needs; what change so many runs can show
 ``warmup``              where the warm-up ends (MSER-5)
 ``drift``               a trend inside a window

@@ -7,7 +7,8 @@ gain that the best single change has in no more than ``alpha`` of all permutatio
 
 Campaigns near in time are alike: a machine that wanders between them makes ranks that are no random permutation, and
 finds a change in 20 to 60 % of steady histories with an autocorrelation of 0.3 to 0.6. So a border must also be steeper
-than such wandering makes it: by the values themselves, with the autocorrelation that the residuals show.
+than such wandering makes it: by the values themselves, with the autocorrelation that the residuals show, beyond a
+threshold that was simulated for each length.
 
 Whether there is a change is a matter of ranks, where it is one of values: a segment's lowest ranks may fall next to
 the border by chance and draw it to themselves. So each border is then put where the absolute deviations from the
@@ -32,10 +33,15 @@ ALPHA = 0.05
 LEAST = 10
 #: The fewest values of a segment: two slow campaigns in a row are not yet told from chance by their ranks.
 SEGMENT = 3
-#: A border is kept whose steepness is above this, and autocorrelation is taken to be higher than the residuals show by
-#: 7/n for each border, as fitted medians take a part of it away: chosen by simulation (docs/statistics.md, History), so
-#: that steady AR(1) histories of 10 to 100 points with ρ from 0 to 0.6 show a change in about 5 %, 6 % at most.
-STEEP, _RHO_BIAS = 12.0, 7.0
+#: Autocorrelation is taken to be higher than the residuals show by 5/n for each border, as fitted medians take a part
+#: of it away.
+_RHO_BIAS = 5.0
+#: A border is kept whose steepness is above this, by the length of the history; between two lengths by the logarithm of
+#: the length. Chosen by simulation (docs/statistics.md, Histories) so that of steady AR(1) histories with any ρ from 0
+#: to 0.6 at most 5 % show a change: about the steepness that 4.3 % of them exceed at the worst ρ.
+_STEEP = (
+    (10, 11.0), (11, 13.4), (12, 14.2), (16, 15.8), (20, 17.2), (30, 17.8), (50, 17.4), (100, 15.0), (200, 14.4),
+)  # fmt: skip
 #: The highest autocorrelation that is allowed for.
 _MOST_RHO = 0.9
 #: Random permutations that the penalty is read off: at a share of 5 % its standard error is 0.2 points.
@@ -96,14 +102,20 @@ def _steep(values: NDArray[np.float64], edges: Sequence[int]) -> list[int]:
     """The borders that autocorrelated values do not explain: the least steep one is taken out until all that are left
     are steep enough.
     """
-    kept = list(edges)
+    kept, enough = list(edges), _steep_enough(len(values))
     while len(kept) > 2:
         steepness = _steepness(values, kept)
         least = int(np.argmin(steepness))
-        if steepness[least] > STEEP:
+        if steepness[least] > enough:
             break
         del kept[least + 1]
     return kept
+
+
+def _steep_enough(n: int) -> float:
+    """The steepness above which a border of a history of n points is kept."""
+    lengths, levels = zip(*_STEEP, strict=True)
+    return float(np.interp(math.log(n), np.log(lengths), levels))
 
 
 def _steepness(values: NDArray[np.float64], edges: Sequence[int]) -> NDArray[np.float64]:

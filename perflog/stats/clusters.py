@@ -27,14 +27,20 @@ class Clusters:
     high: tuple[float, ...]
 
 
-def clusters(values: Sequence[float], smallest: float = SMALLEST) -> Clusters | None:
+def clusters(values: Sequence[float], smallest: float = SMALLEST, fewest: int = 2) -> Clusters | None:
     """The two groups of run values, or None: fewer than four values, one that is not finite, or one group.
 
-    The largest gap between neighbours divides them, with two values on each side at least; it is more than five times
-    the median of the other gaps, and more than ``smallest`` of the median value. That alone finds two groups in 10 % of
-    normal samples of five and in 28 % of nineteen, as the median gap shrinks and the tails do not. So the split must
-    also explain 95 % of the variance, from eight values on 90 % (for a normal sample cut in the middle it is 64 %):
-    4 % at five, below 0.1 % at nineteen; groups twelve standard deviations apart are still found (95 % at five).
+    Args:
+        values: of the runs.
+        smallest: a share of their median that the gap between two groups is larger than.
+        fewest: how many values a group has at least; with 1 a single run that stands apart is a group, which is so of
+            16 % of normal samples of four and 7 % of five.
+
+    The largest gap between neighbours divides them, with ``fewest`` values on each side at least; it is more than five
+    times the median of the other gaps, and more than ``smallest`` of the median value. That alone finds two groups in
+    10 % of normal samples of five and in 28 % of nineteen, as the median gap shrinks and the tails do not. So the split
+    must also explain 95 % of the variance, from eight values on 90 % (for a normal sample cut in the middle it is
+    64 %): 4 % at five, below 0.1 % at nineteen; groups twelve standard deviations apart are still found (95 % at five).
     """
     if len(values) < 4 or not all(math.isfinite(v) for v in values):
         return None
@@ -42,7 +48,7 @@ def clusters(values: Sequence[float], smallest: float = SMALLEST) -> Clusters | 
     gaps = np.diff(ordered)
     widest = int(gaps.argmax())
     least = max(GAP * float(np.median(np.delete(gaps, widest))), smallest * abs(float(np.median(ordered))))
-    if not 1 <= widest <= len(gaps) - 2 or not gaps[widest] > least:
+    if not fewest - 1 <= widest <= len(gaps) - fewest or not gaps[widest] > least:
         return None
     low, high = ordered[: widest + 1], ordered[widest + 1 :]
     within = float(np.square(low - low.mean()).sum() + np.square(high - high.mean()).sum())

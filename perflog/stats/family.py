@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perflog.stats.adjust import benjamini_hochberg
+from perflog.stats.campaigns import CampaignLevel, with_campaigns
 from perflog.stats.contrast import Differences, Floats, RowSamples, differences
 from perflog.stats.mannwhitney import ROUNDING, at_most, critical
 from perflog.stats.ratio import Ratio, middle
@@ -69,13 +70,17 @@ class _Ranks:
         return rank_p(len(self.ratios) - int(np.searchsorted(self.ratios, border, "right")), self.m, self.n)
 
 
-def family(rows: Sequence[RowSamples], margin: float, level: float) -> list[RowResult]:
+def family(
+    rows: Sequence[RowSamples], margin: float, level: float, campaigns: Sequence[CampaignLevel | None] = ()
+) -> list[RowResult]:
     """The results of all rows of one table.
 
     Args:
         rows: each sample with two positive, finite values or more that are not all equal.
         margin: the change, a share, that does not matter.
         level: 1 − α of the table.
+        campaigns: what earlier campaigns say of each row, which then is a fourth interval of the hull; None for a row
+            of which nothing is known, and empty where none is looked for.
 
     Raises:
         ValueError: for a level outside (0, 1) or a negative margin.
@@ -87,15 +92,20 @@ def family(rows: Sequence[RowSamples], margin: float, level: float) -> list[RowR
     alpha = 1 - level
     ranks = [_ranks(row) for row in rows]
     noises = differences(rows)
+    known = list(campaigns) or [None] * len(rows)
+    if any(of_row is not None for of_row in known):
+        noises = [*noises, with_campaigns(rows, noises[0], known)]
     beyond, within = _beyond(ranks, noises, margin), _within(ranks, noises, margin)
     alphas = _alphas(beyond, within, alpha)
     low, high = _intervals(noises, alphas)
     p_one = np.minimum(_above(ranks, noises, 1.0), _below(ranks, noises, 1.0))
     adjusted = benjamini_hochberg(p_one.tolist())
-    return [
-        RowResult(_ratio(row, rank, (low[i], high[i]), float(alphas[i]), float(p_one[i])), adjusted[i])
+    ratios = [
+        _ratio(row, rank, (low[i], high[i]), float(alphas[i]), float(p_one[i]))
         for i, (row, rank) in enumerate(zip(rows, ranks, strict=True))
     ]
+    shown = [ratio if known[i] is None else _at_asked_level(ratio) for i, ratio in enumerate(ratios)]
+    return [RowResult(ratio, adjusted[i]) for i, ratio in enumerate(shown)]
 
 
 def selected(p_values: Floats, alpha: float) -> int:
@@ -173,6 +183,11 @@ def _ratio(row: RowSamples, ranks: _Ranks | None, of_means: tuple[float, float],
         exact = 1 - 2 * at_most(place, m, n)
         level = exact if exact >= level - ROUNDING else min(level, 1 - two_state_chance(m, n))
     return Ratio(m, n, 1 - alpha, value, min(low, value), max(high, value), level, p)
+
+
+def _at_asked_level(ratio: Ratio) -> Ratio:
+    """A ratio at no more than the level asked for: that of ranks, which may be higher, knows of no campaigns."""
+    return ratio if ratio.level is None else replace(ratio, level=min(ratio.level, ratio.asked))
 
 
 def hodges_lehmann(row: RowSamples) -> float:

@@ -14,8 +14,9 @@ from perflog.stats.mannwhitney import ROUNDING, runs_for
 from perflog.stats.ratio import Ratio
 from perflog.stats.separation import rows_for_runs, runs_for_rows
 
-#: Changes within this share do not matter (the default of every metric): five runs a side that vary by 1 % find a
-#: change of 2 % with a chance of 69 % (docs/statistics.md, Power), so a smaller margin would promise what they cannot.
+#: Changes within this share do not matter (the default of every metric). Five runs a side that vary by 1 % tell a
+#: change of 4.4 % from it with a chance of 80 % (``power.detectable_change``): a smaller margin would promise what few
+#: runs cannot keep, and "same" would hardly ever be said.
 MARGIN = 0.02
 
 

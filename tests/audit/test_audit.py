@@ -545,6 +545,100 @@ def test_nothing_understood_is_no_success(tmp_path: Path) -> None:
     assert done.exit_code == 1 and "1 not understood" in done.output
 
 
+def test_cells_without_a_log_are_no_success(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# MindSpore\n## FP16" + REPORT.split("## FP16")[1], encoding="utf-8")
+    done = CliRunner().invoke(app, ["audit", str(tmp_path)])
+    assert done.exit_code == 1 and done.output.endswith(
+        "nothing was checked: no cell has its log among those given (--logs names more)\n"
+    )
+
+
+# ---------------------------------------------------------------- sizes and tolerance
+
+
+def test_the_farthest_off_comes_first(tmp_path: Path) -> None:
+    """2773.82 printed 4 per mille low, 710.68 printed 2 % high, 1418.66 printed 10 % low."""
+    rows = {1: "369.81", 2: "724.89", 4: "1276.79", 8: "2762.72", 16: "5483.22", 32: "10731.78"}
+    table = "".join(f"| {devices} | {rate} |\n" for devices, rate in rows.items())
+    page = f"# MindSpore ResNet50\n## FP32, batch size = 128\n| gpu_num | samples/s |\n|--|--|\n{table}"
+    (tmp_path / "README.md").write_text(page, encoding="utf-8")
+    command = ["audit", str(tmp_path / "README.md"), "--logs", str(LOGS)]
+    shown = CliRunner().invoke(app, command).output
+    assert re.findall(r"md:[0-9]+: samples/s: ([0-9.]+): differs", shown, re.M) == ["1276.79", "724.89", "2762.72"]
+    every = CliRunner().invoke(app, [*command, "--all"]).output
+    order = ["724.89", "1276.79", "2762.72"]
+    assert re.findall(r"md:[0-9]+: samples/s: ([0-9.]+): differs", every, re.M) == order
+    cells = json.loads(CliRunner().invoke(app, [*command, "-f", "json"]).output)["cells"]
+    sizes = {cell["text"]: cell["difference"] for cell in cells}
+    assert sizes["724.89"] == pytest.approx(724.89 / 710.68 - 1, abs=1e-4)
+    assert sizes["369.81"] == pytest.approx(0, abs=1e-4)
+
+
+def test_a_tolerance_forgives_what_is_within_it(tmp_path: Path) -> None:
+    edits = (("2773.82", "2800.31"), ("1418.66", "1276.79"))
+    made = audited(tmp_path, *edits)
+    off = only(made, "2800.31")
+    assert off.verdict == "differs" and off.value is not None and off.value.value is not None
+    share = 2800.31 / off.value.value - 1
+    assert 0.002 < share < 0.01
+    for tolerance, verdict in ((share, "within tolerance"), (0.99 * share, "differs"), (0.05, "within tolerance")):
+        judged = audit(documents([tmp_path]), find_logs([LOGS]), catalog(), options(), tolerance)
+        verdicts = {one.claim.text: one.verdict for one in judged}
+        assert (verdicts["2800.31"], verdicts["1276.79"]) == (verdict, "differs")
+
+
+def test_contradicting_cells_within_the_tolerance_are_one(tmp_path: Path) -> None:
+    report = "# MindSpore ResNet50, FP32, batch size = 128\n| gpu_num | samples/s |\n|--|--|\n| 64 | {} |\n"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a/README.md").write_text(report.format("10000.0"), encoding="utf-8")
+    (tmp_path / "b/README.md").write_text(report.format("10020.0"), encoding="utf-8")
+    for tolerance, verdict, count in (
+        (0.0, "contradicts", 1),
+        (0.003, "within tolerance", 0),
+        (0.001, "contradicts", 1),
+    ):
+        made = audit(documents([tmp_path]), find_logs([LOGS]), catalog(), options(), tolerance)
+        assert ({one.verdict for one in made}, len(pairs(made))) == ({verdict}, count)
+
+
+def test_the_command_takes_a_tolerance_and_refuses_what_is_none(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        REPORT.replace("2773.82", "2800.31").replace("| 7.50 ", "| - "), encoding="utf-8"
+    )
+    command = ["audit", str(tmp_path), "--logs", str(LOGS), "--tolerance"]
+    done = CliRunner().invoke(app, [*command, "1%"])
+    assert done.exit_code == 0 and "1 within tolerance" in done.output
+    assert CliRunner().invoke(app, [*command, "0.1%"]).exit_code == 1
+    wrong = CliRunner().invoke(app, [*command, "5"])
+    assert "--tolerance '5': expected a share such as 2% or 0.02" in str(wrong.exception)
+
+
+# ---------------------------------------------------------------- every shipped style
+
+
+STYLES = sorted(file.stem for file in (ROOT / "templates").glob("*.toml"))
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("language", "marked"), [("en", False), ("zh", False), ("en", True)])
+def test_tables_of_every_style_audit_clean(style: str, language: str, marked: bool, tmp_path: Path) -> None:
+    """With the recipe above it and without: every number is held against the logs, and none is called false."""
+    for folder in ("1n1g", "1n8g"):
+        shutil.copytree(LOGS / "logs_fp32/mindspore/resnet50/bz128" / folder, tmp_path / "logs/rn50" / folder)
+    words = ["logs", "--rows", "nodes,devices", "--value", "throughput,speedup", "--style", style, "--lang", language]
+    made = CliRunner().invoke(app, ["table", str(tmp_path / "logs"), *words[1:]])
+    assert made.exit_code == 0, made.output
+    marker = ("<!-- perflog: table " + " ".join(words) + " -->\n", "\n<!-- /perflog -->\n") if marked else ("", "")
+    page = "# MindSpore ResNet50, FP32, batch size = 128\n\n" + marker[0] + made.output + marker[1]
+    (tmp_path / "README.md").write_text(page, encoding="utf-8")
+    judged = audit(documents([tmp_path]), find_logs([tmp_path / "logs"]), catalog(), options())
+    assert len(judged) >= 2
+    assert {one.verdict for one in judged} <= {"reproduced", "within rounding"}, Counter(
+        (one.verdict, one.detail) for one in judged if one.verdict not in ("reproduced", "within rounding")
+    )
+
+
 # ---------------------------------------------------------------- seeds and corpus
 
 
@@ -663,7 +757,7 @@ def test_wrong_usage(tmp_path: Path, arguments: list[str], words: str) -> None:
 def test_a_readme_without_results(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("hello | world\n", encoding="utf-8")
     done = CliRunner().invoke(app, ["audit", str(tmp_path)])
-    assert (done.exit_code, done.output) == (0, "no table with a number in it found\n")
+    assert (done.exit_code, done.output) == (1, "nothing was checked: no table with a number in it was found\n")
 
 
 def test_no_text_of_a_report_breaks_the_page(tmp_path: Path) -> None:

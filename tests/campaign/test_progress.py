@@ -38,6 +38,7 @@ def test_no_such_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text("{}")  # a campaign's folder
     (entry,) = watch(folder(tmp_path, "", ""))
     assert (entry.name, entry.wanted, entry.finished, entry.failed, entry.ended) == (NAME, 0, 2, 0, False)
     assert entry.unit == "samples/s"
@@ -48,6 +49,24 @@ def test_a_folder_without_a_plan(tmp_path: Path) -> None:
 def test_a_plan_that_is_none_is_as_good_as_none(tmp_path: Path, text: str) -> None:
     plan(tmp_path, text)
     assert watch(folder(tmp_path, ""))[0].wanted == 0
+
+
+def test_of_logs_that_no_campaign_made_only_those_are_finished_that_say_so(tmp_path: Path) -> None:
+    """A log may grow at any moment; one that holds the program's last words, and has been silent, has ended."""
+    ended = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
+    long_ago = time.time() - 3 * 3600 - 60
+    for name, source in (("a_1.out", ended), ("a_2.err", LOG), ("b.txt", LOG)):
+        shutil.copy(source, tmp_path / name)
+        os.utime(tmp_path / name, (long_ago, long_ago))
+    (tmp_path / "c.log").write_text("nothing known yet\n")
+    (tmp_path / "notes.md").write_text("no log at all\n")
+    first, second, third = watch(tmp_path)
+    assert (first.name, first.finished, first.unit) == ("a", 1, "samples/s/rank")
+    assert first.now.startswith("step 100, ") and first.now.endswith(", silent for 3 h")
+    assert (second.name, second.finished, second.throughput) == ("b", 0, None)
+    assert (third.name, third.finished, third.now) == ("c", 0, "no line of a known format")
+    (tmp_path / "a_1.out").touch()
+    assert watch(tmp_path)[0].finished == 0, "it grows"
 
 
 def test_a_planned_folder_from_its_beginning_to_its_end(tmp_path: Path) -> None:

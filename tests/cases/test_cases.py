@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -297,6 +298,51 @@ def test_efficiency_against_several_devices() -> None:
     assert speedups(made(200, devices=2), made(600, devices=8), baseline={"devices": "2"}) == {2: (1, 1), 8: (3, 0.75)}
 
 
+def of_runs(values: Sequence[float | None], **facts: Any) -> list[Run]:
+    return [made(value, repeat=nth, **facts) for nth, value in enumerate(values, 1)]
+
+
+def test_a_speedup_carries_the_noise_of_the_case_and_of_its_baseline() -> None:
+    """By hand: logs of 100, 102, 104, 106 and of 780, 790, 800, 810; Welch's interval of their difference by scipy."""
+    from math import exp, log
+
+    from scipy.stats import ttest_ind
+
+    slow, fast = [100.0, 102, 104, 106], [780.0, 790, 800, 810]
+    base, case = cases(*of_runs(slow), *of_runs(fast, devices=8))
+    wanted = ttest_ind([log(v) for v in fast], [log(v) for v in slow], equal_var=False).confidence_interval(0.95)
+    interval, efficiency = case.speedup_interval, case.efficiency_interval
+    assert case.speedup == 795 / 103 and interval is not None and efficiency is not None
+    assert [interval.low, interval.high, interval.level] == pytest.approx([exp(wanted.low), exp(wanted.high), 0.95])
+    assert [efficiency.low, efficiency.high] == pytest.approx([interval.low / 8, interval.high / 8])
+    assert case.no_interval == ""
+    assert (base.speedup, base.speedup_interval, base.efficiency_interval) == (1.0, None, None)
+    assert base.no_interval == "the speedup of the baseline itself is 1 by definition, without an interval"
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "given", "why"),
+    [
+        ([100, 102, 104], [780, 790, 800, 810], {}, "it needs 4 runs of the case and of its baseline"),
+        ([100, 102, 104, None], [780, 790, 800, 810], {}, "it needs 4 runs of the case and of its baseline"),
+        ([100, 102, 104, 105], [780], {}, "it needs 4 runs of the case and of its baseline"),
+        ([100, 102, 104, 105], [780] * 4, {}, "do not differ at all (copies of one log, or too coarse a print)"),
+        ([100, 102, 104, 105], [780, 790, 800, 810], {"aggregate": "mean"}, "given with --aggregate median alone"),
+    ],
+)
+def test_a_speedup_without_an_interval_says_why(
+    slow: list[float | None], fast: list[float | None], given: dict[str, Any], why: str
+) -> None:
+    case = cases(*of_runs(slow), *of_runs(fast, devices=8), **given)[1]
+    assert case.speedup is not None and case.speedup_interval is None and case.efficiency_interval is None
+    assert case.no_interval.startswith("no interval of the speedup: ") and case.no_interval.endswith(why)
+
+
+def test_without_a_speedup_nothing_is_said_of_its_interval() -> None:
+    (case,) = cases(*of_runs([780, 790, 800, 810], devices=8))
+    assert (case.speedup, case.speedup_interval, case.no_interval) == (None, None, "")
+
+
 def test_without_devices_there_is_no_efficiency() -> None:
     case = next(
         case
@@ -347,7 +393,7 @@ def test_versions_of_one_configuration() -> None:
         ),
         (
             [made(framework_version="1.9"), made(framework_version="2.0", devices=8)],
-            "no case is there in two of the versions 1.9, 2.0: something else differs too, see `perflog extract`",
+            "no case is there in two of 1.9, 2.0: PyTorch bert bs32 8 devices of 2.0: nearest: devices is 8 and 1",
         ),
     ],
 )

@@ -298,7 +298,10 @@ def test_formats(tmp_path: Path) -> None:
         in text
     )
     page = run(old, new, "-f", "markdown").output
-    assert page.startswith("1 case: 1 faster.") and "\n\n| case" in page and "| faster" in page
+    assert page.startswith(
+        "<!-- perflog compare throughput -->\n\n### throughput: new against old\n\n1 case: 1 faster."
+    )
+    assert "\n\n| case" in page and "| faster" in page
     (row,) = csv.DictReader(io.StringIO(run(old, new, "-f", "csv").output))
     assert row["verdict"] == "faster" and float(row["ratio"]) == pytest.approx(1.05, abs=0.01) and row["devices"] == "8"
 

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from tests.campaigns import write_campaign
+from perflog.compare.footnotes import footnotes
+from tests.campaigns import write_campaign, write_run
 
 EIGHT, ONE = "1n8g/rn50_b128_fp32", "1n1g/rn50_b128_fp32"
 
@@ -80,7 +81,8 @@ def test_the_gate_says_why_in_one_line(sides: tuple[Path, Path]) -> None:
     assert failed.exit_code == 1 and "The gate failed (exit status 1): 1 of 2 cases slower." in failed.output
     passed = run(old, new, "--gate", "--where", "devices=1")
     assert passed.exit_code == 0
-    assert "The gate passed (exit status 0): nothing is slower or nothing-compared among 1 case." in passed.output
+    said = "The gate passed (exit status 0) on 1 case: no case is slower; at least one case had enough data.\n"
+    assert said in passed.output
     assert run(old, new, "--fail-on", "missing").exit_code == 0, "it was not asked about slower cases"
 
 
@@ -126,3 +128,55 @@ def test_a_speedup_carries_the_noise_of_its_baseline(tmp_path: Path) -> None:
         rows.append(found["comparisons"][0]["rows"][0])
     widths = [row["interval"]["high"] - row["interval"]["low"] for row in rows]
     assert widths[0] < 0.02 and widths[1] > 0.08 and rows[1]["verdict"] == "inconclusive"
+
+
+def test_equal_notes_are_told_once_and_those_that_differ_in_a_share_with_its_range() -> None:
+    rows = [["old: +1.7 % off", "x"], ["old: +1.9 % off"], ["new: −2 % to 3 % off"], ["new: −1 % to 4 % off", "x"]]
+    told = footnotes(rows)
+    assert told.texts == ("old: +1.7 to +1.9 % off", "x", "new: −2 % to 3 % off", "new: −1 % to 4 % off")
+    assert told.marks == ((1, 2), (1,), (3,), (2, 4))
+
+
+def test_an_efficiency_is_a_speedup_over_the_devices(sides: tuple[Path, Path]) -> None:
+    """The ratio, interval and verdict of both are the same; the values differ by the eight devices."""
+    rows = {}
+    for metric in ("speedup", "efficiency"):
+        found = json.loads(run(*sides, "--metric", metric, "-f", "json").output)
+        rows[metric] = found["comparisons"][0]["rows"]
+    one, eight = rows["efficiency"]
+    assert [eight[key] for key in ("ratio", "p", "verdict")] == pytest.approx(
+        [rows["speedup"][1][key] for key in ("ratio", "p", "verdict")]
+    )
+    assert eight["interval"] == pytest.approx(rows["speedup"][1]["interval"])
+    assert eight["old"]["median"] == pytest.approx(rows["speedup"][1]["old"]["median"] / 8)
+    assert (one["ratio"], one["interval"], one["verdict"]) == (1.0, None, "same")
+    assert one["reason"] == "this case is the baseline, whose own value is 1 on both sides by definition"
+
+
+def test_an_efficiency_without_devices_says_why(tmp_path: Path) -> None:
+    sides = [write_campaign(tmp_path / name, {ONE: 130.0}, seed=seed) for seed, name in enumerate(("a", "b"))]
+    found = json.loads(run(*sides, "--metric", "efficiency", "--baseline", "devices=8", "-f", "json").output)
+    (row,) = found["comparisons"][0]["rows"]
+    assert row["ratio"] is None and any("has no baseline" in note for note in row["notes"])
+
+
+def test_a_verdict_that_may_be_two_states_is_warned_of(tmp_path: Path) -> None:
+    """Four new runs 10 % faster, beside old ones of which half are 2 % slower than the other half."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for nth, rate in enumerate((1000.0, 1001, 1000.5, 1020, 1021, 1020.5), 1):
+        write_run(old / f"{EIGHT}_{nth}.log", [rate] * 60)
+    for nth, rate in enumerate((1110.0, 1112, 1115, 1117), 1):
+        write_run(new / f"{EIGHT}_{nth}.log", [rate] * 60)
+    comparison = json.loads(run(old, new, "-f", "json").output)["comparisons"][0]
+    (row,) = comparison["rows"]
+    assert row["verdict"] == "faster"
+    assert any("all 4 runs of the new side may be in one of two such states" in note for note in row["notes"])
+    (warning,) = (warning for warning in comparison["warnings"] if warning.startswith("Few runs, and two states"))
+    assert warning.endswith(
+        "8 devices): the verdict on it rests on the few runs of one side, while the other side's fall in two groups. "
+        "With 6 runs a side this is told from a change."
+    )
+    for nth in (5, 6):
+        write_run(new / f"{EIGHT}_{nth}.log", [1108.5 + nth] * 60)
+    again = json.loads(run(old, new, "-f", "json").output)["comparisons"][0]
+    assert not any("two states" in warning for warning in again["warnings"])

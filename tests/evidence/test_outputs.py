@@ -17,8 +17,10 @@ from perflog.export.document import extraction_document, to_json
 from perflog.extraction import Extraction
 from perflog.formats.load import load_parser
 from perflog.logs.find import LogFile
+from perflog.report.contents import contents
 from perflog.report.explain import explain_log
 from perflog.report.html import page
+from perflog.report.lines import ReadLogs
 from perflog.settings.options import Options
 from tests.extractions import campaign
 from tests.reading.support import catalog
@@ -76,7 +78,8 @@ def test_the_keys_of_json_are_documented() -> None:
 
 
 def html(evidence: Verdict | None, language: str = "en", **more: Any) -> str:
-    return page(extraction(evidence, **more), [], [], Path(), language).decode()
+    shown = extraction(evidence, **more)
+    return page(ReadLogs(shown, (), {}), contents(shown), [], Path(), language).decode()
 
 
 def rows(text: str) -> list[list[str]]:

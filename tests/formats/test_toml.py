@@ -88,7 +88,7 @@ def test_a_file_that_is_no_toml(content: bytes, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not a readable TOML file"):
+    with pytest.raises(UsageError, match="there is no such file"):
         read_toml(tmp_path / "none.toml", UsageError)
 
 

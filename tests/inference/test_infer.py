@@ -135,7 +135,7 @@ def test_shapes_are_lines_with_the_same_words() -> None:
 def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: Path) -> None:
     line, stamps, every = TRUE["time and rate"]
     log, per_step = written(tmp_path, line, stamps=stamps, every=every)
-    _, corroborated = write_parser("my_trainer", log, tmp_path)
+    corroborated = write_parser("my_trainer", log, tmp_path).corroborated
     assert corroborated
     (run,) = extract_paths([log], OPTIONS, load_catalog([tmp_path])).runs
     assert run.parser == "my_trainer"
@@ -143,5 +143,5 @@ def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: 
     with pytest.raises(UsageError, match="is there already"):
         write_parser("my_trainer", log, tmp_path)
     (tmp_path / "prose.log").write_text("nothing is measured here\n" * 40)
-    with pytest.raises(UsageError, match="no 20 lines of one shape"):
+    with pytest.raises(UsageError, match="no three lines are alike"):
         write_parser("other", tmp_path / "prose.log", tmp_path)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 
 from perflog.cli import app
 from perflog.plot.picture import picture
-from perflog.report.html import BEGINNING, page
+from perflog.report.contents import contents
+from perflog.report.html import page
+from perflog.report.lines import ReadLogs
+from perflog.report.pages import BEGINNING
 from perflog.report.svg import inline
 from tests.support import FIXTURES, another_training, extracted
 
@@ -168,8 +172,8 @@ def test_a_campaign_of_thirty_cases_stays_small() -> None:
     half = extracted(SEED / "logs_fp32", warmup=100, steps=100, set={"model": "third"})
     extraction.cases += more.cases + half.cases
     assert (len(extraction.cases), len(extraction.runs)) == (30, 150)
-    drawn = picture(extraction, "scaling", "svg")
-    assert len(page(extraction, [drawn], ["perflog"], Path.cwd(), "en")) < 1_500_000
+    read = ReadLogs(extraction, (), {})
+    assert len(page(read, contents(extraction), ["perflog"], Path.cwd(), "en")) < 1_500_000
 
 
 def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path) -> None:
@@ -179,9 +183,11 @@ def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path)
                 ONE_CASE.parent / devices, tmp_path / f"mindspore-{version}" / devices, copy_function=another_training
             )
     text = report(tmp_path / "r.html", str(tmp_path), "-w", "100")
-    for at, version in ((0, "1.1.0"), (2, "1.10.2")):
+    for version in ("1.1.0", "1.10.2"):
         assert f"<summary>MindSpore rn50 fp32 bs128 2 devices ({version})</summary>" in text
-        assert f'<a href="#case-{at}">relative to MindSpore rn50 fp32 bs128 1 device ({version})</a>' in text
+        base = rf'<a href="#([^"]*)">relative to MindSpore rn50 fp32 bs128 1 device \({re.escape(version)}\)'
+        address = re.search(base, text)
+        assert address and f'<article id="{address[1]}">' in text
 
 
 def test_cases_that_no_scaling_picture_tells_apart_are_still_reported(tmp_path: Path) -> None:
@@ -190,6 +196,26 @@ def test_cases_that_no_scaling_picture_tells_apart_are_still_reported(tmp_path: 
     text = report(tmp_path / "r.html", str(tmp_path), "-w", "100", "--set", "batch_size=128")
     assert 'id="scaling-' not in text and 'id="steps-' in text
     assert "one/mindspore" in Parsed(text).text and "other/mindspore" in Parsed(text).text
+
+
+def test_the_panel_holds_the_log_lines_that_the_number_stands_on(tmp_path: Path) -> None:
+    log = tmp_path / "mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log"
+    log.parent.mkdir(parents=True)
+    lines = (ONE_CASE.parent / "1n1g" / log.name).read_text(encoding="utf-8").splitlines()
+    log.write_text("\n".join(f"{line} <b>&\x1b[1m" for line in lines) + "\n", encoding="utf-8")
+    text = report(tmp_path / "r.html", str(tmp_path / "mindspore"), "-w", "100", "-n", "100")
+    metric = extracted(log.parent, warmup=100, steps=100).cases[0].runs[0].throughput
+    shown = re.findall(r'<tr><th scope="row">(\d+)</th><td><code>(.*?)</code></td></tr>', text)
+    numbers = [int(number) for number, _ in shown]
+    assert (len(numbers), numbers[0], numbers[-1]) == (6, metric.first_line, metric.last_line)
+    assert [unescape(line) for _, line in shown] == [f"{lines[number - 1]} <b>&" for number in numbers]
+    assert "94 more lines that count" in text  # 100 steps of the window
+
+
+def test_an_address_stays_when_logs_are_added(seed: Path, tmp_path: Path) -> None:
+    fewer = report(tmp_path / "r.html", str(SEED / "logs_fp32"), "-w", "100", "-n", "100")
+    some, all_ = (set(re.findall(r'data-case="([^"]*)"', text)) for text in (fewer, seed.read_text(encoding="utf-8")))
+    assert len(some) == 6 and some < all_
 
 
 def test_two_pictures_on_a_page_share_no_id() -> None:
@@ -342,7 +368,8 @@ def test_the_page_fits_and_can_be_read(browser: Any, seed: Path, width: int, dar
     assert (_light(ground) < 0.1) is dark
     for css in (".lead", ".results td a", "nav a", ".path", "thead th"):
         assert _contrast(ground, find(browser, css).value_of_css_property("color")) > 4.5, css
-    assert find(browser, ".picture").value_of_css_property("background-color") == "rgba(255, 255, 255, 1)"
+    words = find(browser, ".picture svg text")
+    assert _contrast(ground, words.value_of_css_property("fill")) > 7
     find(browser, ".results td a").click()
     panel = find(browser, "#panel")
     assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", panel)
@@ -370,10 +397,63 @@ def test_without_scripts_numbers_lead_to_the_details(browser: Any, seed: Path) -
         opened(browser, seed)
         assert browser.find_elements("css selector", "th button") == []
         find(browser, ".results td a").click()
-        assert browser.current_url.endswith("#case-6")
-        assert "rn50_b128_fp32_1.log" in find(browser, "#case-6").text
+        place = browser.current_url.partition("#")[2]
+        assert re.fullmatch(r"case-mindspore-rn50-fp32-bs128-1-device-[0-9a-f]{6}/throughput", place)
+        assert "369.80" in browser.find_element("id", place).text
+        assert "rn50_b128_fp32_1.log" in browser.find_element("id", place.partition("/")[0]).text
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@needs_browser
+def test_a_number_has_an_address_that_opens_its_panel(browser: Any, seed: Path) -> None:
+    opened(browser, seed)
+    find(browser, ".results tbody tr:nth-child(3) td a").click()
+    address, title = browser.current_url, find(browser, "#panel-title").text
+    assert re.search(r"#case-mindspore-rn50-fp32-bs128-4-devices-[0-9a-f]{6}/throughput$", address)
+    keys(browser, "ESCAPE")
+    assert "#" not in browser.current_url and not find(browser, "#panel").is_displayed()
+    browser.back()
+    browser.get("about:blank")
+    browser.get(address)
+    assert (find(browser, "#panel").is_displayed(), find(browser, "#panel-title").text) == (True, title)
+    assert find(browser, "#panel tr.chosen th").text == "throughput"
+    assert find(browser, "#panel .lines code").text.startswith("epoch time:")
+    assert browser.get_log("browser") == []
+
+
+@needs_browser
+def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) -> None:
+    opened(browser, seed)
+    rows = "return Array.from(document.querySelectorAll('.results tbody tr')).filter(r => r.offsetParent).length"
+    assert browser.execute_script(rows) == 6
+    box = find(browser, "#search")
+    box.send_keys("10732")
+    wait = waiting_of(browser)
+    wait.until(lambda _: browser.execute_script(rows) == 1)
+    assert find(browser, "#search-count").text == "1 / 6"
+    box.clear()
+    box.send_keys("rn50_b128_fp32_3.log 4n8g")
+    wait.until(lambda _: [link.text for link in browser.find_elements("css selector", "#search-found a")])
+    links = [link.text for link in browser.find_elements("css selector", "#search-found a")]
+    assert (links, browser.execute_script(rows)) == (["MindSpore rn50 fp32 bs128 32 devices"], 0)
+    find(browser, "#search-found a").click()
+    assert find(browser, "#panel-title").text == "MindSpore rn50 fp32 bs128 32 devices"
+    assert browser.get_log("browser") == []
+
+
+def waiting_of(browser: Any) -> Any:
+    ui: Any = pytest.importorskip("selenium.webdriver.support.ui")
+    return ui.WebDriverWait(browser, 20)
+
+
+@needs_browser
+def test_a_wide_table_says_that_it_scrolls(browser: Any, seed: Path) -> None:
+    for width, hidden in ((390, False), (1400, True)):
+        opened(browser, seed, width)
+        waiting_of(browser).until(lambda _, want=hidden: find(browser, ".sideways").is_displayed() is not want)
+        box = find(browser, ".part > .scroll")
+        assert browser.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", box) is not hidden
 
 
 @needs_browser

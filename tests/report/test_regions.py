@@ -78,7 +78,7 @@ def test_check_shows_the_difference_and_changes_nothing(tmp_path: Path) -> None:
     readme = tmp_path / "R.md"
     readme.write_text(f"# x\n<!-- perflog: {RECIPE} -->\n<!-- /perflog -->\n```\n<!-- perflog: an example -->\n```\n")
     before = readme.read_bytes()
-    done = CliRunner().invoke(app, ["readme", *ALLOW, "--check", str(readme)])
+    done = CliRunner().invoke(app, ["readme", *ALLOW, "--check", "-f", "diff", str(readme)])
     assert (done.exit_code, "+| 4        | 32      | 10731.78  | 29.02   |" in done.output, readme.read_bytes()) == (
         1,
         True,

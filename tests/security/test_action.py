@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,12 @@ def steps() -> list[dict[str, Any]]:
     return [step for step in action["runs"]["steps"] if "run" in step]
 
 
+def declared_inputs() -> dict[str, dict[str, str]]:
+    """The inputs that the Action declares."""
+    inputs: dict[str, dict[str, str]] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    return inputs
+
+
 def environment_of(step: dict[str, Any], given: dict[str, str]) -> dict[str, str]:
     """A step's own environment, with the runner's expressions in it evaluated."""
 
@@ -57,12 +63,14 @@ class Runner:
         self.request = request
         self.place = place
         self.home = place / "home"
-        for folder in (self.home, place / "tools", place / "commands"):
+        self.temporary = place / "temporary"
+        for folder in (self.home, self.temporary, place / "tools", place / "commands"):
             folder.mkdir()
         python = place / "tools/python"
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
-        self.commands = {name: place / "commands" / name for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH")}
+        names = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
+        self.commands = {name: place / "commands" / name for name in names}
         for file in self.commands.values():
             file.touch()
 
@@ -73,20 +81,33 @@ class Runner:
         # a workflow may set PYTHONPATH so, and with it let a pull request's modules stand before all others
         return {
             **kept, **LEAKED, **files, "PATH": path, "HOME": str(self.home), "GITHUB_ACTIONS": "true", "PYTHONPATH": ".",
-            "GITHUB_TOKEN": SECRET, "PGPASSWORD": SECRET,
+            "GITHUB_TOKEN": SECRET, "PGPASSWORD": SECRET, "RUNNER_TEMP": str(self.temporary),
         }  # fmt: skip
 
     def run(
-        self, step: dict[str, Any], files: str = "README.md", check: str = "true", before: Sequence[str] = ()
+        self,
+        step: dict[str, Any],
+        before: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+        **inputs: str,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a step's script as the runner does: from a file, by ``shell: bash``, in the work tree."""
+        """Run a step's script as the runner does: from a file, by ``shell: bash``, in the work tree.
+
+        Args:
+            before: words before the command, such as ``strace``.
+            variables: what the runner sets beside its own.
+            inputs: the Action's, with ``_`` for ``-``; those that are not given are as ``action.yml`` says.
+        """
         assert step["shell"] == "bash"
-        given = {"inputs.files": files, "inputs.check": check, "github.action_path": str(self.place / "commands")}
+        given = {"github.action_path": str(self.place / "commands")}
+        given |= {f"inputs.{name}": value.get("default", "") for name, value in declared_inputs().items()}
+        given |= {f"inputs.{name.replace('_', '-')}": value for name, value in inputs.items()}
         script = self.place / "commands/step.sh"
         script.write_text(step["run"], encoding="utf-8")
         bash = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)]
         return subprocess.run(
-            [*before, *bash], cwd=self.request.tree, env={**self.environment(), **environment_of(step, given)},
+            [*before, *bash], cwd=self.request.tree,
+            env={**self.environment(), **(variables or {}), **environment_of(step, given)},
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
 
@@ -140,7 +161,11 @@ def test_nothing_outside_is_read_or_written(recipe: str, runner: Runner) -> None
     assert all(file.read_bytes() == b"" for file in runner.commands.values())
     assert not Path("/tmp/perflog-was-here.svg").exists()
     if strace:
-        _check_opened(_opened(trace), request.outside, (str(request.tree), str(runner.home), "/dev/null", "/dev/tty"))
+        _check_opened(
+            _opened(trace),
+            request.outside,
+            (str(request.tree), str(runner.home), str(runner.temporary), "/dev/null", "/dev/tty"),
+        )
 
 
 @lru_cache(maxsize=1)
@@ -173,7 +198,7 @@ def test_no_module_of_the_pull_request_is_run(runner: Runner) -> None:
 def test_what_is_true_passes_and_what_is_stale_fails(runner: Runner) -> None:
     readme = runner.request.readme(TRUE_REGION)
     stale = runner.run(steps()[-1])
-    assert (stale.returncode, stale.stderr) == (1, "1 regions in 1 files: 1 files differ from their logs\n")
+    assert (stale.returncode, stale.stderr) == (1, "1 region in 1 file: 1 file differs from its logs\n")
     assert runner.run(steps()[-1], check="false").returncode == 0
     assert "| 1       | 369.81    |" in readme.read_text()
     assert runner.run(steps()[-1]).returncode == 0
@@ -193,7 +218,10 @@ def test_no_line_of_a_readme_commands_the_runner(runner: Runner) -> None:
     readme.write_text("\n".join(hostile) + "\n" + text + "\n".join(hostile) + "\n")
     done = runner.run(steps()[-1])
     assert done.returncode == 1 and "spoofed" in done.stdout
-    assert commands_to_the_runner(done.stdout) == [] and commands_to_the_runner(done.stderr) == []
+    own = commands_to_the_runner(done.stdout)
+    assert own and all(line.startswith("::error file=README.md,line=") for line in own), own
+    assert not any("spoofed" in line.partition("::error")[0] for line in own)
+    assert commands_to_the_runner(done.stderr) == []
 
 
 @pytest.mark.parametrize(
@@ -205,7 +233,7 @@ def test_no_line_of_a_readme_commands_the_runner(runner: Runner) -> None:
 )  # fmt: skip
 def test_no_input_is_a_part_of_the_script(files: str, check: str, status: int, runner: Runner) -> None:
     runner.request.readme("table ../outside/secret.log --parsers evil --rows model")
-    done = runner.run(steps()[-1], files, check)
+    done = runner.run(steps()[-1], files=files, check=check)
     assert done.returncode == status, done.stdout + done.stderr
     assert not list(runner.place.rglob("made")) and SECRET not in done.stdout + done.stderr
 

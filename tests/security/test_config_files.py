@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import zstandard
 from typer.testing import CliRunner, Result
 
 import perflog
@@ -189,3 +190,14 @@ def test_the_parsers_of_a_perflog_toml_count_in_recipes(request_: PullRequest) -
         str(run(*words).exception) for words in (["table", "logs", "--rows", "devices"], ["readme", "README.md"])
     ]
     assert messages[1] == f"README.md:1: {messages[0]}"
+
+
+@pytest.mark.parametrize("name", ["PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS", "unpack_ratio", "archive_members"])
+def test_no_perflog_toml_raises_what_a_file_may_unpack_to(name: str, request_: PullRequest) -> None:
+    bomb = request_.tree / "logs" / "bomb.zst"
+    bomb.write_bytes(zstandard.compress(b"x" * (256 << 20)))
+    limited = "the file unpacks to more than 100 MiB and 1,000 times its own size"
+    assert limited in run("extract", "logs").output
+    (request_.tree / "perflog.toml").write_text(f"{name} = 1000000000\n", encoding="utf-8")
+    refused = run("extract", "logs")
+    assert refused.exit_code != 0 and "unknown option" in str(refused.exception) + refused.output

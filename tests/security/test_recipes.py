@@ -225,9 +225,9 @@ def test_without_git_the_folder_of_the_file_is_the_border(tmp_path: Path) -> Non
     made.readme("table ../logs --rows devices", name="docs/README.md")
     with pytest.raises(PerflogError, match=INSIDE):
         perflog.readme(made.tree / "docs/README.md")
-    assert perflog.readme(made.tree / "docs/README.md", allow=made.tree / "logs").stale
+    assert not perflog.readme(made.tree / "docs/README.md", allow=made.tree / "logs").up_to_date
     made.readme("table logs --rows devices")
-    assert perflog.readme(made.tree / "README.md").stale
+    assert not perflog.readme(made.tree / "README.md").up_to_date
 
 
 def test_an_audit_keeps_recipes_in_the_repository_too(request_: PullRequest) -> None:

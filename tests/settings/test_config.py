@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,13 @@ def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
         ({"estimator": "best"}, "--estimator 'best': expected one of total, mean, median, trimmed, last, reported"),
         ({"aggregate": "mode"}, "--aggregate 'mode': expected one of median, mean, olympic"),
         ({"values": "raw"}, "--values 'raw': expected one of differenced, printed"),
+        ({"steps": "0"}, "--steps '0': expected 1 or more"),
+        (
+            {"estimator": "medan"},
+            "--estimator 'medan': expected one of total, mean, median, trimmed, last, reported; did",
+        ),
+        ({"set": {"device": "1"}}, "--set device=1: there is no fact 'device'; did you mean devices?"),
+        ({"baseline": {"bs": "1"}}, "--baseline bs=1: there is no fact 'bs'; did you mean batch_size?"),
         ({"steps": "30s"}, "--steps '30s': expected steps (100) or records (100records)"),
         ({"set": {"batch_size": "²"}}, "--set batch_size=²: expected a whole number above 0 of at most 9 digits"),
         ({"set": {"devices": "0"}}, "--set devices=0: expected a whole number above 0 of at most 9 digits"),
@@ -197,7 +205,7 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
             "set.devices = [8]: expected a text in quotes or a whole number or a number or true or false",
         ),
         ("parser = 5", "parser = 5: expected a name, or a list of names"),
-        ('format = "xls"', "format = 'xls': expected one of table, markdown, csv, json, parquet, dlperf"),
+        ('format = "xls"', "format = 'xls': expected one of table, markdown, csv, json, parquet"),
         ("database = 5", "database = 5: expected a file's name in quotes"),
         ("warmup = ", "not a readable TOML file: "),
     ],
@@ -206,7 +214,28 @@ def test_a_file_that_is_wrong(text: str, message: str, tmp_path: Path) -> None:
     file = config(tmp_path, text)
     with pytest.raises(UsageError) as error:
         settings({}, [tmp_path])
-    assert str(error.value).startswith(f"{file}: {message}")
+    line = {"[set]\ndevices = [8]": ":2", "warmup = ": ""}.get(text, ":1")
+    assert str(error.value).startswith(f"{file}{line}: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('# ours\nwarmup = "abc"', ":2: warmup 'abc': expected a number of steps (100), or 2epochs"),
+        ("steps = 0", ":1: steps '0': expected 1 or more"),
+        ('warmup = 5\n\n[set]\nmodel = "a"\ndevices = "eight"', ":5: set.devices = eight: expected a whole number"),
+        ("[set]\ndevice = 8", ":2: set.device = 8: there is no fact 'device'; did you mean devices?"),
+        ("set = { gpus = 8 }", ":1: set.gpus = 8: there is no fact 'gpus'; did you mean devices?"),
+        ("[baseline]\ndevices = 0", ":2: baseline.devices = 0: expected a whole number above 0"),
+        ('convention = "mlprf"', ":1: convention 'mlprf': there is no such convention; did you mean mlperf"),
+        ('\nstyle = "plain"', ":2: 'style' is an option of commands, and has no place in a perflog.toml"),
+    ],
+)
+def test_a_value_in_a_file_is_told_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+    file = config(tmp_path, text + "\n")
+    with pytest.raises(UsageError) as error:
+        settings({}, [tmp_path]).options()
+    assert str(error.value).startswith(f"{file}{message}")
 
 
 def test_the_nearest_file_counts(tmp_path: Path) -> None:
@@ -234,6 +263,12 @@ def test_pairs() -> None:
     for wrong in ("devices", "=8", "devices="):
         with pytest.raises(UsageError, match=f"--set '{wrong}': expected key=value, such as --set devices=8"):
             pairs([wrong], "set")
+    with pytest.raises(UsageError, match=re.escape("such as --digits throughput=%.2f")):
+        pairs(["foo"], "digits")
+
+
+def test_a_label_of_the_users_own_is_a_fact() -> None:
+    assert settings({"set": {"site": "a", "driver": "470"}}).options().set == {"site": "a", "driver": "470"}
 
 
 def test_aliases_stand_in_the_file(tmp_path: Path) -> None:

@@ -77,26 +77,38 @@ def test_a_border_between_two_others_by_hand() -> None:
     assert found == Changes((Change(15, 1.0, 5.0, 5.0), Change(30, 5.0, 1.0, 0.2)))
 
 
-@pytest.mark.parametrize(("rho", "n"), [(0.3, 40), (0.6, 20), (0.6, 40)])
+@pytest.mark.parametrize(("rho", "n"), [(0.3, 40), (0.6, 12), (0.6, 20), (0.6, 40), (0.5, 70)])
 def test_a_machine_that_wanders_is_no_change(rho: float, n: int) -> None:
-    """400 steady AR(1) histories: 21 to 62 % of them had a change by their ranks alone; 5 % is 20 of them."""
-    from tests.tools.simulate_compare import wandering
+    """600 steady AR(1) histories: 21 to 62 % of them had a change by their ranks alone; 5 % is 30 of them."""
+    from tests.tools.histories import wandering
 
-    series = 100 + wandering(np.random.default_rng(11), 400, n, rho)
-    assert sum(bool(change_points(line.tolist()).points) for line in series) <= 26
+    series = 100 + wandering(np.random.default_rng(11), 600, n, rho)
+    found = sum(bool(change_points(line.tolist()).points) for line in series)
+    assert found <= 30 + 2 * math.sqrt(0.05 * 0.95 * 600)
+
+
+def test_how_steep_a_border_must_be_lies_between_the_simulated_lengths() -> None:
+    from perflog.stats.changes import _STEEP, _steep_enough
+
+    levels = dict(_STEEP)
+    assert _steep_enough(20) == levels[20] and _steep_enough(10_000) == _STEEP[-1][1]
+    assert levels[16] < _steep_enough(18) < levels[20]
+    assert _steep_enough(18) == pytest.approx(
+        levels[16] + (levels[20] - levels[16]) * math.log(18 / 16) / math.log(20 / 16)
+    )
 
 
 def test_a_step_in_a_history_that_wanders_is_found() -> None:
-    from tests.tools.simulate_compare import wandering
+    from tests.tools.histories import wandering
 
     series = 100 + wandering(np.random.default_rng(12), 50, 40, 0.3) + 4.0 * (np.arange(40) >= 20)
     assert sum(bool(change_points(line.tolist()).points) for line in series) >= 47
 
 
 def test_the_steepness_of_a_border_by_hand() -> None:
-    """Residuals ±1 around 0 and 10: n = 8, mean absolute size 8/6, ρ = min(0.9, −6/8 + 7/8) = 1/8."""
+    """Residuals ±1 around 0 and 10: n = 8, mean absolute size 8/6, ρ = 2/8 + 5/8 = 7/8, so (1 + ρ) / (1 − ρ) = 15."""
     from perflog.stats.changes import _steepness
 
-    values = np.array([1.0, -1, 1, -1, 11, 9, 11, 9])
-    wanted = 100 / ((8 / 6) ** 2 * math.pi / 2 * (1 / 4 + 1 / 4) * (9 / 8) / (7 / 8))
+    values = np.array([1.0, 1, -1, -1, 11, 11, 9, 9])
+    wanted = 100 / ((8 / 6) ** 2 * math.pi / 2 * (1 / 4 + 1 / 4) * 15)
     assert _steepness(values, [0, 4, 8]) == pytest.approx([wanted])

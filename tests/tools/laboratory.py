@@ -15,6 +15,7 @@ from perflog.logs.find import find_logs
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs import build, throughput
+from perflog.runs.corroborate import Question
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Run
 from perflog.runs.throughput import Speed
@@ -70,18 +71,18 @@ class Laboratory:
             speed, metadata = self._heard.speeds[-1]
             return name, Result(outcome[-1], speed, metadata, list(reading.facts))
 
-        original = throughput.corroborated
+        original = throughput.question_of
 
-        def listening(reading: Reading, chosen: Options, speed: Speed, metadata: Metadata, own: Any) -> Speed:
+        def listening(reading: Reading, chosen: Options, speed: Speed, metadata: Metadata, own: Any) -> Question | None:
             self._heard.speeds.append((speed, metadata))
             return original(reading, chosen, speed, metadata, own)
 
-        setattr(build, "corroborated", listening)  # noqa: B010 - the name is not the module's own
+        setattr(build, "question_of", listening)  # noqa: B010 - the name is not the module's own
         try:
             logs = find_logs([folder])
             return {name: result for name, result in read_logs(logs, formats, finish) if result is not None}
         finally:
-            setattr(build, "corroborated", original)  # noqa: B010
+            setattr(build, "question_of", original)  # noqa: B010
 
 
 def copied(folder: Path) -> dict[str, dict[str, Any]]:

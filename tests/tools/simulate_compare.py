@@ -17,7 +17,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import signal
 
-from perflog.stats.changes import change_points
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -27,6 +26,7 @@ from perflog.stats.ratio import ratio
 from perflog.stats.resolution import resolution
 from perflog.stats.verdict import Verdict, decide
 from perflog.stats.warmup import mser5
+from tests.tools.histories import histories_part
 from tests.tools.permutation import permutation_p
 
 Array = NDArray[np.float64]
@@ -188,13 +188,6 @@ def _warmup_part(random: Generator, scale: float) -> str:
     )
 
 
-def wandering(random: Generator, repeats: int, n: int, rho: float) -> Array:
-    """AR(1) histories of unit deviation, shape (repeats, n)."""
-    white = random.standard_normal((repeats, n))
-    white[:, 1:] *= math.sqrt(1 - rho * rho)
-    return np.asarray(signal.lfilter([1.0], [1.0, -rho], white, axis=1))
-
-
 def _notes_part(random: Generator, scale: float) -> str:
     repeats = round(2000 * scale)
     drifting = []
@@ -247,29 +240,6 @@ def _notes_part(random: Generator, scale: float) -> str:
     text += "\nTwo clusters noted, by number of runs (without the least gap of 1 %, which makes false notes rarer still):\n\n"
     text += table(["runs", *map(str, sizes)], rows)
 
-    lengths = (10, 12, 20, 50, 100)
-    histories: dict[str, Callable[[int], Array]] = {
-        "steady, normal": lambda n: normal(random, (repeats, n)),
-        "steady, heavy tails": lambda n: heavy(random, (repeats, n)),
-        "steady, one spike of 20 deviations": lambda n: normal(random, (repeats, n)) + 20.0 * (np.arange(n) == n // 2),
-        "steady, autocorrelated, ρ = 0.3": lambda n: wandering(random, repeats, n, 0.3),
-        "steady, autocorrelated, ρ = 0.6": lambda n: wandering(random, repeats, n, 0.6),
-        "3 deviations up, half-way": lambda n: normal(random, (repeats, n)) + 3.0 * (np.arange(n) >= n // 2),
-        "5 deviations up, the last 3": lambda n: normal(random, (repeats, n)) + 5.0 * (np.arange(n) >= n - 3),
-    }
-    rows = []
-    for name, make in histories.items():
-        rows.append(
-            [
-                name,
-                *(
-                    percent(float(np.mean([bool(change_points((100 + line).tolist()).points) for line in make(n)])))
-                    for n in lengths
-                ),
-            ]
-        )
-    text += "\nHistories with a change point, by length:\n\n" + table(["history", *map(str, lengths)], rows)
-
     rows = []
     for n in (8, 10, 20):
         series = 100 + normal(random, (repeats, n + 1))
@@ -315,7 +285,7 @@ def _notes_part(random: Generator, scale: float) -> str:
     return text + table(["spread of runs", "ρ", "true", "median estimate", "10–90 %"], rows)
 
 
-PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part)
+PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)
 
 
 def report(scale: float = 1.0) -> str:
@@ -328,7 +298,12 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--scale", type=float, default=1.0, help="share of the repetitions")
     arguments.add_argument("--write", type=Path, help="a Markdown page: everything after its marker is replaced")
+    arguments.add_argument("--part", type=int, choices=range(len(PARTS)), help="one part alone, by its number")
     given = arguments.parse_args()
+    if given.part is not None:
+        seed = np.random.SeedSequence(SEED).spawn(len(PARTS))[given.part]
+        print(PARTS[given.part](np.random.default_rng(seed), given.scale), end="")
+        return
     text = report(given.scale)
     if given.write is None:
         print(text, end="")

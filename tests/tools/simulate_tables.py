@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +27,8 @@ from perflog.stats.verdict import Verdict
 from tests.tools.simulate_compare import percent
 from tests.tools.simulate_compare import table as markdown
 from tests.tools.table_methods import method_parts
+from tests.tools.table_promises import needs_part, plan_part, quiet_part, speedup_part, states_part
+from tests.tools.tables_of_logs import command_part
 from tests.tools.tables_of_runs import (
     NOISES,
     Array,
@@ -153,6 +155,11 @@ def identical_part(name: str, random: Generator, scale: float) -> str:
     return f"#### {name}\n\n{markdown(head, lines)}"
 
 
+def _quiet_line(random: Generator, noise: Noise, sides: Sides, scale: float) -> list[str]:
+    results = [_line(random, noise, rows, sides, scale) for rows in ROWS]
+    return [percent(max(result.false, result.failed)) for result in results]
+
+
 def _own_gaps(random: Generator, shape: tuple[int, ...]) -> Array:
     """Two states whose gap is scaled with the side's spread."""
     return two_states(random, shape)
@@ -222,6 +229,8 @@ def power_part(random: Generator, scale: float) -> str:
 PARTS: dict[str, Callable[[Generator, float], str]] = {
     **{name: partial(identical_part, name) for name in NOISES},
     "special": special_part, "power": power_part, **method_parts(),
+    "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
+    "plan": plan_part, "command": command_part,
 }  # fmt: skip
 
 
@@ -230,31 +239,41 @@ def part(name: str, seed: np.random.SeedSequence, scale: float) -> str:
     return PARTS[name](np.random.default_rng(seed), scale)
 
 
-def report(scale: float = 1.0, processes: int = 1) -> str:
-    """All parts; changing one leaves the numbers of the others."""
-    seeds = np.random.SeedSequence(SEED).spawn(len(PARTS))
+def parts(names: Sequence[str], scale: float = 1.0, processes: int = 1) -> list[str]:
+    """The texts of parts, each with its own stream of random numbers: leaving one out leaves those of the others."""
+    seeds = dict(zip(PARTS, np.random.SeedSequence(SEED).spawn(len(PARTS)), strict=True))
+    chosen = [seeds[name] for name in names]
     if processes > 1:
         with ProcessPoolExecutor(processes) as pool:
-            texts: Iterable[str] = list(pool.map(part, PARTS, seeds, [scale] * len(PARTS)))
-    else:
-        texts = [part(name, seed, scale) for name, seed in zip(PARTS, seeds, strict=True)]
+            return list(pool.map(part, names, chosen, [scale] * len(names)))
+    return [part(name, seed, scale) for name, seed in zip(names, chosen, strict=True)]
+
+
+def report(scale: float = 1.0, processes: int = 1) -> str:
+    """All parts; changing one leaves the numbers of the others."""
     intro = (
         "Tables of identical versions with any row called faster or slower, or that `--gate` fails (the larger of the two"
         f" shares), margin 2 %; {tables_for(1, scale)} tables of 1 row, {tables_for(6, scale)} of 6, {tables_for(20, scale)}"
         f" of 20 and {tables_for(200, scale)} of 200. The standard error of 5 % of {tables_for(20, scale)} tables is"
         f" {percent((0.05 * 0.95 / tables_for(20, scale)) ** 0.5)}."
     )
-    return f"### Tables of identical versions\n\n{intro}\n\n" + "\n".join(texts)
+    return f"### Tables of identical versions\n\n{intro}\n\n" + "\n".join(parts(list(PARTS), scale, processes))
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--scale", type=float, default=1.0, help="share of the tables")
     arguments.add_argument("--processes", type=int, default=1)
+    arguments.add_argument("--part", choices=list(PARTS), action="append", help="this part alone (may be repeated)")
     arguments.add_argument(
         "--write", type=Path, help="a Markdown page: what stands between its two markers is replaced"
     )
     given = arguments.parse_args()
+    if given.part:
+        for name in given.part:
+            sys.stdout.writelines([*parts([name], given.scale), "\n"])
+            sys.stdout.flush()
+        return
     text = report(given.scale, given.processes)
     if given.write is None:
         sys.stdout.write(text)

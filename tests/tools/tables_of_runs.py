@@ -116,6 +116,14 @@ def table(random: Generator, noise: Noise, rows: int, sides: Sides, changed: Seq
     return [Pair(case_of(a), case_of(b)) for a, b in both]
 
 
+def own_gaps_table(random: Generator, rows: int, sides: Sides) -> list[Pair]:
+    """Versions with one centre whose runs fall in two states, the gap between them each side's own."""
+    old, new = (
+        spread * two_states(random, (rows, n)) for n, spread in zip(sides.runs, sides.spreads, strict=True)
+    )  # fmt: skip
+    return [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
+
+
 def speedup_table(random: Generator, rows: int, n: int, base_runs: int, spread: float) -> list[Pair]:
     """Identical versions whose rows are speedups over one baseline a side."""
     bases = [case_of((100 * np.exp(spread * random.standard_normal(base_runs))).tolist()) for _ in range(2)]

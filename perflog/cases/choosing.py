@@ -1,0 +1,101 @@
+"""Cases chosen by values of their fields: ``model=rn50``, ``devices=1:8``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+from perflog.cases.case import Case
+from perflog.errors import UsageError
+from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
+
+#: What takes the cases that do not say a field.
+UNKNOWN = "unknown"
+#: So many known names are listed where none is near.
+_MOST_LISTED = 12
+
+
+def fields_of(case: Case) -> dict[str, Scalar]:
+    """What a case can be chosen by: its key, its label, its unit, and what follows from them."""
+    fields: dict[str, Scalar] = dict(case.key)
+    if case.label:
+        fields["label"] = case.label
+    if case.throughput.unit:
+        fields["unit"] = case.throughput.unit
+    nodes, devices = case.key.get("nodes"), case.key.get("devices")
+    if isinstance(nodes, int) and isinstance(devices, int) and devices % nodes == 0:
+        fields["devices_per_node"] = devices // nodes
+        fields["case"] = f"{nodes}n{devices // nodes}g"
+    return fields
+
+
+def takes(fields: Mapping[str, Scalar], where: Mapping[str, str]) -> bool:
+    """Whether all fields have one of the values wanted.
+
+    Args:
+        where: by field, a value, or several with ``:`` between them; ``unknown`` takes what has no such field.
+    """
+    return all(_is_one_of(fields.get(name), name, texts) for name, texts in where.items())
+
+
+def _is_one_of(value: Scalar | None, name: str, texts: str) -> bool:
+    if value is None:
+        return UNKNOWN in texts.split(":")
+    return str(value).lower() in {_normal(name, text) for text in (texts, *texts.split(":"))}
+
+
+def _normal(name: str, text: str) -> str:
+    return str(normal(name, text)).lower()
+
+
+def chosen(cases: Sequence[Case], where: Mapping[str, str]) -> list[Case]:
+    """The cases with these values.
+
+    Args:
+        where: by field, a value, or several with ``:`` between them; ``unknown`` takes the cases without that field.
+
+    Raises:
+        UsageError: for a field or a value that no case has, naming those near it.
+    """
+    fields = [fields_of(case) for case in cases]
+    for name, texts in where.items():
+        require_known(name, texts, fields)
+    taken = [case for case, of_case in zip(cases, fields, strict=True) if takes(of_case, where)]
+    if cases and not taken:
+        wanted = " and ".join(f"{name}={texts}" for name, texts in where.items())
+        raise UsageError(f"--where: no case has {wanted} at once; see `perflog extract` for the cases there are")
+    return taken
+
+
+def require_known(name: str, texts: str, fields: Sequence[Mapping[str, Scalar]]) -> None:
+    """A field must be one that can be known of a case, and each value of it one that a case has.
+
+    Args:
+        texts: a value of the field, or several with ``:`` between them.
+        fields: of every case.
+
+    Raises:
+        UsageError: for a field or a value that no case has, naming those near it.
+    """
+    if not fields:
+        return
+    known = dict.fromkeys((*CASE_KEYS, *(key for of_case in fields for key in of_case)))
+    if name not in known:
+        raise UsageError(f"--where {name}={texts}: no case has a field {name!r}{near(name, known)}")
+    values = dict.fromkeys(str(of_case[name]) for of_case in fields if name in of_case)
+    lowered = {value.lower() for value in values}
+    if _normal(name, texts) in lowered:
+        return
+    for text in texts.split(":"):
+        if text != UNKNOWN and _normal(name, text) not in lowered:
+            raise UsageError(f"--where {name}={text}: no case has that value{near(text, values)}")
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """``; did you mean model?``, or what there is; empty where nothing is."""
+    there = list(known)
+    alike = difflib.get_close_matches(name, there, n=2, cutoff=0.65)
+    if alike:
+        return f"; did you mean {' or '.join(alike)}?"
+    listed = ", ".join(there[:_MOST_LISTED]) + (", …" if len(there) > _MOST_LISTED else "")
+    return f"; there {'are' if len(there) != 1 else 'is'} {listed}" if there else ""

@@ -1,0 +1,185 @@
+"""Which case of one side is which of the other: equal in everything that is known but the framework's version.
+
+What else varies is refused and named, unless asked for: a ratio across another batch size is no comparison of versions.
+Spellings of one model, one node that a side does not name, and names that the user says are one, are taken for equal,
+which is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perflog.cases.case import Case
+from perflog.cases.identity import spelling, told_apart_by
+from perflog.formats.paths import REPEAT
+from perflog.formats.vocabulary import CASE_KEYS
+from perflog.runs.facts import ALIASED
+
+#: What may always differ: it is what is compared.
+VERSION = "framework_version"
+#: A case is named as nearly another's when at most so many keys differ, its label aside.
+NEARLY = 2
+#: Cases that differ in one of these do other work for a sample or a step: pairing them is never suggested.
+OTHER_WORK = {"model", "batch_size", "global_batch_size", "sequence_length", "parameters"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A case on both sides.
+
+    ``across``: what differs between them and was asked for; ``alike``: what differs in its spelling alone.
+    """
+
+    old: Case
+    new: Case
+    across: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unpaired:
+    """A case of one side (``old`` or ``new``) and why it has no partner."""
+
+    side: str
+    case: Case
+    reason: str
+
+
+Key = dict[str, str]
+#: What may be written differently and be taken for the same all the same.
+_MAY_BE_ALIKE = (*(key for key in CASE_KEYS if key in ALIASED), "nodes")
+#: The number of a log at the end of a label.
+_NUMBER = re.compile(r"(?:^|[-_/ ])(?P<number>\d{1,3})$")
+#: The cases of one side, each with its label.
+_Cases = Sequence[tuple[Case, str]]
+
+
+def paired(
+    old: _Cases, new: _Cases, across: Sequence[str] = (), aliases: Mapping[str, str] | None = None
+) -> tuple[list[Pair], list[Unpaired]]:
+    """Pair the cases of two sides, each given with its label, in the order of the old side.
+
+    Args:
+        across: keys that may differ (``label``, ``accelerator``, …).
+        aliases: names of models, frameworks, accelerators and precisions, each with the name that it is another one
+            of: ``{"resnet50v1.5": "resnet50"}``.
+
+    Returns:
+        The pairs, and the cases of both sides that have no partner.
+    """
+    cases = {"old": old, "new": new}
+    names = {spelling(alias): spelling(name) for alias, name in (aliases or {}).items()}
+    keys = dict(zip(cases, _keys_of_sides(old, new, names), strict=True))
+    groups = {side: _grouped(side_keys, across) for side, side_keys in keys.items()}
+    pairs: list[Pair] = []
+    alone: list[Unpaired] = []
+    for identity, places in groups["old"].items():
+        partners = groups["new"].get(identity, [])
+        if len(places) == len(partners) == 1:
+            mine, theirs = keys["old"][places[0]], keys["new"][partners[0]]
+            differing = _differences(mine, theirs, [k for k in across if mine.get(k) != theirs.get(k)])
+            (old_case, old_label), (new_case, new_label) = old[places[0]], new[partners[0]]
+            alike = () if "label" in across else _labels_alike(old_label, new_label)
+            alike = (*_alike(old_case, new_case, across), *alike)
+            pairs.append(Pair(old_case, new_case, tuple(differing), alike))
+            continue
+        reason = _ambiguous(keys, places, partners) if partners else ""
+        for side, side_places in (("old", places), ("new", partners)):
+            alone += [
+                Unpaired(side, cases[side][place][0], reason or _nearest(keys["old"][place], keys["new"]))
+                for place in side_places
+            ]
+    for identity, places in groups["new"].items():
+        if identity not in groups["old"]:
+            alone += [
+                Unpaired("new", new[place][0], _nearest(keys["new"][place], keys["old"], here="new"))
+                for place in places
+            ]
+    return pairs, alone
+
+
+def _keys_of_sides(old: _Cases, new: _Cases, names: Mapping[str, str]) -> tuple[list[Key], list[Key]]:
+    """The keys of both sides' cases; a lone log's number is no label where it is among the other side's repeats.
+
+    Args:
+        names: the other names of a thing, each with the one that it is known by here, both in the spelling that is
+            compared.
+    """
+    keys = [_key(case, label, names) for case, label in old], [_key(case, label, names) for case, label in new]
+    numberless = tuple(
+        [_without_number(key, case, others, of_others) for key, (case, _) in zip(mine, members, strict=True)]
+        for mine, members, others, of_others in ((keys[0], old, keys[1], new), (keys[1], new, keys[0], old))
+    )
+    return numberless[0], numberless[1]
+
+
+def _key(case: Case, label: str, names: Mapping[str, str]) -> Key:
+    key = {name: value.lower() for name, value in told_apart_by(case.key).items() if name != VERSION}
+    key |= {name: names[spelling(key[name])] for name in ALIASED if name in key and spelling(key[name]) in names}
+    return {**key, "label": label} if label else key
+
+
+def _without_number(key: Key, case: Case, others: Sequence[Key], of_others: _Cases) -> Key:
+    """A case's key without the number that its only log is named with, where the other side has that repeat."""
+    number = _NUMBER.search(key.get("label", ""))
+    if number is None or len(case.runs) != 1 or key in others:
+        return key
+    rest = key["label"][: number.start()]
+    bare = {name: value for name, value in key.items() if name != "label"} | ({"label": rest} if rest else {})
+    same = (other for other, other_key in zip(of_others, others, strict=True) if other_key == bare)
+    repeats = {run.values.get(REPEAT) for other, _ in same for run in other.runs}
+    return bare if int(number["number"]) in repeats else key
+
+
+def _alike(old: Case, new: Case, across: Sequence[str]) -> tuple[str, ...]:
+    """What is written differently on the two sides and taken for the same."""
+    return tuple(
+        f"{name} is {old.key.get(name, 'unknown')} and {new.key.get(name, 'unknown')}, taken for equal"
+        for name in _MAY_BE_ALIKE
+        if name not in across and str(old.key.get(name, "")).lower() != str(new.key.get(name, "")).lower()
+    )
+
+
+def _labels_alike(old: str, new: str) -> tuple[str, ...]:
+    return () if old == new else (f"label is {old or 'unknown'} and {new or 'unknown'}, taken for repeats of one case",)
+
+
+def _grouped(keys: Sequence[Key], across: Sequence[str]) -> dict[tuple[tuple[str, str], ...], list[int]]:
+    """The places of the keys that are equal in everything but ``across``."""
+    groups: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for place, key in enumerate(keys):
+        identity = tuple(sorted((k, v) for k, v in key.items() if k not in across))
+        groups.setdefault(identity, []).append(place)
+    return groups
+
+
+def _ambiguous(keys: Mapping[str, Sequence[Key]], old: Sequence[int], new: Sequence[int]) -> str:
+    side, places = ("old", old) if len(old) > 1 else ("new", new)
+    alike = [keys[side][place] for place in places]
+    differing = [k for k in dict.fromkeys(k for key in alike for k in key) if len({key.get(k) for key in alike}) > 1]
+    what = " and ".join(differing) if differing else VERSION
+    return f"{len(places)} cases on the {side} side are alike but for {what}: choose with --where"
+
+
+def _differing(mine: Key, theirs: Key) -> list[str]:
+    keys = [*CASE_KEYS, *(k for k in (*mine, *theirs) if k not in CASE_KEYS)]
+    return [k for k in dict.fromkeys(keys) if mine.get(k) != theirs.get(k)]
+
+
+def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
+    """What keeps a case from the one nearest to it on the other side."""
+    there = "new" if here == "old" else "old"
+    candidates = [(differing, other) for other in others if (differing := _differing(mine, other))]
+    differing, nearest = min(candidates, key=lambda candidate: len(candidate[0]), default=([], {}))
+    if not differing or len([key for key in differing if key != "label"]) > NEARLY:
+        return f"not on the {there} side"
+    differences = ", ".join(_differences(mine, nearest, differing))
+    if OTHER_WORK & {*differing}:
+        return f"not on the {there} side; nearest: {differences}, which is other work"
+    return f"not on the {there} side; nearest: {differences} (--across {','.join(differing)} pairs them)"
+
+
+def _differences(mine: Key, theirs: Key, differing: Sequence[str]) -> list[str]:
+    return [f"{k} is {mine.get(k) or 'unknown'} and {theirs.get(k) or 'unknown'}" for k in differing]

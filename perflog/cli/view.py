@@ -1,0 +1,91 @@
+"""Which cases are shown, in which order, with which columns; and the table shown anew while logs grow."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from perflog.cli.output import emit, to_terminal, width_of
+from perflog.cli.terminal import erase_lines
+
+if TYPE_CHECKING:
+    from perflog.export.case_table import Shown
+    from perflog.extraction import Extraction
+    from perflog.settings.config import Settings
+
+#: Seconds between two looks at the logs.
+EVERY = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of an extraction is shown.
+
+    Attributes:
+        where: the cases with these values alone.
+        order: fields by which the cases are sorted; empty: as they are.
+        columns: these columns alone; empty: those that the format has by itself.
+        wide: every column, with the ends of intervals.
+    """
+
+    where: Mapping[str, str] = field(default_factory=dict)
+    order: str = ""
+    columns: tuple[str, ...] = ()
+    wide: bool = False
+
+    @property
+    def shown(self) -> Shown | None:
+        """The columns of tables; None where the user asked for none."""
+        from perflog.export.case_table import Shown
+
+        return Shown(self.columns, self.wide) if self.columns or self.wide else None
+
+    def of(self, extraction: Extraction) -> Extraction:
+        """The extraction with the cases chosen, in the order asked for.
+
+        Raises:
+            UsageError: for a field or a value that no case has, with the nearest one.
+        """
+        from perflog.cases.choosing import chosen
+        from perflog.export.order import in_order
+
+        cases = chosen(extraction.cases, self.where) if self.where else extraction.cases
+        return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """``a,b`` as names."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) -> NoReturn:
+    """Show the table of cases whenever a log has grown, until the user ends it; the last table stays.
+
+    On a terminal each table takes the place of the one before; elsewhere they follow on each other.
+
+    Raises:
+        KeyboardInterrupt: when the user ends it.
+        UsageError: as reading the logs does.
+    """
+    from perflog.export.case_table import Shown, case_table
+    from perflog.export.text import to_terminal as drawn
+    from perflog.logs.find import find_logs
+    from perflog.report.extractions import Extractions
+
+    terminal, before, lines = to_terminal(None), None, 0
+    while True:
+        state = [(log.name, log.size, log.member) for log in find_logs(logs)]
+        if state != before:
+            extraction = view.of(Extractions().of(logs, settings))
+            width = None if view.wide else width_of(terminal)
+            text = drawn(case_table(extraction, view.shown or Shown()), width, terminal)
+            text += f"{time.strftime('%H:%M:%S')}, shown anew when a log grows; Ctrl-C ends it\n"
+            if terminal:
+                erase_lines(lines)
+            emit(text if terminal or before is None else f"\n{text}", None, True)
+            sys.stdout.flush()
+            before, lines = state, text.count("\n")
+        time.sleep(EVERY)

@@ -1,0 +1,283 @@
+"""The cases of an extraction as a table of texts, for terminals and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from perflog.cases.case import Case, short_labels
+from perflog.errors import UsageError
+from perflog.export.columns import TextTable, caption, number
+from perflog.extraction import Extraction
+from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.stats.quotient import QuotientInterval
+
+_TITLES = {
+    "framework_version": "version", "batch_size": "batch/device", "tokens_per_second_per_device": "tokens/s/device",
+    "tflops_per_device": "TFLOPS/device",
+}  # fmt: skip
+#: Keys whose values say by themselves what they are: they stand above a table without their names.
+_SELF_EVIDENT = ("framework", "framework_version", "model", "precision", "accelerator")
+#: What a table shows beside throughput where the logs give it.
+_OTHERS = ("time_to_train", "accuracy", "tflops_per_device", "mfu")
+#: Titles of columns that a narrow terminal may leave out, the first to go first.
+_SPARE = ("efficiency", "TFLOPS/device")
+#: What stands in the row of a case that has no throughput, the first that some such case has.
+_INSTEAD = ("reported", "step_time")
+#: What a table may show of a case beside its keys and metrics.
+OF_CASES = ("n", "throughput", "unit", "interval", "speedup", "efficiency", "notes", "log")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How cases are shown.
+
+    Attributes:
+        columns: these columns alone, in this order; empty: what the cases have.
+        wide: every column, with the ends of each interval, however wide the table is.
+    """
+
+    columns: tuple[str, ...] = ()
+    wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column: its name, its heading, one text for each case, and whether they stand to the right."""
+
+    name: str
+    title: str
+    cells: list[str]
+    right: bool = False
+
+
+def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
+    """The table of cases: what tells them apart, the centre, its interval, speedup, efficiency, notes.
+
+    Raises:
+        UsageError: for a column that no case has.
+    """
+    marks, numbered = _footnotes(extraction.cases)
+    columns = _Columns(extraction.cases, marks, shown.wide)
+    heading = ""
+    if shown.columns:
+        chosen = columns.named(shown.columns)
+        units = list(dict.fromkeys(case.throughput.unit for case in extraction.cases))
+        if len(units) == 1 and units[0] and "throughput" in shown.columns and "unit" not in shown.columns:
+            heading = f"throughput in {units[0]}"
+    elif shown.wide:
+        chosen = columns.wide()
+    else:
+        chosen = columns.compact()
+        if len(extraction.cases) > 1:
+            heading, chosen = _lifted(chosen)
+    rows = [list(cells) for cells in zip(*(column.cells for column in chosen), strict=True)]
+    keys = sum(1 for column in chosen if column.name in columns.keys)
+    footnotes = [*numbered, *_of_intervals(extraction.cases, chosen, shown.wide), *extraction.notes]
+    return TextTable(
+        [column.title for column in chosen], rows, [column.right for column in chosen], footnotes, caption(extraction),
+        heading, max(1, keys), _SPARE,
+    )  # fmt: skip
+
+
+class _Columns:
+    """The columns that a table of these cases may have."""
+
+    def __init__(self, cases: list[Case], marks: list[str], wide: bool) -> None:
+        """``marks``: for each case the marks of its footnotes; ``wide``: give the ends of intervals."""
+        self.cases, self.marks, self.is_wide = cases, marks, wide
+        self.labels = short_labels(cases)
+        self.metrics = list(dict.fromkeys(name for case in cases for name in case.metrics))
+        self.keys = self._keys()
+
+    def _keys(self) -> list[str]:
+        """What tells the cases apart; the label only where nothing else does."""
+        keys = [key for key in CASE_KEYS if any(key in case.key for case in self.cases)]
+        if "batch_size" not in keys and any("micro_batch_size" in case.key for case in self.cases):
+            keys.append("micro_batch_size")  # all that is known of the batch
+        for extra in dict.fromkeys(key for case in self.cases for key in case.key if key not in CASE_KEYS):
+            varies = len({str(case.key.get(extra, "")) for case in self.cases}) > 1
+            if varies and extra not in keys and not _told_apart(self.cases, keys):
+                keys.append(extra)
+        if len(set(self.labels)) > 1 and not _told_apart(self.cases, keys):
+            keys.append("log")
+        return keys
+
+    def wide(self) -> list[_Column]:
+        """Every column."""
+        others = [name for name in self.metrics if name in _OTHERS]
+        names = [*self.keys, "n", "throughput", "unit", "interval", *others, "speedup", "efficiency", "notes"]
+        return [self.column(name) for name in names]
+
+    def compact(self) -> list[_Column]:
+        """The columns that say something, with what stands in the place of throughputs that there are not."""
+        others = [name for name in self.metrics if name in _OTHERS]
+        names = [*self.keys, "n", "throughput", "unit", "interval", *self._instead(), *others, "speedup", "efficiency"]
+        columns = [self.column(name) for name in [*names, "notes"]]
+        return [column for column in columns if column.name == "throughput" or any(column.cells)]
+
+    def _instead(self) -> list[str]:
+        """What the cases without a throughput have: the program's own summary, or else the time of a step."""
+        without = [case for case in self.cases if case.throughput.value is None]
+        has = [name for name in _INSTEAD if any(_value_of(case, name) is not None for case in without)]
+        return has[:1]
+
+    def named(self, names: Sequence[str]) -> list[_Column]:
+        """The columns of these names, with the unit where it varies, and the notes where there are some: no number
+        without its unit and doubts.
+
+        Raises:
+            UsageError: for a name that no case has, with the nearest one.
+        """
+        known = self.known()
+        for name in names:
+            if name not in known:
+                raise unknown_name("columns", name, known)
+        wanted = list(names)
+        if "throughput" in wanted and "unit" not in wanted and len({case.throughput.unit for case in self.cases}) > 1:
+            wanted.insert(wanted.index("throughput") + 1, "unit")
+        notes = ["notes"] if any(self.marks) and "notes" not in wanted else []
+        return [self.column(name) for name in (*wanted, *notes)]
+
+    def known(self) -> list[str]:
+        """All names of columns that these cases have."""
+        keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in self.cases for key in case.key))))
+        return list(dict.fromkeys([*keys, *OF_CASES, *self.metrics]))
+
+    def column(self, name: str) -> _Column:
+        """The column of one name."""
+        readers: dict[str, Callable[[Case], str]] = {
+            "n": _count, "throughput": lambda case: number(case.throughput.value) or "no value",
+            "unit": lambda case: case.throughput.unit, "interval": _ends if self.is_wide else _half_width,
+            "speedup": self._speedup, "efficiency": self._efficiency,
+        }  # fmt: skip
+        if name in ("log", "notes"):
+            return _Column(name, name, list(self.labels if name == "log" else self.marks))
+        if name in readers:
+            cells = [readers[name](case) for case in self.cases]
+            right = name not in ("unit", "interval") or (name == "interval" and not self.is_wide)
+            return _Column(name, name, cells, right)
+        if name in self.metrics:
+            return _Column(name, _TITLES.get(name, name), [_metric(case, name) for case in self.cases], True)
+        cells = [str(case.key.get(name, "")) for case in self.cases]
+        return _Column(name, _TITLES.get(name, name), cells, name in INTEGERS)
+
+    def _speedup(self, case: Case) -> str:
+        if case.speedup is None:
+            return ""
+        return f"{case.speedup:.2f}{self._bounds(case.speedup, case.speedup_interval)}"
+
+    def _efficiency(self, case: Case) -> str:
+        if case.efficiency is None:
+            return ""
+        bounds = self._bounds(case.efficiency, case.efficiency_interval, 100) if self.is_wide else ""
+        return f"{100 * case.efficiency:.1f}%{bounds}"
+
+    def _bounds(self, value: float, interval: QuotientInterval | None, scale: int = 1) -> str:
+        """The interval behind a speedup (scale 1) or an efficiency (in per cent: scale 100); empty for none."""
+        if interval is None:
+            return ""
+        if not self.is_wide:
+            return f" {_relative(interval.low, interval.high, value)}"
+        decimals = 2 if scale == 1 else 1
+        return f" [{scale * interval.low:.{decimals}f}, {scale * interval.high:.{decimals}f}]"
+
+
+def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
+    """The error for a name that there is not, with the one that is nearest."""
+    import difflib
+
+    begun = [other for other in known if name and other.startswith(name)]
+    near = begun[:3] or difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    return UsageError(f"--{option} {name!r}: no case has such a field; {hint}")
+
+
+def _footnotes(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
+    """(the marks of each case, the notes as numbered lines)."""
+    numbers: dict[str, int] = {}
+    marks = []
+    for case in cases:
+        no_interval = [case.no_interval] if case.no_interval and case.base is not case else []
+        own = [numbers.setdefault(note, len(numbers) + 1) for note in (*case.notes, *no_interval)]
+        marks.append(",".join(str(mark) for mark in sorted(own)))
+    return marks, [f"{mark}. {note}" for note, mark in numbers.items()]
+
+
+def _lifted(columns: list[_Column]) -> tuple[str, list[_Column]]:
+    """(what is the same in all rows, in words; the columns without it). One column that names rows stays."""
+    varying = [column for column in columns if len(set(column.cells)) > 1]
+    fixed = ("n", "throughput", "interval", "speedup", "efficiency", "notes", *_OTHERS, *_INSTEAD)
+    constant = [column for column in columns if column not in varying and column.name not in fixed]
+    names = " ".join(column.cells[0] for column in constant if column.name in _SELF_EVIDENT)
+    parts = [names] if names else []
+    for column in constant:
+        if column.name == "unit":
+            parts.append(f"throughput in {column.cells[0]}")
+        elif column.name not in _SELF_EVIDENT:
+            parts.append(f"{column.title} {column.cells[0]}")
+    return ", ".join(parts), [column for column in columns if column not in constant]
+
+
+def _of_intervals(cases: Sequence[Case], columns: Sequence[_Column], wide: bool) -> list[str]:
+    """What the intervals of a table are, as lines below it."""
+    lines = []
+    levels = sorted({case.throughput.level for case in cases if case.throughput.level is not None})
+    if levels and not wide and any(column.name == "interval" for column in columns):
+        ends = " to ".join(f"{100 * level:.4g}" for level in dict.fromkeys((levels[0], levels[-1])))
+        lines.append(f"±: the farther end of the interval of the median, at a level of {ends} %")
+    if any(column.name == "speedup" for column in columns):
+        own = {case.speedup_interval.level for case in cases if case.speedup_interval is not None}
+        alike = "" if wide else "; the ± of a speedup holds for its efficiency too"
+        lines += [
+            f"{100 * level:g} % intervals of speedup and efficiency: noise of case and baseline{alike}" for level in own
+        ]
+    return lines
+
+
+def _count(case: Case) -> str:
+    """How many runs have a value, and of how many where some have none."""
+    summary = case.throughput
+    return f"{summary.n}" if summary.n == len(case.runs) else f"{summary.n}/{len(case.runs)}"
+
+
+def _ends(case: Case) -> str:
+    """The ends of the interval and its level; empty for none."""
+    summary = case.throughput
+    if summary.low is None or summary.high is None or summary.level is None:
+        return ""
+    return f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
+
+
+def _half_width(case: Case) -> str:
+    """How far the interval reaches from the centre, in per cent of it; empty for none."""
+    summary = case.throughput
+    if summary.low is None or summary.high is None or not summary.value:
+        return ""
+    return _relative(summary.low, summary.high, summary.value)
+
+
+def _relative(low: float, high: float, centre: float) -> str:
+    """The farther of two ends in per cent of the centre, two digits of it.
+
+    >>> _relative(98.0, 103.0, 100.0), _relative(99.99, 100.0, 100.0), _relative(50.0, 250.0, 100.0)
+    ('±3.0 %', '±0.010 %', '±150 %')
+    """
+    share = 100 * max(centre - low, high - centre) / abs(centre)
+    decimals = 0 if share >= 9.95 else 1 if share >= 0.995 else 2 if share >= 0.0995 else 3
+    return f"±{share:.{decimals}f} %"
+
+
+def _value_of(case: Case, name: str) -> float | None:
+    summary = case.metrics.get(name)
+    return None if summary is None else summary.value
+
+
+def _metric(case: Case, name: str) -> str:
+    """The value of a metric beside throughput, with its unit; empty for none."""
+    value = _value_of(case, name)
+    return "" if value is None else f"{number(value)} {case.metrics[name].unit}".strip()
+
+
+def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:
+    return len({tuple(str(case.key.get(key, "")) for key in keys) for case in cases}) == len(cases)

@@ -1,0 +1,94 @@
+"""Tests and what became of them in, a JUnit report (XML) out, which GitLab, Jenkins and others show.
+
+The elements and attributes are those that all readers know: ``testsuites``, ``testsuite``, ``testcase``, ``failure``,
+``skipped``, ``properties`` and ``system-out`` (https://github.com/testmoapp/junitxml).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+from perflog.escaping import visible
+
+#: What XML 1.0 cannot hold and is no control character either: the last two code points of the plane.
+_NO_XML = re.compile("[\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One test.
+
+    Attributes:
+        name: what was tested, for people: ``rn50 fp32 8 devices``.
+        group: the name of what the test belongs to; reports fold tests by it.
+        failure: why it failed, in one sentence; empty where it did not.
+        skipped: why it has no result, in one sentence; empty where it has one.
+        kind: a word for failures of one kind: ``slower``.
+        lines: everything else about it, a line each.
+        properties: facts about it.
+        file, line: where the tested thing stands; 0 for no line.
+    """
+
+    name: str
+    group: str
+    failure: str = ""
+    skipped: str = ""
+    kind: str = ""
+    lines: Sequence[str] = ()
+    properties: dict[str, str] = field(default_factory=dict)
+    file: str = ""
+    line: int = 0
+
+
+def junit(suite: str, tests: Sequence[Test], properties: dict[str, str] | None = None) -> str:
+    """A JUnit report of one suite.
+
+    Args:
+        suite: its name, such as ``perflog compare``.
+        tests: its tests, in order.
+        properties: facts about the whole suite.
+    """
+    counts = {
+        "tests": str(len(tests)),
+        "failures": str(sum(bool(test.failure) for test in tests)),
+        "errors": "0",
+        "skipped": str(sum(bool(test.skipped) and not test.failure for test in tests)),
+    }
+    root = ElementTree.Element("testsuites", {"name": _text(suite), **counts})
+    element = ElementTree.SubElement(root, "testsuite", {"name": _text(suite), **counts})
+    _add_properties(element, properties or {})
+    for test in tests:
+        _add_test(element, test)
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_test(suite: ElementTree.Element, test: Test) -> None:
+    place = {"file": _text(test.file)} if test.file else {}
+    place |= {"line": str(test.line)} if test.line else {}
+    names = {"name": _text(test.name), "classname": _text(test.group), **place}
+    element = ElementTree.SubElement(suite, "testcase", names)
+    _add_properties(element, test.properties)
+    details = "\n".join(_text(line) for line in test.lines)
+    if test.failure:
+        kind = {"type": _text(test.kind)} if test.kind else {}
+        ElementTree.SubElement(element, "failure", {"message": _text(test.failure), **kind}).text = details or None
+    elif test.skipped:
+        ElementTree.SubElement(element, "skipped", {"message": _text(test.skipped)})
+    if details and not test.failure:
+        ElementTree.SubElement(element, "system-out").text = details
+
+
+def _add_properties(element: ElementTree.Element, properties: dict[str, str]) -> None:
+    if properties:
+        parent = ElementTree.SubElement(element, "properties")
+        for name, value in properties.items():
+            ElementTree.SubElement(parent, "property", {"name": _text(name), "value": _text(value)})
+
+
+def _text(text: str) -> str:
+    """Text that XML holds and in which everything is seen."""
+    return _NO_XML.sub(lambda character: f"\\u{ord(character[0]):04x}", visible(text))

@@ -1,0 +1,60 @@
+"""What perflog can do where a package is installed that the plain installation does not bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from perflog.errors import PerflogError
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+class Extra(NamedTuple):
+    """An extra of the installation (``pip install 'perflog[NAME]'``), and what needs it."""
+
+    name: str
+    purpose: str
+
+
+#: The extra that brings a package, by the package's name in an import.
+EXTRAS = {
+    "matplotlib": Extra("plot", "drawing pictures"),
+    "scipy": Extra("compare", "comparing versions"),
+    "sqlalchemy": Extra("history", "the history"),
+    "alembic": Extra("history", "the history"),
+    "ruptures": Extra("history", "the history"),
+    "psycopg": Extra("postgresql", "a history in PostgreSQL"),
+    "lz4": Extra("lz4", "reading .lz4"),
+    "xlsxwriter": Extra("xlsx", "writing .xlsx"),
+}
+
+
+def missing_extra(error: ImportError) -> PerflogError | None:
+    """The sentence for a package that is not installed; None where no extra brings it."""
+    package = (error.name or "").partition(".")[0]
+    extra = EXTRAS.get(package)
+    if extra is None:
+        return None
+    problem = PerflogError(
+        f"{extra.purpose} needs the package {package}, which is not installed: pip install 'perflog[{extra.name}]'"
+    )
+    problem.code = "missing-package"
+    return problem
+
+
+def plain(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Let a function raise PerflogError, with the command that installs it, where a package of an extra is missing."""
+
+    @wraps(function)
+    def call(*arguments: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*arguments, **options)
+        except ImportError as error:
+            if (problem := missing_extra(error)) is None:
+                raise
+            raise problem from None
+
+    return call

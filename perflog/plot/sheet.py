@@ -1,0 +1,168 @@
+"""A figure laid out in inches from its top, so that text has the room that it needs and nothing leaves the picture.
+
+matplotlib's own layouts give a legend the width that it asks for, even beyond the picture's edge. Here text is measured
+first and wrapped, and a picture is as high as its blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
+
+from perflog.escaping import visible
+from perflog.plot.drawing import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The width of every picture and its margin on all sides, in inches.
+WIDTH, MARGIN = 9.0, 0.15
+#: The height of a line of text, in sizes of its font.
+_LINE = 1.35
+#: The width of a legend's mark with the room behind it, and the room between two entries, in inches.
+_MARK, _BETWEEN = 0.42, 0.25
+#: Inches of the tick labels and the label below axes.
+BELOW_AXES = 0.55
+_POINTS = 72.0
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a picture over its whole width: its height in inches, and what draws it on a sheet at a top."""
+
+    height: float
+    draw: Callable[[Sheet, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a legend: its text as logs have it, and how its mark looks (arguments of a ``Line2D``)."""
+
+    text: str
+    look: dict[str, Any]
+
+
+class Sheet:
+    """A figure of a height in inches; places are inches from its left and its top."""
+
+    def __init__(self, height: float) -> None:
+        from matplotlib.figure import Figure
+
+        self.height = height
+        self.figure: Figure = Figure(figsize=(WIDTH, height))
+
+    def axes(self, left: float, top: float, width: float, height: float) -> Axes:
+        """Axes whose frame stands there."""
+        place = (left / WIDTH, 1 - (top + height) / self.height, width / WIDTH, height / self.height)
+        return self.figure.add_axes(place)
+
+    def text(self, left: float, top: float, text: str, size: float, **look: Any) -> None:
+        """A line of text below a top."""
+        look = {"va": "top", "ha": "left", "fontsize": size, **look}
+        self.figure.text(left / WIDTH, 1 - top / self.height, plain(text), **look)
+
+    def mark(self, left: float, middle: float, width: float, look: dict[str, Any]) -> None:
+        """A line with its marker, as a legend shows it."""
+        from matplotlib.lines import Line2D
+
+        ends, middles = (left / WIDTH, (left + width / 2) / WIDTH, (left + width) / WIDTH), 1 - middle / self.height
+        self.figure.add_artist(Line2D(ends, [middles] * 3, markevery=[1], **look))
+
+
+def line_height(size: float) -> float:
+    """The height of a line of text, in inches."""
+    return _LINE * size / _POINTS
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """The width of a text in matplotlib's own font, in inches; a Chinese character is as wide as the font is high."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    wide = sum(east_asian_width(character) in "WF" for character in text)
+    narrow = "".join(character for character in text if east_asian_width(character) not in "WF")
+    font = FontProperties(size=size, weight="bold" if bold else "normal")
+    width, _, _ = text_to_path.get_text_width_height_descent(narrow, font, ismath=False)
+    return (float(width) + wide * size) / _POINTS
+
+
+def wrapped(text: str, width: float, size: float, bold: bool = False) -> list[str]:
+    """A text in lines no wider than ``width`` inches: broken at blanks, and inside a word that is wider."""
+    lines: list[str] = [""]
+    for word in _pieces(text, width, size, bold):
+        together = f"{lines[-1]} {word}".strip()
+        if not lines[-1] or text_width(together, size, bold) <= width:
+            lines[-1] = together
+        else:
+            lines.append(word)
+    return lines
+
+
+def _pieces(text: str, width: float, size: float, bold: bool) -> Iterator[str]:
+    """The words of a text; what is wider than a line in parts that are not."""
+    for word in visible(text).split():
+        rest = word
+        while text_width(rest, size, bold) > width and len(rest) > 1:
+            fits = next(n for n in range(len(rest) - 1, 0, -1) if n == 1 or text_width(rest[:n], size, bold) <= width)
+            cut = max(rest[:fits].rfind(mark) for mark in "/-_.") + 1
+            taken = cut if cut > fits // 2 else fits
+            yield rest[:taken]
+            rest = rest[taken:]
+        yield rest
+
+
+def text_block(text: str, size: float, space: float = 0.08, **look: Any) -> Block:
+    """A text over the picture's width, wrapped, with room below it."""
+    lines = wrapped(text, WIDTH - 2 * MARGIN, size, look.get("weight") == "bold")
+
+    def draw(sheet: Sheet, top: float) -> None:
+        for number, line in enumerate(lines):
+            sheet.text(MARGIN, top + number * line_height(size), line, size, **look)
+
+    return Block(len(lines) * line_height(size) + space, draw)
+
+
+def legend_block(entries: Sequence[Entry], size: float = 8.5) -> Block:
+    """A legend in as many columns as fit; a text that is wider than the picture is wrapped."""
+    room = WIDTH - 2 * MARGIN
+    texts = [wrapped(entry.text, room - _MARK, size) for entry in entries]
+    cell = max(text_width(line, size) for lines in texts for line in lines) + _MARK + _BETWEEN
+    columns = max(1, min(len(entries), int((room + _BETWEEN) / cell)))
+    rows = [range(start, min(start + columns, len(entries))) for start in range(0, len(entries), columns)]
+    heights = [max(len(texts[place]) for place in row) * line_height(size) + 0.03 for row in rows]
+
+    def draw(sheet: Sheet, top: float) -> None:
+        for number, row in enumerate(rows):
+            above = top + sum(heights[:number])
+            for column, place in enumerate(row):
+                left = MARGIN + column * cell
+                sheet.mark(left, above + 0.44 * line_height(size), _MARK - 0.1, entries[place].look)
+                for line_number, line in enumerate(texts[place]):
+                    sheet.text(left + _MARK, above + line_number * line_height(size), line, size)
+
+    return Block(sum(heights) + 0.1, draw)
+
+
+def figure_of(blocks: Sequence[Block]) -> Figure:
+    """The blocks below each other as one figure."""
+    sheet = Sheet(sum(block.height for block in blocks) + 2 * MARGIN)
+    top = MARGIN
+    for block in blocks:
+        block.draw(sheet, top)
+        top += block.height
+    return sheet.figure
+
+
+def stacked(blocks: Sequence[Block]) -> Block:
+    """Blocks below each other as one."""
+    return Block(sum(block.height for block in blocks), partial(_draw_stacked, tuple(blocks)))
+
+
+def _draw_stacked(blocks: Sequence[Block], sheet: Sheet, top: float) -> None:
+    for block in blocks:
+        block.draw(sheet, top)
+        top += block.height

@@ -1,0 +1,174 @@
+"""The help: commands in groups, defaults and names said, examples that work, and no wrong name without the near one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from perflog.cli import COMMANDS, app
+from perflog.cli.base import GROUPS
+from perflog.settings.config import DEFAULTS, FORMATS
+from tests.forks import perflog
+from tests.support import FIXTURES
+
+BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
+#: Commands whose examples need what a test has not: a network, minutes, a database server, or an end by Ctrl-C.
+NOT_RUN = ("run", "watch", "--watch", "postgresql://", "github", "example", "--comment", "delete")
+
+
+def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with the words that call it."""
+    group = group or typer.main.get_command(app)
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield (*path, name), command
+            yield from commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def shown_examples() -> list[str]:
+    """Every example of every help."""
+    return [
+        line.strip()
+        for _, command in commands()
+        for line in (command.epilog or "").replace(r"\[", "[").splitlines()
+        if line.startswith("  perflog ")
+    ]
+
+
+def test_every_command_stands_in_a_group_and_has_an_example() -> None:
+    named = [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(name for names in COMMANDS.values() for name in names)
+    without = [" ".join(path) for path, command in commands() if path[-1] not in ("parsers",) and not command.epilog]
+    assert without == []
+    assert not any("·" in command.epilog for _, command in commands() if command.epilog), "one example a line"
+
+
+def test_the_groups_come_in_the_order_of_use() -> None:
+    text = perflog("--help", env={"COLUMNS": "100"}).stdout
+    panels = re.findall(r"^╭─ (\w[\w ]*?) ─", text, flags=re.MULTILINE)
+    assert panels == ["Options", "Read", "Publish", "Compare", "Keep", "Run", "Set up"]
+    assert text.index("extract") < text.index("table ") < text.index("compare ") < text.index("save ")
+
+
+@pytest.mark.parametrize("words", [" ".join(path) for path, _ in commands()])
+def test_help_says_defaults_and_no_type_of_flags(words: str) -> None:
+    text = perflog(*words.split(), "--help", env={"COLUMNS": "120"}).stdout
+    assert "bool" not in text
+    parameters = next(command for path, command in commands() if " ".join(path) == words).params
+    flat = re.sub(r"[│\s]+", " ", text)
+    for parameter in parameters:
+        for default in re.findall(r"\[default: ([^\]\\]+)", getattr(parameter, "help", None) or ""):
+            assert f"[default: {default}]" in flat, parameter.name
+
+
+def test_the_help_of_extract_says_every_default_and_name() -> None:
+    flat = re.sub(r"[│\s]+", " ", perflog("extract", "--help", env={"COLUMNS": "80"}).stdout)
+    for default in ("20", "all", "total", "median", "one device", "differenced", "table"):
+        assert f"[default: {default}]" in flat
+    assert all(name in flat for name in FORMATS)
+    assert "total, mean, median, trimmed, last or reported" in flat
+    assert all(f"--{option}" in flat for option in set(DEFAULTS) - {"database", "aliases"})
+
+
+@pytest.mark.parametrize("example", shown_examples())
+def test_every_example_is_understood(example: str) -> None:
+    words = shlex.split(example)[1:]
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands") and words and words[0] in command.commands:
+        command, words = command.commands[words[0]], words[1:]
+    command.make_context("perflog", words)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the examples name: logs, two versions, a parser, a README."""
+    place = tmp_path_factory.mktemp("examples")
+    for name in ("logs", "old", "new", "a", "b", "c", "logs-2.4", "logs-2.5", "v2.4", "v2.5"):
+        shutil.copytree(BZ128, place / name)
+    (place / "train.log").write_text("".join(f"[z] tick {i} | took 0.{200 + i % 9} s\n" for i in range(99)))
+    (place / "my_parsers").mkdir()
+    (place / "README.md").write_text(
+        "<!-- perflog: table logs --where precision=fp32 --rows devices --warmup 100 -->\n<!-- /perflog -->\n"
+    )
+    perflog("save", "logs", "--label", "v2.4", cwd=place, env={"XDG_DATA_HOME": str(place)})
+    return place
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        text
+        for text in shown_examples()
+        if text.split()[1]
+        in ("extract", "explain", "table", "config", "conventions", "parsers", "doctor", "init", "history")
+        and not any(word in text for word in NOT_RUN)
+    ],
+)
+def test_examples_of_reading_work(example: str, folder: Path) -> None:
+    if "parsers check my_trainer" in example:
+        pytest.skip("it needs the parser that another example writes")
+    (folder / "logs/perflog.toml").unlink(missing_ok=True)
+    done = perflog(*shlex.split(example)[1:], cwd=folder, env={"XDG_DATA_HOME": str(folder)})
+    assert done.returncode in (0, 3), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("extrct x", "'extract'"),
+        ("extract . --estimator medan", "did you mean median?"),
+        ("extract . --format jsn", "did you mean json?"),
+        ("extract . --convention mlprf", "did you mean mlperf"),
+        ("extract . --parser hf", "did you mean hf_"),
+        ("parsers show hf", "did you mean hf_results or hf_trainer"),
+        ("extract . --set device=1", "did you mean devices?"),
+        ("extract . --where devcies=1", "did you mean devices?"),
+        ("extract . --sort throughptu", "did you mean throughput?"),
+        ("extract . --columns throughptu", "did you mean throughput?"),
+        ("table . --rows devices --style dlprf", "did you mean dlperf"),
+        ("plot . --kind step -o x.svg", "did you mean steps?"),
+        ("table . --rows devices --lang zhh", "did you mean zh?"),
+        ("--install-completion zshh", "did you mean zsh"),
+    ],
+)
+def test_a_wrong_name_gets_the_near_one(words: str, near: str) -> None:
+    done = perflog(*words.split(), cwd=BZ128, env={"COLUMNS": "200"})
+    assert done.returncode == 2, done.stdout
+    assert near in re.sub(r"[│\s]+", " ", done.stderr)
+
+
+def test_no_colour_where_it_is_refused() -> None:
+    program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+    log = str(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log")
+    perflog_words = [sys.executable, "-m", "perflog", "extract", log, "--warmup", "1000", "--quiet"]
+    words = [sys.executable, "-c", program, *perflog_words]
+    for environment, coloured in (
+        ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)
+    ):  # fmt: skip
+        env = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", **environment}
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
+        assert "no value" in done.stdout
+        assert ("\x1b[" in done.stdout) == coloured, environment
+
+
+def test_an_encoding_without_the_signs_of_tables_has_plain_ones() -> None:
+    words = [sys.executable, "-m", "perflog", "extract", str(BZ128), "--quiet"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    lines = done.stdout.splitlines()
+    assert set(lines[2]) == {"-"}
+    assert "+-0." in lines[3]
+    assert "\\u" not in done.stdout

@@ -1,0 +1,135 @@
+"""Lines of two processes in one log, without tags that tell whose each is: no number, and the reason; never a blend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from perflog.runs.run import Run
+from tests.support import FIXTURES, extracted
+from tests.tools.mutations_of_numbers import scaled
+
+PARSERS = FIXTURES / "parsers"
+BLENDED = "several ranks or runs are blended"
+#: Formats that print a record on several lines, or an epoch more than once, and one that prints steps.
+LOGS = (
+    "composer/batches.log", "composer/epochs.log", "nemo_rl/grpo.log", "nemo_rl/sft_two_epochs.log",
+    "ultralytics/train.log", "ultralytics/twice.log", "ultralytics/new_bar.log",
+    "build_nanogpt/train_gpt2.log",
+)  # fmt: skip
+
+
+def lines_of(name: str) -> list[bytes]:
+    return (PARSERS / name).read_bytes().splitlines(keepends=True)
+
+
+def beside(lines: list[bytes]) -> bytes:
+    """Another process whose times are half as long again, each line behind that of the first."""
+    return b"".join(line + scaled(line, 1.5) for line in lines)
+
+
+def runs_of(folder: Path, name: str, data: bytes) -> list[Run]:
+    file = folder / Path(name).name
+    file.write_bytes(data)
+    return extracted(file).runs
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_second_process_without_tags_gives_a_reason(name: str, tmp_path: Path) -> None:
+    (alone,) = extracted(PARSERS / name).runs
+    assert alone.throughput.value is not None
+    runs = runs_of(tmp_path, name, beside(lines_of(name)))
+    assert [run.throughput.value for run in runs] == [None] * len(runs)
+    assert BLENDED in " ".join(run.throughput.reason for run in runs)
+
+
+@pytest.mark.parametrize("name", [*LOGS, "stable_baselines3/ppo.log"])
+def test_lines_that_are_printed_twice_change_nothing(name: str, tmp_path: Path) -> None:
+    (alone,) = extracted(PARSERS / name).runs
+    (twice,) = runs_of(tmp_path, name, b"".join(line * 2 for line in lines_of(name)))
+    assert twice.throughput.value == pytest.approx(alone.throughput.value, rel=1e-9)
+
+
+def composer(steps: range, broken: dict[int, bytes]) -> bytes:
+    """Records of ten samples a second, one every ten steps; ``broken``: lines put into the records of some steps."""
+    record = b"[batch=%d/400]:\n\t Train time/batch: %d\n%s\t Train throughput/samples_per_sec: 10.0000\n"
+    return b"".join(record % (step, step - 1, broken.get(step, b"")) for step in steps)
+
+
+OTHER = b"\t Train throughput/samples_per_sec: 70.0000\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "value", "words"),
+    [
+        ({}, 10.0, ""),
+        ({200: OTHER}, 10.0, "1 record without a usable number, the first at line 31"),
+        ({200: OTHER, 210: OTHER}, None, "2 of 31 records, the first at line 31, hold two different numbers of one kind"),
+    ],
+)  # fmt: skip
+def test_one_mixed_record_is_left_out_and_many_refuse_the_run(
+    broken: dict[int, bytes], value: float | None, words: str, tmp_path: Path
+) -> None:
+    (run,) = runs_of(tmp_path, "a.log", composer(range(100, 401, 10), broken))
+    assert run.throughput.value == value
+    assert words in " ".join([run.throughput.reason, *run.notes])
+
+
+KERAS = b"400/400 - 12s - %dms/step - accuracy: 0.40 - loss: 2.0000\n"
+
+
+def epochs(*parts: tuple[int, list[int]]) -> bytes:
+    """Epochs with the times of a step on the lines behind each."""
+    return b"".join(b"Epoch %d/6\n" % epoch + b"".join(KERAS % time for time in times) for epoch, times in parts)
+
+
+def test_lines_behind_another_epoch_than_their_own_give_a_reason(tmp_path: Path) -> None:
+    ordered = epochs(*((epoch, [30]) for epoch in range(1, 7)))
+    evaluated = epochs(*((epoch, [30, 20]) for epoch in range(1, 7)))
+    lost = epochs((1, [30, 20]), (2, [30, 20]), (4, [30, 20]), (5, [30, 20]), (6, [30, 20]))
+    mixed = epochs((1, []), (2, [30]), (3, [30, 30]), (4, []), (5, [30]), (6, [30, 30]))
+    for data in (ordered, evaluated, lost):
+        (run,) = runs_of(tmp_path, "a.log", data)
+        assert run.throughput.value == pytest.approx(1000 / 30)
+    (run,) = runs_of(tmp_path, "a.log", mixed)
+    assert run.throughput.value is None
+    assert run.throughput.reason == (
+        "the lines are out of order: epochs without a line: 1, lines behind another one of their epoch: 2"
+    )
+
+
+def training(first: int, last: int, time: float) -> list[bytes]:
+    lines = [b"=> creating model 'cnn'\n"] if first == 0 else []
+    form = b"Epoch: [0][%d/600]\tTime  %.6f ( %.6f)\tData  0.0004 ( 0.0004)\tLoss 4.6099e+00 (4.6099e+00)\n"
+    return lines + [form % (step, time, time) for step in range(first, last, 10)]
+
+
+def woven(one: list[bytes], other: list[bytes]) -> list[bytes]:
+    return [line for pair in zip(one, other, strict=False) for line in pair]
+
+
+@pytest.mark.parametrize("begins", [120, 300])
+def test_a_run_that_goes_on_behind_the_beginning_of_another_is_no_run(begins: int, tmp_path: Path) -> None:
+    whole = training(0, 600, 0.1)
+    one, rest = training(0, begins, 0.1), training(begins, 600, 0.1)
+    (alone,) = runs_of(tmp_path, "a.log", b"".join(whole))
+    assert alone.throughput.value == pytest.approx(10.0)
+    blended = one + training(0, 10, 0.3) + woven(rest, training(10, 600, 0.3))
+    runs = runs_of(tmp_path, "a.log", b"".join(blended))
+    assert [run.throughput.value for run in runs] == [None, None]
+    assert "its steps go on behind line" in runs[0].throughput.reason
+    again = runs_of(tmp_path, "a.log", b"".join(one + training(0, 600, 0.3)))
+    assert [run.throughput.value for run in again] == pytest.approx([10.0, 1 / 0.3])
+
+
+def with_line(name: str, change: Callable[[bytes], bytes]) -> bytes:
+    return b"".join(change(line) for line in lines_of(name))
+
+
+@pytest.mark.parametrize("name", ["build_nanogpt/train_gpt2.log", "ssd_pytorch/retinaface.log"])
+def test_of_two_lines_in_one_the_first_is_read(name: str, tmp_path: Path) -> None:
+    (alone,) = extracted(PARSERS / name).runs
+    (glued,) = runs_of(tmp_path, name, with_line(name, lambda line: line.rstrip(b"\n") + scaled(line, 1.5)))
+    assert glued.throughput.value == pytest.approx(alone.throughput.value, rel=1e-9)

@@ -1,0 +1,82 @@
+"""The interval of a speedup, against scipy and by its coverage."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from perflog.stats.quotient import LEAST_RUNS, QuotientInterval, quotient_interval
+from perflog.stats.student import incomplete_beta, t_cdf, t_quantile
+
+CASE, BASE = [742.0, 751, 748, 755, 739], [99.0, 101.5, 100.2, 98.7]
+
+
+def test_the_interval_is_welchs_of_the_logarithms() -> None:
+    logs = np.log(CASE), np.log(BASE)
+    wanted = stats.ttest_ind(*logs, equal_var=False).confidence_interval(0.95)
+    found = quotient_interval(CASE, BASE, value=7.46)
+    assert found is not None and found.level == 0.95
+    assert [found.low, found.high] == pytest.approx([math.exp(wanted.low), math.exp(wanted.high)], rel=1e-12)
+
+
+def test_a_quotient_has_its_own_value_in_its_interval() -> None:
+    found = quotient_interval(CASE, BASE, value=8.0)
+    assert found is not None and found.high == 8.0 and found.low < 7.5
+
+
+def test_the_quotient_upside_down_has_the_interval_upside_down() -> None:
+    found, turned = quotient_interval(CASE, BASE, 7.46), quotient_interval(BASE, CASE, 1 / 7.46)
+    assert found is not None and turned is not None
+    assert [found.low, found.high] == pytest.approx([1 / turned.high, 1 / turned.low], rel=1e-12)
+
+
+def test_too_few_runs_or_no_spread_have_no_interval() -> None:
+    assert LEAST_RUNS == 4
+    assert quotient_interval(CASE[:3], BASE, 7.4) is None and quotient_interval(CASE, BASE[:3], 7.4) is None
+    assert quotient_interval(CASE[:4], BASE, 7.4) is not None
+    assert quotient_interval([700.0] * 5, BASE, 7.0) is None and quotient_interval(CASE, [100.0] * 5, 7.4) is None
+
+
+def test_a_known_factor_scales_both_ends() -> None:
+    assert QuotientInterval(6.0, 8.0, 0.95).scaled(1 / 8) == QuotientInterval(0.75, 1.0, 0.95)
+
+
+@pytest.mark.parametrize(("m", "n", "wider"), [(4, 4, 1.0), (5, 5, 3.0), (5, 20, 0.3), (4, 20, 3.0)])
+def test_the_coverage_is_what_is_stated_within_a_point(m: int, n: int, wider: float) -> None:
+    """2,500 quotients of log-normal runs; a share of 95 % is then known to 0.44 points."""
+    random = np.random.default_rng(m * 100 + n)
+    held = 0
+    for _ in range(2500):
+        case = (800 * np.exp(0.02 * wider * random.standard_normal(m))).tolist()
+        base = (100 * np.exp(0.02 * random.standard_normal(n))).tolist()
+        found = quotient_interval(case, base, float(np.median(case) / np.median(base)))
+        assert found is not None
+        held += found.low <= 8 <= found.high
+    assert held / 2500 == pytest.approx(0.95, abs=0.01 + 0.009)
+
+
+@given(st.floats(0.5, 0.99999), st.floats(1, 1e5))
+def test_quantiles_of_students_t_are_scipys(probability: float, freedom: float) -> None:
+    assert t_quantile(probability, freedom) == pytest.approx(
+        float(special.stdtrit(freedom, probability)), abs=1e-9, rel=1e-8
+    )
+
+
+@given(st.floats(0.1, 500), st.floats(0.1, 500), st.floats(0, 1))
+def test_the_incomplete_beta_function_is_scipys(a: float, b: float, x: float) -> None:
+    assert incomplete_beta(a, b, x) == pytest.approx(float(special.betainc(a, b, x)), abs=1e-10)
+
+
+def test_students_t_by_hand() -> None:
+    """With one degree of freedom it is Cauchy's: a quarter of it lies beyond 1. With two: P(T ≤ √2) = ½ + √2/4."""
+    assert t_cdf(1.0, 1) == pytest.approx(0.75) and t_quantile(0.75, 1) == pytest.approx(1.0)
+    assert t_cdf(math.sqrt(2), 2) == pytest.approx(0.5 + math.sqrt(2) / 4)
+    assert t_quantile(0.5, 7) == 0.0
+    for probability, freedom in ((0.4, 3), (1.0, 3), (0.9, 0.5), (math.nan, 3)):
+        with pytest.raises(ValueError, match="no quantile"):
+            t_quantile(probability, freedom)

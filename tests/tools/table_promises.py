@@ -1,0 +1,206 @@
+"""Parts of the report of ``simulate_tables`` on what is promised beside verdicts: plans, speedups, and what is said.
+
+Each part draws runs whose truth is known and counts what the program makes of them, by its own functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.random import Generator
+
+from perflog.compare.doubtful_states import with_states
+from perflog.compare.pairs import Pair
+from perflog.compare.rows import CaseComparison, compared_cases
+from perflog.compare.rule import Rule
+from perflog.stats.power import Table, power, runs_needed
+from perflog.stats.quotient import quotient_interval
+from perflog.stats.separation import rows_for_runs, runs_for_rows
+from perflog.stats.verdict import Verdict
+from tests.tools.simulate_compare import percent
+from tests.tools.simulate_compare import table as markdown
+from tests.tools.tables_of_runs import NOISES, Noise, Sides, normal, own_gaps_table, table
+
+CALLED = (Verdict.FASTER, Verdict.SLOWER)
+#: Tables of a line at scale 1: of one row, and rows in all for larger ones.
+_TABLES, _ROWS = 2000, 20_000
+
+
+def tables_of(rows: int, scale: float) -> int:
+    """How many tables of so many rows a line is counted over."""
+    return max(10, round(scale * min(_TABLES, _ROWS // rows)))
+
+
+# ---------------------------------------------------------------- plans
+
+#: (rows, spread, change, margin) of plans: short and long tables, quiet and noisy runs, narrow and wide margins.
+PLANS = (
+    (1, 0.005, 0.03, 0.02), (1, 0.02, 0.05, 0.02), (1, 0.05, 0.15, 0.02), (1, 0.02, 0.05, 0.0), (1, 0.02, 0.03, 0.02),
+    (6, 0.01, 0.05, 0.02), (6, 0.02, 0.05, 0.02), (6, 0.05, 0.10, 0.05), (20, 0.01, 0.05, 0.02), (20, 0.02, 0.05, 0.0),
+    (20, 0.03, 0.05, 0.02), (60, 0.01, 0.05, 0.02),
+)  # fmt: skip
+
+
+def found_share(random: Generator, sides: Sides, change: float, plan: Table, tables: int) -> float:
+    """How often ``compare``'s own rows call the one changed row of a table, which is faster and slower in turn."""
+    rule, hits = Rule(margin=plan.margin, level=plan.level), 0
+    for nth in range(tables):
+        signed = change if nth % 2 else -change
+        row = compared_cases(table(random, normal, plan.rows, sides, [signed]), rule)[0]
+        hits += row.verdict is (Verdict.FASTER if signed > 0 else Verdict.SLOWER)
+    return hits / tables
+
+
+def plan_part(random: Generator, scale: float) -> str:
+    """What `plan` promises, beside what `compare` finds."""
+    lines = []
+    for rows, spread, change, margin in PLANS:
+        plan = Table(rows, margin)
+        n = runs_needed(change, spread, table=plan)
+        assert n is not None
+        promised = (power(change, spread, n, plan) + power(-change, spread, n, plan)) / 2
+        tables = tables_of(rows, scale)
+        found = found_share(random, Sides((n, n), (spread, spread)), change, plan, tables)
+        error = (found * (1 - found) / tables) ** 0.5
+        shown = [percent(spread), percent(change, 0), percent(margin, 0), str(n), percent(promised), percent(found)]
+        lines.append([str(rows), *shown, f"{100 * (found - promised):+.1f} ± {100 * error:.1f}"])
+    head = ["rows", "spread", "change", "margin", "planned n", "promised", "found", "difference in points"]
+    words = (
+        "`perflog plan` names the fewest runs a side with a chance of at least 80 %; what it promises for them, and how"
+        f" often `compare` then calls the one changed row ({tables_of(1, scale)} tables of 1 row, {tables_of(20, scale)} of"
+        " 20; ±: standard error):"
+    )
+    return f"#### Plans\n\n{words}\n\n{markdown(head, lines)}"
+
+
+# ---------------------------------------------------------------- speedups
+
+#: (runs of the case, runs of the baseline, how many times as much the case's runs spread).
+SPEEDUPS = (
+    (4, 4, 1.0),
+    (5, 5, 1.0),
+    (5, 5, 3.0),
+    (10, 10, 1.0),
+    (10, 10, 3.0),
+    (20, 5, 1.0),
+    (5, 20, 3.0),
+    (20, 4, 0.3),
+)
+
+
+def covered_speedups(random: Generator, noise: Noise, runs: tuple[int, int], wider: float, repeats: int) -> float:
+    """How often the interval of a speedup holds the true one, 8; the baseline's runs spread by 2 %."""
+    held = 0
+    for _ in range(repeats):
+        case = 800 * np.exp(0.02 * wider * noise(random, (runs[0],)))
+        base = 100 * np.exp(0.02 * noise(random, (runs[1],)))
+        shown = float(np.median(case) / np.median(base))
+        interval = quotient_interval(case.tolist(), base.tolist(), shown)
+        assert interval is not None
+        held += interval.low <= 8 <= interval.high
+    return held / repeats
+
+
+def speedup_part(random: Generator, scale: float) -> str:
+    """The coverage of the intervals beside the speedups and efficiencies of `extract`, `table`, JSON and HTML."""
+    repeats = max(50, round(5_000 * scale))
+    lines = []
+    for n, base, wider in SPEEDUPS:
+        covered = [covered_speedups(random, noise, (n, base), wider, repeats) for noise in NOISES.values()]
+        lines.append([f"{n} over {base}", f"{wider:g} ×", *map(percent, covered)])
+    words = (
+        "How often the 95 % interval beside a speedup holds the true speedup (efficiency: the same divided by a known"
+        f" number); the baseline's runs spread by 2 %, the case's by so many times as much; {repeats} speedups each"
+        f" (standard error {percent((0.05 * 0.95 / repeats) ** 0.5, 2)}):"
+    )
+    return f"#### Intervals of speedups\n\n{words}\n\n{markdown(['runs', 'spread', *NOISES], lines)}"
+
+
+# ---------------------------------------------------------------- what is said
+
+#: Versions whose runs fall in two states with a gap of each side's own.
+OWN_STATES = tuple(
+    Sides(runs, spreads)
+    for runs, spreads in (
+        ((4, 4), (0.1, 0.01)), ((5, 5), (0.1, 0.01)), ((6, 6), (0.1, 0.01)), ((4, 20), (0.1, 0.01)),
+        ((5, 20), (0.1, 0.01)), ((6, 20), (0.1, 0.01)), ((8, 20), (0.2, 0.005)), ((20, 4), (0.01, 0.1)),
+    )
+)  # fmt: skip
+
+
+def _is_said(rows: Sequence[CaseComparison]) -> bool:
+    """Whether each row that is called has a note on states or on unequal spreads."""
+    return all(any("by chance" in note for note in row.notes) for row in rows if row.verdict in CALLED)
+
+
+def _silent(make: Callable[[], Sequence[Pair]], tables: int) -> tuple[float, float]:
+    """(the share of tables with a false verdict, the share of those in which a false verdict stands without a note)."""
+    false = silent = 0
+    for _ in range(tables):
+        rows, _ = with_states(compared_cases(make(), Rule()), Rule())
+        called = any(row.verdict in CALLED for row in rows)
+        false += called
+        silent += called and not _is_said(rows)
+    return false / tables, silent / tables
+
+
+def states_part(random: Generator, scale: float) -> str:
+    """States of each side's own, with which few runs cannot keep the promise: what is called, and what is said."""
+    lines = []
+    for sides in OWN_STATES:
+        cells: list[str] = []
+        for rows, tables in ((1, max(10, round(1500 * scale))), (20, max(10, round(100 * scale)))):
+            cells += map(percent, _silent(partial(own_gaps_table, random, rows, sides), tables))
+        lines.append([str(sides), *cells])
+    head = ["sides", "1 row: false verdict", "without a note", "20 rows: false verdict", "without a note"]
+    words = (
+        "Versions with the same centre whose runs fall in two states, half of them in each, with a gap of each side's own"
+        " (spread: half of it). Four runs are all in one state with a chance of 12.5 %, so nothing on them can keep 5 %;"
+        " such a verdict has a note, and the comparison a warning:"
+    )
+    return f"#### States of each side's own\n\n{words}\n\n{markdown(head, lines)}"
+
+
+def needs_part(random: Generator, scale: float) -> str:
+    """Tables with too many rows for their runs: what the number of runs that is named is worth."""
+    tables = max(10, round(60 * scale))
+    lines = []
+    for rows in (6, 7, 25, 26, 102, 103):
+        needed = runs_for_rows(rows)
+        shares = []
+        for n in (needed - 1, needed):
+            make = partial(table, random, normal, rows, Sides((n, n), (0.001, 0.001)), [0.5])
+            shares.append(
+                sum(compared_cases(make(), Rule())[0].verdict is Verdict.FASTER for _ in range(tables)) / tables
+            )
+        lines.append([str(rows), str(needed), str(rows_for_runs(needed, needed)), *(percent(s, 0) for s in shares)])
+    head = [
+        "rows",
+        "runs a side that are named",
+        "these carry so many rows",
+        "found with one run fewer",
+        "with so many",
+    ]
+    words = (
+        "One row of a table is 50 % faster, runs spread by 0.1 %: a change that only the number of runs can hide."
+        f" {tables} tables each:"
+    )
+    return f"#### Too few runs for the rows\n\n{words}\n\n{markdown(head, lines)}"
+
+
+def quiet_part(line: Callable[..., Iterable[str]], random: Generator, scale: float) -> str:
+    """Identical versions on a quiet machine: a spread of 1 %, half of the margin.
+
+    Args:
+        line: gives the cells of one line for a noise and sides.
+        random: the generator.
+        scale: the share of the tables.
+    """
+    lines = [
+        [name, str(sides), *line(random, noise, sides, scale)]
+        for name, noise in NOISES.items()
+        for sides in (Sides((4, 4), (0.01, 0.01)), Sides((10, 10), (0.01, 0.01)), Sides((5, 20), (0.01, 0.01)))
+    ]
+    return f"#### A spread of 1 %\n\n{markdown(['noise', 'sides', '1 row', '6 rows', '20 rows', '200 rows'], lines)}"

@@ -34,6 +34,12 @@ _LONG = (
 _NUMBERS = itertools.count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes that the tests fork be measured too, where coverage is."""
+    if config.getoption("cov_source", None):
+        os.environ["PERFLOG_COVERAGE"] = str(config.rootpath / ".coverage")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long tests first."""
 

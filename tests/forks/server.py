@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import io
 import json
@@ -42,6 +43,10 @@ MODULES = (
     "typer",
 )
 
+
+#: The variable that names the tests' file of coverage, where they measure it (tests/conftest.py), and how they do.
+COVERAGE = "PERFLOG_COVERAGE"
+CONFIGURATION = Path(__file__).resolve().parent.parent.parent / "pyproject.toml"
 
 #: A process's arguments, folder and environment.
 Wanted = tuple[list[str], str, dict[str, str]]
@@ -138,6 +143,22 @@ def _writer(descriptor: int, errors: str) -> io.TextIOWrapper:
     )
 
 
+def _measure(file: str) -> None:
+    """Count which lines this process runs, into a file of its own beside the one that the tests write."""
+    from coverage import Coverage
+
+    measured = Coverage(file, data_suffix=True, config_file=str(CONFIGURATION))
+    # the server has imported some modules before, and a process that is told nothing runs little: no news on its stderr
+    measured.set_option("run:disable_warnings", ["module-not-measured", "no-data-collected", "module-not-imported"])
+    measured.start()
+
+    def end() -> None:
+        measured.stop()
+        measured.save()
+
+    atexit.register(end)
+
+
 def main() -> None:
     """Serve, and be ``perflog`` in the forked processes."""
     for module in MODULES:
@@ -154,6 +175,8 @@ def main() -> None:
     os.environ.update(environment)
     os.chdir(folder)
     sys.argv = ["perflog", *arguments]
+    if file := environment.get(COVERAGE):
+        _measure(file)
     from perflog.__main__ import main as command
 
     command()

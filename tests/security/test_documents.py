@@ -67,13 +67,17 @@ def test_hostile_html_takes_linear_time(kind: str, tmp_path: Path) -> None:
 
 def test_a_table_of_many_rows_is_read_whole(tmp_path: Path) -> None:
     rows = 100_000
-    document = judged(tmp_path, "report.md", TABLE + "| 8 | 2.5 |\n" * rows)
+    file = tmp_path / "report.md"
+    file.write_text(TABLE + "| 8 | 2.5 |\n" * rows)
+    document = read_document(file)
     assert len(document.tables[0].rows) == rows
     assert sum(claim.number is not None and claim.number.value == 2.5 for claim in claims(document, tmp_path)) == rows
 
 
 def test_a_line_of_10_mb_is_read(tmp_path: Path) -> None:
-    document = judged(tmp_path, "report.md", "x" * 10_000_000 + "\n" + TABLE + "| 8 | 2.5 |\n")
+    file = tmp_path / "report.md"
+    file.write_text("x" * 10_000_000 + "\n" + TABLE + "| 8 | 2.5 |\n")
+    document = read_document(file)
     assert [row.cells for row in document.tables[0].rows] == [("8", "2.5")]
 
 

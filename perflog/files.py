@@ -165,12 +165,22 @@ def _new_temporary(folder: Path) -> tuple[Path, int]:
     while True:
         temporary = folder / f".perflog-{secrets.token_hex(8)}.tmp"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with suppress(OSError):  # there may be no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if temporary.stat().st_ino == os.fstat(descriptor).st_ino:
-                return temporary, descriptor
-        os.close(descriptor)  # another writer took it for left over before it was locked
+        if lock_new(temporary, descriptor):
+            return temporary, descriptor
+
+
+def lock_new(path: Path, descriptor: int) -> bool:
+    """Lock a temporary file or folder that was just made, while its writer lives.
+
+    False where another writer took it for left over before it was locked: the descriptor is closed then.
+    """
+    with suppress(OSError):  # there may be no locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with suppress(FileNotFoundError):
+        if path.stat().st_ino == os.fstat(descriptor).st_ino:
+            return True
+    os.close(descriptor)
+    return False
 
 
 def _give_mode(descriptor: int, status: os.stat_result | None) -> None:

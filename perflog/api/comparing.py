@@ -14,9 +14,9 @@ from perflog.api.terms import in_python_terms
 from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
+    from perflog.cases.pairs import Unpaired
     from perflog.compare.noise import CaseNoise
     from perflog.compare.noise import Noise as MeasuredNoise
-    from perflog.compare.pairs import Unpaired
     from perflog.compare.rows import CaseComparison
     from perflog.compare.rows import Comparison as CaseComparisons
     from perflog.export.columns import TextTable

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from perflog.errors import PerflogError
-from perflog.extras import missing_extra
+from perflog.extras import plain
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -61,14 +61,12 @@ def in_python_terms(function: Callable[_P, _R]) -> Callable[_P, _R]:
     A package that an extra of the installation brings, and that is missing, is such an error too.
     """
 
+    installed = plain(function)
+
     @wraps(function)
     def call(*arguments: _P.args, **options: _P.kwargs) -> _R:
         try:
-            return function(*arguments, **options)
-        except ImportError as error:
-            if (problem := missing_extra(error)) is None:
-                raise
-            raise problem from None
+            return installed(*arguments, **options)
         except PerflogError as error:
             error.args = tuple(python_terms(part) if isinstance(part, str) else part for part in error.args)
             raise

@@ -82,11 +82,11 @@ def compare(
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.choosing import names
     from perflog.compare.comment import marker_of
-    from perflog.compare.gate import DEFAULT, REASONS
     from perflog.compare.gate import gate as result_of
     from perflog.compare.output import FORMATS
     from perflog.compare.rule import Rule, share
     from perflog.export.endings import format_for
+    from perflog.settings.gate import DEFAULT, REASONS
 
     if len(sides) < 2:
         raise typer.BadParameter("name at least two sides: perflog compare OLD NEW", param_hint="SIDES")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from perflog.cli.output import emit, emit_commands, tables_text, to_terminal
 
 if TYPE_CHECKING:
-    from perflog.compare.gate import GateResult
     from perflog.compare.rows import Comparison
+    from perflog.settings.gate import GateResult
 
 #: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
 SUMMARY, IS_RUNNER = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"

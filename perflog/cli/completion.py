@@ -212,7 +212,7 @@ def _metrics(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _reasons(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
-    from perflog.compare.gate import REASONS
+    from perflog.settings.gate import REASONS
 
     return REASONS
 

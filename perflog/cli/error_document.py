@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import zip_longest
 
 SCHEMA = "perflog/error/1"
 #: The options that name a format or a file, and what asks for JSON there.
@@ -47,7 +48,7 @@ def _values(words: Sequence[str], flags: tuple[str, str]) -> list[str]:
     """The values of an option, in any of the ways that it may be written."""
     short, long = flags
     values = []
-    for word, following in zip(words, [*words[1:], *[""][: len(words)]], strict=True):
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
         if word == "--":
             break
         if word in flags:

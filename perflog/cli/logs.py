@@ -10,6 +10,7 @@ import typer
 
 from perflog.cli.base import EXIT_STATUS, app, examples
 from perflog.cli.options import (
+    Configured,
     Format,
     Given,
     Logs,
@@ -24,9 +25,9 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import extractions
-from perflog.cli.view import View, names_in, show_again_and_again
+from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
-from perflog.settings.config import DEFAULTS, FORMATS, find_config, pairs, settings
+from perflog.settings.config import DEFAULTS, FORMATS, find_config, names_in, pairs, settings
 
 if TYPE_CHECKING:
     from perflog.extraction import Extraction
@@ -110,10 +111,7 @@ def explain(logs: Logs, given: Given, format_: TextOrJson = None, output: Output
 @extraction_options()
 def config(
     given: Given,
-    logs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Logs whose perflog.toml is looked for.", metavar="LOGS...", show_default=False),
-    ] = None,
+    logs: Configured = None,
     format_: TextOrJson = None,
     output: Output = None,
     quiet: Quiet = False,

@@ -64,6 +64,8 @@ _ROWS = "Fields of the rows: devices, or nodes,devices=8:32. [default: those tha
 _SHAPES = ("AMOUNT", "NAME", "FOLDER", "FILE", "FIELDS", "TEXT")
 _AMOUNT, _NAME, _FOLDER, _FILE, _FIELDS, _TEXT = _SHAPES
 
+_CONFIGURED = "Logs whose perflog.toml is looked for."
+Configured = Annotated[list[str] | None, typer.Argument(help=_CONFIGURED, metavar="LOGS...", show_default=False)]
 Warmup = Annotated[str | None, _option("warmup", _WARMUP, _AMOUNT)]
 Steps = Annotated[str | None, _option("steps", _STEPS, _AMOUNT)]
 Last = Annotated[str | None, _option("last", _LAST, _AMOUNT)]

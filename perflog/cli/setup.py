@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import Given, Logs, Output, Quiet, TextOrJson, extraction_options
+from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit
 from perflog.export.endings import format_for
 from perflog.settings.config import FILE, settings
@@ -53,10 +53,7 @@ def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -
 
 @app.command(epilog=examples("perflog doctor", "perflog doctor logs/ --format json"))
 def doctor(
-    logs: Annotated[
-        list[str] | None,
-        typer.Argument(help="Logs whose perflog.toml is looked for.", metavar="LOGS...", show_default=False),
-    ] = None,
+    logs: Configured = None,
     format_: TextOrJson = None,
     output: Output = None,
     quiet: Quiet = False,

@@ -56,11 +56,6 @@ class View:
         return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)
 
 
-def names_in(text: str) -> tuple[str, ...]:
-    """``a,b`` as names."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) -> NoReturn:
     """Show the table of cases whenever a log has grown, until the user ends it; the last table stays.
 

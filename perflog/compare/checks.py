@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from perflog.compare.gate import GateResult
 from perflog.compare.names import names_of
 from perflog.compare.output import notes_of
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.sentences import change_words, opening
 from perflog.export.annotations import Annotation
 from perflog.export.junit import Test
+from perflog.settings.gate import GateResult
 from perflog.stats.verdict import Verdict
 
 _TITLE = "perflog compare"

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from perflog.cases.case import Case
+from perflog.cases.choosing import near
 from perflog.cases.identity import spelling
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.runs.facts import ALIASED
+from perflog.settings.config import names_in
 
 #: What may vary beside the keys of a case: what is left of its path.
 LABEL = "label"
-#: So many known names are listed where none is near.
-_MOST_LISTED = 12
 
 
 def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
@@ -23,10 +22,10 @@ def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
     Raises:
         UsageError: for a name that is not known, naming those near it.
     """
-    given = [name.strip() for name in text.split(",") if name.strip()]
+    given = list(names_in(text))
     for name in given:
         if known and name not in known:
-            raise UsageError(f"--{option} {name!r}: no such name{_near(name, known)}")
+            raise UsageError(f"--{option} {name!r}: no such name{near(name, known)}")
     return given
 
 
@@ -44,15 +43,15 @@ def require_known(cases: Sequence[Case], across: Sequence[str], wanted: Mapping[
     keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))))
     for name in across:
         if name not in keys and name != LABEL:
-            raise UsageError(f"--across {name!r}: no case has such a key{_near(name, [*keys, LABEL])}")
+            raise UsageError(f"--across {name!r}: no case has such a key{near(name, [*keys, LABEL])}")
     for key, texts in wanted.items():
         if key not in keys:
-            raise UsageError(f"--where {key}={texts}: no case has such a key{_near(key, keys)}")
+            raise UsageError(f"--where {key}={texts}: no case has such a key{near(key, keys)}")
         values = {str(case.key[key]) for case in cases if key in case.key}
         lowered = {value.lower() for value in values}
         for text in texts.split(":"):
             if str(normal(key, text)).lower() not in lowered:
-                raise UsageError(f"--where {key}={text}: no case has that value{_near(text, sorted(values))}")
+                raise UsageError(f"--where {key}={text}: no case has that value{near(text, sorted(values))}")
 
 
 def require_alias(cases: Sequence[Case], aliases: Mapping[str, str]) -> None:
@@ -66,14 +65,4 @@ def require_alias(cases: Sequence[Case], aliases: Mapping[str, str]) -> None:
     for alias, name in aliases.items():
         if spelling(alias) not in spellings:
             what = "no case has a model, framework, accelerator or precision of that name"
-            raise UsageError(f"--alias {alias}={name}: {what}{_near(alias, values)}")
-
-
-def _near(name: str, known: Iterable[str]) -> str:
-    """``: did you mean model?``, or what there is."""
-    there = list(known)
-    near = difflib.get_close_matches(name, there, n=2, cutoff=0.65)
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    listed = ", ".join(there[:_MOST_LISTED]) + (", …" if len(there) > _MOST_LISTED else "")
-    return f"; there {'are' if len(there) != 1 else 'is'} {listed}" if there else ""
+            raise UsageError(f"--alias {alias}={name}: {what}{near(alias, values)}")

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perflog.compare.gate import GateResult
 from perflog.compare.output import comparison_table
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.sentences import opening
@@ -18,6 +17,7 @@ from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.columns import TextTable
 from perflog.export.text import to_markdown
+from perflog.settings.gate import GateResult
 from perflog.stats.verdict import Verdict
 
 #: A comment of GitHub's holds 65,536 characters; some are left for what its reader adds.

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from perflog.cases.case import Case
 from perflog.cases.labels import label_of
+from perflog.cases.pairs import paired
 from perflog.compare.choosing import require_known
 from perflog.compare.doubtful_states import with_states
 from perflog.compare.doubts import doubts
 from perflog.compare.judging import judged
 from perflog.compare.names import short_names
 from perflog.compare.opening import OpenedSides
-from perflog.compare.pairs import paired
 from perflog.compare.rows import Comparison, mean_of
 from perflog.compare.rule import Rule
 from perflog.compare.sides import Side, machine_notes, where

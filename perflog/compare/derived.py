@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from perflog.cases.case import Case
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.stats.contrast import RowSamples
 from perflog.stats.family import hodges_lehmann
 from perflog.stats.ratio import Ratio, ratio

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from perflog.compare.rows import Comparison
 from perflog.export.columns import counted
-from perflog.settings.gate import DEFAULT, REASONS, GateResult, gate_result
+from perflog.settings.gate import DEFAULT, GateResult, gate_result
 from perflog.stats.verdict import Verdict
-
-__all__ = ["DEFAULT", "REASONS", "GateResult", "gate"]
 
 
 def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) -> GateResult:
@@ -20,19 +18,15 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
 
     Args:
         comparisons: of one command.
-        fail_on: keys of :data:`REASONS`.
+        fail_on: keys of :data:`perflog.settings.gate.REASONS`.
     """
-    counts = _counts(comparisons)
     cases = counted(sum(len(comparison.rows) for comparison in comparisons), "case")
-    present = {
-        reason: _WORDS[reason].format(n=counts[reason], rows=cases) for reason in REASONS if counts[reason]
-    }  # fmt: skip
-    return gate_result(present, _ABSENT, fail_on, cases)
+    return gate_result(_counts(comparisons), _WORDS, _ABSENT, fail_on, cases)
 
 
 _WORDS = {
-    "slower": "{n} of {rows} slower",
-    "inconclusive": "{n} of {rows} inconclusive or without enough data",
+    "slower": "{n} of {of} slower",
+    "inconclusive": "{n} of {of} inconclusive or without enough data",
     "missing": "{n} of the old side without a partner",
     "nothing-compared": "no case has enough data for a verdict",
 }

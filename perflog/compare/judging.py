@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.compare.rounds import can_be_judged, judged_in_rounds, stopped_note
 from perflog.compare.rows import CaseComparison, compared_cases
 from perflog.compare.rule import Rule

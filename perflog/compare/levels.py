@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from perflog.cases.case import Case
+from perflog.cases.pairs import VERSION, Pair
 from perflog.compare.derived import is_derived
-from perflog.compare.pairs import VERSION, Pair
 from perflog.compare.rows import values
 from perflog.compare.sides import Side, machines
 from perflog.compare.when import interleaved

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from perflog._version import __version__
-from perflog.compare.gate import GateResult
 from perflog.compare.names import names_of
 from perflog.compare.output import caption, comparison_table, units_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.sentences import explanations, opening
 from perflog.export.columns import TextTable
 from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
+from perflog.settings.gate import GateResult
 from perflog.stats.verdict import Verdict
 
 #: The classes of the page's style sheet by verdict.

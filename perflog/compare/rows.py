@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
+from perflog.cases.pairs import Pair, Unpaired
 from perflog.compare.derived import derived_row, derived_values, is_derived, run_values, why_none
 from perflog.compare.doubtful_spread import unequal_spreads
-from perflog.compare.pairs import Pair, Unpaired
 from perflog.compare.rule import Rule
 from perflog.formats.units import kind
 from perflog.settings.options import Options

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from perflog.cases.case import Case
 from perflog.cases.labels import root_of
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.formats.vocabulary import Scalar, normal

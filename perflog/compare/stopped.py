@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from perflog.cases.case import Case
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.compare.sides import Side
 from perflog.compare.stopping import Stopping, stopping_of
 

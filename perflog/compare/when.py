@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from perflog.cases.case import Case
+from perflog.cases.pairs import Pair
 from perflog.compare.clocks import Start, starts_of
-from perflog.compare.pairs import Pair
 from perflog.compare.sides import Side, machines
 from perflog.runs.machine import differences
 

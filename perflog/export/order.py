@@ -8,6 +8,7 @@ from perflog.cases.case import Case, short_labels
 from perflog.export.case_table import OF_CASES, unknown_name
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
+from perflog.settings.config import names_in
 
 
 def in_order(cases: Sequence[Case], order: str) -> list[Case]:
@@ -20,7 +21,7 @@ def in_order(cases: Sequence[Case], order: str) -> list[Case]:
     """
     known = _known(cases)
     sorted_cases = list(cases)
-    for part in reversed([part.strip() for part in order.split(",") if part.strip()]):
+    for part in reversed(names_in(order)):
         name, backwards = part.removeprefix("-"), part.startswith("-")
         if name not in known:
             raise unknown_name("sort", name, known)

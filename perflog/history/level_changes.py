@@ -15,7 +15,7 @@ from perflog.history.following import Series, series
 from perflog.history.listing import campaigns, unknown
 from perflog.history.place import Database, name_of
 from perflog.history.points import Point
-from perflog.settings.gate import DEFAULT, REASONS, GateResult, gate_result
+from perflog.settings.gate import DEFAULT, GateResult, gate_result
 from perflog.stats.centre import median
 from perflog.stats.verdict import MARGIN, Better
 
@@ -134,8 +134,7 @@ class Regressions:
             "slower": slower, "inconclusive": len(self.unseen), "missing": len(self.missing),
             "nothing-compared": int(not self.looked_at),
         }  # fmt: skip
-        present = {reason: _WORDS[reason].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
-        return gate_result(present, _ABSENT, fail_on, cases)
+        return gate_result(counts, _WORDS, _ABSENT, fail_on, cases)
 
 
 _WORDS = {

@@ -22,7 +22,7 @@ from pathlib import Path
 from perflog._version import __version__
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import named
-from perflog.files import missing_folder
+from perflog.files import lock_new, missing_folder
 
 #: The list of a site's files, in its folder.
 MANIFEST = "perflog-site.json"
@@ -131,12 +131,8 @@ def _new_folder(parent: Path) -> tuple[Path, int]:
         new = parent / f".perflog-site-{secrets.token_hex(8)}"
         new.mkdir()
         lock = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with suppress(OSError):  # there may be no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        with suppress(FileNotFoundError):
-            if new.stat().st_ino == os.fstat(lock).st_ino:
-                return new, lock
-        os.close(lock)  # another writer took it for left over before it was locked
+        if lock_new(new, lock):
+            return new, lock
 
 
 def _write(new: Path, files: Mapping[str, bytes]) -> None:

@@ -15,7 +15,7 @@ from perflog.report.extractions import Extractions, catalog_of
 from perflog.report.grid import Projection, fields, grid
 from perflog.report.style import Style, digits_form, load_style
 from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table, text_table
-from perflog.settings.config import Settings, one_of
+from perflog.settings.config import Settings, names_in, one_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ def projection(
     Raises:
         UsageError: for a text that is not so.
     """
-    names = tuple(part.strip() for part in values.split(",") if part.strip())
-    return Projection(fields(rows, "--rows"), fields(columns, "--columns"), names, where or {})
+    return Projection(fields(rows, "--rows"), fields(columns, "--columns"), names_in(values), where or {})
 
 
 def make_table(

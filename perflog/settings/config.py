@@ -278,6 +278,11 @@ def near_hint(name: str, known: Collection[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    """``a,b`` as names."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """``key=value`` texts as a dict. Raises UsageError for one without ``=``."""
     out = {}

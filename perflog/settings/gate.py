@@ -25,16 +25,18 @@ class GateResult:
 
 
 def gate_result(
-    present: Mapping[str, str], absent: Mapping[str, str], fail_on: Sequence[str], cases: str
+    counts: Mapping[str, int], words: Mapping[str, str], absent: Mapping[str, str], fail_on: Sequence[str], cases: str
 ) -> GateResult:
     """The answer of a gate.
 
     Args:
-        present: the reasons that are there, each in words.
+        counts: how often each of :data:`REASONS` is there.
+        words: what is said of each where it is there: ``{n}`` its count, ``{of}`` the cases.
         absent: what is said of each of :data:`REASONS` where it is not there.
         fail_on: the reasons that were asked for.
         cases: how many cases were looked at, in words.
     """
+    present = {reason: words[reason].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
     failing = [reason for reason in fail_on if reason in present]
     if failing:
         status = min(REASONS[reason] for reason in failing)

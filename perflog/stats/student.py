@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 
 #: Terms of the continued fraction: it converges in O(√max(a, b)) of them; beyond so many the fraction is given up.
 _MOST_TERMS = 10_000
@@ -26,6 +25,8 @@ def t_quantile(probability: float, freedom: float) -> float:
     """
     if not 0.5 <= probability < 1 or not freedom >= 1:
         raise ValueError(f"no quantile of Student's t: probability {probability!r}, degrees of freedom {freedom!r}")
+    from statistics import NormalDist  # it imports fractions and decimal, and most logs have no speedup
+
     log_scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - 0.5 * math.log(freedom * math.pi)
     t = NormalDist().inv_cdf(probability)
     for _ in range(_MOST_STEPS):

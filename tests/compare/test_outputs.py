@@ -16,11 +16,11 @@ from xml.etree import ElementTree
 import pytest
 
 from perflog.cases.case import Case
+from perflog.cases.pairs import Pair
 from perflog.cli.pull_request import PullRequest, post, pull_request_of
 from perflog.compare.checks import MOST_OF_A_LEVEL, findings
 from perflog.compare.comment import LONGEST, comment, marker_of
 from perflog.compare.page import page
-from perflog.compare.pairs import Pair
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import Rule
 from perflog.errors import PerflogError, UsageError

@@ -8,7 +8,7 @@ import pytest
 
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
-from perflog.compare.pairs import paired
+from perflog.cases.pairs import paired
 from perflog.settings.options import Options
 from tests.cases.test_cases import made
 

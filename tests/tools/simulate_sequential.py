@@ -21,6 +21,7 @@ from perflog.campaign.versus import LEVEL, MAX_RUNS
 from perflog.stats.power import Table, runs_needed
 from perflog.stats.sequential import TableRule, look
 from perflog.stats.verdict import MARGIN, Verdict
+from tests.tools.pages import write_between
 from tests.tools.sequential_methods import methods_part
 from tests.tools.simulate_campaigns import campaigns_part
 from tests.tools.simulate_compare import percent
@@ -192,11 +193,10 @@ def main() -> None:
     if given.write is None:
         sys.stdout.write(text)
         return
-    before, start, rest = given.write.read_text(encoding="utf-8").partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        arguments.error(f"{given.write} lacks the line {START} or {END}")
-    given.write.write_text(f"{before}{start}\n\n{text}\n{end}{after}", encoding="utf-8")
+    try:
+        write_between(given.write, START, END, text)
+    except ValueError as error:
+        arguments.error(str(error))
 
 
 if __name__ == "__main__":

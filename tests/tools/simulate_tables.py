@@ -18,12 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator
 
+from perflog.cases.pairs import Pair
 from perflog.compare.gate import gate
-from perflog.compare.pairs import Pair
 from perflog.compare.rows import CaseComparison, Comparison, compared_cases, mean_of
 from perflog.compare.rule import Rule
 from perflog.settings.options import Options
 from perflog.stats.verdict import Verdict
+from tests.tools.pages import write_between
 from tests.tools.simulate_compare import percent
 from tests.tools.simulate_compare import table as markdown
 from tests.tools.table_methods import method_parts
@@ -278,11 +279,10 @@ def main() -> None:
     if given.write is None:
         sys.stdout.write(text)
         return
-    before, start, rest = given.write.read_text(encoding="utf-8").partition(START)
-    _, end, after = rest.partition(END)
-    if not start or not end:
-        arguments.error(f"{given.write} lacks the line {START} or {END}")
-    given.write.write_text(f"{before}{start}\n\n{text}\n{end}{after}", encoding="utf-8")
+    try:
+        write_between(given.write, START, END, text)
+    except ValueError as error:
+        arguments.error(str(error))
 
 
 if __name__ == "__main__":

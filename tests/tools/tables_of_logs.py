@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.compare.rows import compared_cases
 from perflog.compare.rule import Rule
 from tests import forks

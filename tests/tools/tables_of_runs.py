@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case, Summary
-from perflog.compare.pairs import Pair
+from perflog.cases.pairs import Pair
 from perflog.logs.find import LogFile
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run

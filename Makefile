@@ -1,13 +1,15 @@
 # Two commands do everything on a machine with Python 3.11+, make and git:
 #   make demo   make .venv, install perflog, run the main job on fixtures/
-#   make test   install what testing needs; lint, types, all tests
+#   make test   install what testing needs; lint, types, all tests but the long ones
 # And, with the four frameworks installed from PyPI into runners/.environments (5 GB):
 #   make campaign         train a small CNN with each, 80 runs, and report (campaign-short: 24 runs)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The tests start hundreds of processes: where Python may not keep what it has compiled, each compiles it all anew.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types pytest coverage fuzz pythons dependencies sanitize wheels docs bench fixtures upstream campaign campaign-short clean
+.PHONY: demo test test-long lint types pytest coverage fuzz pythons dependencies sanitize wheels docs bench fixtures upstream campaign campaign-short clean
 
 #: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
 COUNT ?= 20000
@@ -40,7 +42,12 @@ types: $(VENV)/.dev
 
 pytest: $(VENV)/.dev
 	$(BIN)/perflog --version
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long"
+
+# What takes long: installed wheels, campaigns, hosts, many kills, hostile names through every command, large inputs. A
+# small part of each is in `make test`.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=perflog --cov-branch --cov-report=term:skip-covered
@@ -53,8 +60,8 @@ fuzz: $(VENV)/.dev
 		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py
 	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)
 
-# The tests, but for the long ones, on each Python that perflog runs on; one that is neither here nor can be downloaded is
-# skipped and said. PYTHONS="3.14" tests on that one alone.
+# A part of the tests that touches every package, on each Python that perflog runs on; one that is neither here nor can be
+# downloaded is skipped and said. PYTHONS="3.14" tests on that one alone, PYTHONS="--all 3.14" all of `make test`'s there.
 pythons: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.pythons $(PYTHONS)
 

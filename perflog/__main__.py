@@ -31,6 +31,12 @@ def main() -> None:
 
 #: What shells give for programs that Ctrl-C and a closed pipe have ended.
 _INTERRUPTED, _CLOSED_PIPE = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+#: An error's own text is cut at so many characters: it may quote a log.
+_LONGEST = 500
+_WHAT_TO_DO = (
+    "the logs are as they were, and no file is half written; `perflog extract LOGS` or another "
+    "--format may still give the numbers; PERFLOG_DEBUG=1 shows where it failed"
+)
 
 
 def _status() -> int:
@@ -50,15 +56,23 @@ def _status() -> int:
         return _CLOSED_PIPE
     except PerflogError as error:
         return _refused(error)
-    except Exception as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # polars panics with an error that is no Exception
         if isinstance(error, ImportError) and (missing := _missing_extra(error)):
             return _refused(missing)
         if os.environ.get("PERFLOG_DEBUG"):
             raise
-        problem = f"perflog: internal error, please report it: {type(error).__name__}: {error}"
-        _say(f"{problem}\n(PERFLOG_DEBUG=1 shows where)")
-        return _as_document("internal", problem.removeprefix("perflog: "), 70)
+        return _failed(error)
     return status
+
+
+def _failed(error: BaseException) -> int:
+    """Say an error that nobody foresaw in one line, and in the next what can be done; the exit status."""
+    text = " ".join(str(error).split())[:_LONGEST]
+    problem = f"internal error, please report it: {type(error).__name__}" + (f": {text}" if text else "")
+    _say(f"perflog: {problem}\n  ({_WHAT_TO_DO})")
+    return _as_document("internal", problem, 70)
 
 
 def _refused(error: PerflogError) -> int:

@@ -23,8 +23,10 @@ import json
 import re
 from typing import Any
 
+from perflog.lazy_regex import lazy_regex
+
 #: Bytes of a name that are no UTF-8, as Python holds them (PEP 383), and halves of pairs that are no text either.
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 #: Control characters, marks of direction, line and paragraph separators, and characters that cannot be seen at all.
 _UNSEEN_CONTROLS = r"\x00-\x1f"
 _UNSEEN_OTHERS = (
@@ -32,20 +34,20 @@ _UNSEEN_OTHERS = (
     r"\ud800-\udfff\U000e0000-\U000e007f"
 )
 _UNSEEN_CLASS = _UNSEEN_CONTROLS + _UNSEEN_OTHERS
-_UNSEEN = re.compile(f"[{_UNSEEN_CLASS}]")
-_UNSEEN_BUT_LINES = re.compile(f"[\\x00-\\x08\\x0b-\\x1f{_UNSEEN_OTHERS}]")
+_UNSEEN = lazy_regex(f"[{_UNSEEN_CLASS}]")
+_UNSEEN_BUT_LINES = lazy_regex(f"[\\x00-\\x08\\x0b-\\x1f{_UNSEEN_OTHERS}]")
 #: Those of them that may stand in JSON as they are, and are written in its ASCII form all the same.
-_UNSEEN_IN_JSON = re.compile(f"[{_UNSEEN_OTHERS}]")
+_UNSEEN_IN_JSON = lazy_regex(f"[{_UNSEEN_OTHERS}]")
 #: Backslashes that could be taken for ours: those before what looks like one of our escapes, or will become one.
-_BEFORE_BYTES = re.compile(r"\\(?=\\*(?:x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2}|[\ud800-\udfff]))")
-_BEFORE_ESCAPES = re.compile(rf"\\(?=\\*(?:[tnr]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|U[0-9a-f]{{8}}|[{_UNSEEN_CLASS}]))")
+_BEFORE_BYTES = lazy_regex(r"\\(?=\\*(?:x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2}|[\ud800-\udfff]))")
+_BEFORE_ESCAPES = lazy_regex(rf"\\(?=\\*(?:[tnr]|x[0-9a-f]{{2}}|u[0-9a-f]{{4}}|U[0-9a-f]{{8}}|[{_UNSEEN_CLASS}]))")
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 #: What Markdown and HTML take for markup, and GitHub for a formula.
-_MARKUP = re.compile(r"[\\|<>`*_\[\]~$]")
+_MARKUP = lazy_regex(r"[\\|<>`*_\[\]~$]")
 _ENTITIES = {"<": "&lt;", ">": "&gt;"}
 #: What a spreadsheet takes for the beginning of a formula, and what is a number all the same.
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)|-")
+_FORMULA = lazy_regex(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)|-")
 #: What LaTeX takes for commands, and what joins to the character before it. Numbers of characters are the same in all
 #: of its font encodings that have them, and mean themselves whatever a language's package makes of the characters.
 _LATEX = {
@@ -54,10 +56,10 @@ _LATEX = {
     "|": r"\textbar{}", '"': r"{\char34}", "`": r"{\char96}", "'": r"{\char39}", "[": "{[}", "]": "{]}", "*": "{*}",
     "-": "-{}",
 }  # fmt: skip
-_LATEX_SPECIAL = re.compile(r"""[\\{}$&#%_^~<>|"`'\[\]*]|-(?=-)""")
+_LATEX_SPECIAL = lazy_regex(r"""[\\{}$&#%_^~<>|"`'\[\]*]|-(?=-)""")
 #: Where a line of GitHub's log begins a command: ``::name`` at its start, ``##[name]`` anywhere (actions/runner,
 #: ``ActionCommand.cs``); its search does not see some characters, such as joiners.
-_COMMAND = re.compile(r"^[^\w\n]*?:[\u034f\u200c\u200d\ufe00-\ufe0f]*(:)|#[^\w\n]?#[^\w\n\[]*(\[)", re.MULTILINE)
+_COMMAND = lazy_regex(r"^[^\w\n]*?:[\u034f\u200c\u200d\ufe00-\ufe0f]*(:)|#[^\w\n]?#[^\w\n\[]*(\[)", re.MULTILINE)
 
 
 def _escape(found: re.Match[str]) -> str:

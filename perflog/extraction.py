@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from perflog.cases.build import build_cases
 from perflog.cases.case import Case, said_of_all
-from perflog.cases.copies import without_copies
-from perflog.cases.repeats import of_first_ranks, settled
+from perflog.cases.copies import TextsOf
+from perflog.cases.last_resort import APART, cases_of
+from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.inference.known import inferred_runs
+from perflog.logs.digest import digests
 from perflog.logs.find import RUNNING, LogFile, find_logs
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
@@ -21,6 +23,12 @@ from perflog.runs.device_index import indexed_by_device
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
+if TYPE_CHECKING:
+    from perflog.parts.part import Part
+    from perflog.parts.share import Share
+
+#: What the names of parts end with.
+PARTS = ".parquet"
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]
 
@@ -66,14 +74,90 @@ class Extraction:
             and not any(left_out.failed for left_out in self.skipped)
             and all(run.throughput.value is not None for run in runs)
             and all(c.throughput.value is not None for c in self.cases)
+            and not any(note.startswith(APART) for case in self.cases for note in case.notes)
         )
 
 
 def extract_logs(
     logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None
 ) -> Extraction:
-    """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go."""
-    builder = RunBuilder(catalog, options, indexed_by_device(logs, catalog.path_patterns))
+    """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go.
+
+    Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``look`` sees nothing.
+
+    Raises:
+        UsageError: where the parts are not all, or not of one whole, or made with other options.
+    """
+    if any(log.path.endswith(PARTS) for log in logs):
+        from perflog.parts.joining import parts_among
+
+        parts = parts_among(logs)
+        if parts:
+            return _of_parts(parts, options, catalog)
+    outcomes = _counted(_outcomes(logs, logs, options, catalog, progress, look), len(logs), progress)
+    return _together(outcomes, options, catalog, digests)
+
+
+def part_of(
+    logs: Sequence[LogFile], share: Share, options: Options, catalog: Catalog, progress: Progress | None = None
+) -> Part:
+    """What a worker reads: its share of all logs that were found.
+
+    Raises:
+        UsageError: when one is a pipe: every worker must find the same logs.
+    """
+    from perflog.parts.part import Entry, Part
+    from perflog.parts.place import place_of
+
+    for log in logs:
+        if log.pipe is not None:
+            raise UsageError(f"{log.name} can be read once only, so there are no shares of it: name files or folders")
+    positions = {log: position for position, log in enumerate(logs)}
+    own = share.of(logs)
+    of_log: dict[LogFile, Outcome] = {}
+    for outcome in _counted(_outcomes(own, logs, options, catalog, progress, None), len(own), progress):
+        of_log[outcome.log if isinstance(outcome, Skipped) else outcome[0].log] = outcome
+    texts = digests([log for log, outcome in of_log.items() if not isinstance(outcome, Skipped)])
+    entries = [Entry(positions[log], log, of_log[log], texts.get(log)) for log in own]
+    return Part(place_of(logs, options, catalog), share, entries)
+
+
+def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
+    """The extraction that all parts together hold."""
+    from perflog.parts.joining import joined, options_for
+    from perflog.parts.place import fingerprint
+
+    whole = joined(paths)
+    if whole.parsers != fingerprint(catalog):
+        raise UsageError("these parts were made with other parsers than this command's: name the same --parsers")
+    made = options_for(options, whole.options)
+    outcomes = (entry.outcome for entry in whole.entries)
+    return _together(outcomes, made, catalog, lambda logs: {log: whole.texts.get(log) for log in logs})
+
+
+def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog, texts: TextsOf) -> Extraction:
+    """Cases from what became of all logs; ``texts`` gives a hash of the text of each log that it is asked for."""
+    runs: list[Run] = []
+    skipped: list[Skipped] = []
+    for outcome in outcomes:
+        if isinstance(outcome, Skipped):
+            skipped.append(outcome)
+        else:
+            runs.extend(outcome)
+    cases, left_out = cases_of(runs, catalog.path_patterns, options, texts)
+    return Extraction(cases, [*skipped, *left_out], options)
+
+
+def _outcomes(
+    logs: Sequence[LogFile],
+    among: Sequence[LogFile],
+    options: Options,
+    catalog: Catalog,
+    progress: Progress | None,
+    look: Look | None,
+) -> Iterator[Outcome]:
+    """What becomes of each log; ``among``: all logs whose names may say what a number in its name counts."""
+    builder = RunBuilder(catalog, options, indexed_by_device(among, catalog.path_patterns))
 
     def finish_all(readings: Sequence[Reading]) -> list[Outcome]:
         finished = (reading for reading in readings if not _grows(reading.log))
@@ -92,18 +176,7 @@ def extract_logs(
     def finish(reading: Reading) -> Outcome:
         return finish_all([reading])[0]
 
-    runs: list[Run] = []
-    skipped: list[Skipped] = []
-    outcomes = read_logs(logs, catalog, finish, options.as_printed, progress, options, finish_all)
-    for outcome in _counted(outcomes, len(logs), progress):
-        if isinstance(outcome, Skipped):
-            skipped.append(outcome)
-        else:
-            runs.extend(outcome)
-    runs, copies = without_copies(runs)
-    runs, other_ranks = of_first_ranks(runs, catalog.path_patterns)
-    skipped += [*copies, *other_ranks]
-    return Extraction(build_cases(settled(runs, catalog.path_patterns), options), skipped, options)
+    return read_logs(list(logs), catalog, finish, options.as_printed, progress, options, finish_all)
 
 
 def _counted(outcomes: Iterable[Outcome], count: int, progress: Progress | None) -> Iterator[Outcome]:

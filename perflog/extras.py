@@ -29,6 +29,8 @@ EXTRAS = {
     "psycopg": Extra("postgresql", "a history in PostgreSQL"),
     "lz4": Extra("lz4", "reading .lz4"),
     "xlsxwriter": Extra("xlsx", "writing .xlsx"),
+    "obstore": Extra("s3", "reading logs from a server"),
+    "ray": Extra("ray", "reading logs on a cluster"),
 }
 
 

@@ -8,7 +8,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Iterable
@@ -163,7 +162,7 @@ def _replace(target: Path, status: os.stat_result | None, pieces: Iterable[bytes
 def _new_temporary(folder: Path) -> tuple[Path, int]:
     """A new temporary file that is locked, and its descriptor."""
     while True:
-        temporary = folder / f".perflog-{secrets.token_hex(8)}.tmp"
+        temporary = folder / f".perflog-{os.urandom(8).hex()}.tmp"
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         if lock_new(temporary, descriptor):
             return temporary, descriptor

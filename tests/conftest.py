@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 from collections.abc import Iterator
@@ -10,25 +11,30 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import postgresql
+from tests import kept, postgresql
 from tests.support import CAMPAIGN
 
 # An error in the program is an error of the test, and no log's reason (perflog.reading.faults).
 os.environ["PERFLOG_DEBUG"] = "1"
+kept.keep()
 # A busy machine makes examples slow; that is no fault of what they test.
 settings.register_profile("perflog", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("campaign", settings.get_profile("perflog"), max_examples=1000)
 settings.load_profile("campaign" if CAMPAIGN else "perflog")
 #: What takes longest, and is begun first: a worker that is done then takes over short tests from the other.
-_LONG = (
+_FIRST = (
+    "test_two_hosts",
     "test_wheel",
-    "test_campaign",
+    "campaign/",
+    "test_hostile_text",
     "test_docs",
-    "pipeline/",
-    "test_writers",
+    "report/",
+    "history/",
     "test_equal_engines",
+    "pipeline/",
     "logs/",
     "audit/",
+    "plot/",
 )
 
 _NUMBERS = itertools.count(1)
@@ -44,9 +50,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the long tests first."""
 
     def turn(item: pytest.Item) -> int:
-        return next((turn for turn, part in enumerate(_LONG) if part in item.nodeid), len(_LONG))
+        return next((turn for turn, part in enumerate(_FIRST) if part in item.nodeid), len(_FIRST))
 
     items.sort(key=turn)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave out what is there before the first test: the modules, and the tests themselves."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

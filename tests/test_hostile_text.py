@@ -180,12 +180,20 @@ def check_json(text: str, logs: Path) -> None:
         assert len(named) == len(there)
 
 
+def test_nothing_acts_in_any_output() -> None:
+    check_all_outputs("\x1b]0;p\x07\n::error::\udcff", "=1+1\x1b\x1b[31m]0;PWNED\x07\u202e")
+
+
+@pytest.mark.long
 @settings(max_examples=int(os.environ.get("PERFLOG_HOSTILE", "1")), suppress_health_check=list(HealthCheck))
 @given(name=NAME, model=CONTENT)
-@example(name="\x1b]0;p\x07\n::error::\udcff", model="=1+1\x1b\x1b[31m]0;PWNED\x07\u202e")
 @example(name="=cmd|' /C calc'!A0", model="-->|`<b onload=x>$x$")
-def test_nothing_acts_in_any_output(name: str, model: str) -> None:
-    name = name.replace("/", "")
+def test_nothing_acts_in_any_output_whatever_the_names(name: str, model: str) -> None:
+    check_all_outputs(name.replace("/", ""), model)
+
+
+def check_all_outputs(name: str, model: str) -> None:
+    """Every command on logs of this name that say this model."""
     with TemporaryDirectory() as folder:
         base = Path(folder)
         out = base / "out"

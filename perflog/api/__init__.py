@@ -30,13 +30,14 @@ from perflog.api.auditing import Audit, audit
 from perflog.api.campaigns import History, Regressions, history, regressions, save
 from perflog.api.comparing import Comparison, Noise, compare, noise, plan
 from perflog.api.logs import Explanations, Extracted, explain, extract
+from perflog.api.measuring import Measurement, measure
 from perflog.api.options import ExtractionOptions
 from perflog.api.report_results import Picture, Readme, Report, Table
 from perflog.api.reports import plot, readme, report, table
 from perflog.export.json_schemas import json_schema
 
 __all__ = [
-    "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Noise", "Picture", "Readme",
-    "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "history", "json_schema", "noise",
-    "plan", "plot", "readme", "regressions", "report", "save", "table",
+    "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Measurement", "Noise",
+    "Picture", "Readme", "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "history",
+    "json_schema", "measure", "noise", "plan", "plot", "readme", "regressions", "report", "save", "table",
 ]  # fmt: skip

@@ -192,8 +192,8 @@ def plan(
 
 @in_python_terms
 def noise(
-    paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", database: PathLike | None = None,
-    **options: Unpack[ExtractionOptions],
+    paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", history: bool = False,
+    database: PathLike | None = None, **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
     """How much the runs of each case differ, and the change that as many runs could show (``perflog noise``).
 
@@ -201,6 +201,7 @@ def noise(
         paths: files and folders, or labels of saved campaigns.
         margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
+        history: whether to look up in the history what campaigns of one version differ by.
         database: the history's database; None: as on the command line.
         options: the options of extraction (see :mod:`perflog.api`).
 
@@ -212,7 +213,7 @@ def noise(
     """
     from perflog.compare.rule import share
 
-    return _noise(paths, metric, None, share(margin, "margin"), database, options)
+    return _noise(paths, metric, None, share(margin, "margin"), database, options, history)
 
 
 def _noise(
@@ -222,6 +223,7 @@ def _noise(
     margin: float,
     database: PathLike | None,
     options: ExtractionOptions,
+    history: bool = False,
 ) -> Noise:
     from perflog.compare.planning import noise_of
     from perflog.compare.rule import METRICS
@@ -230,4 +232,4 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)
-    return Noise(noise_of(names, chosen, Extractions(), metric, detect, margin))
+    return Noise(noise_of(names, chosen, Extractions(), metric, detect, margin, history))

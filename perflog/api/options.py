@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+from perflog.logs.addresses import as_address
 from perflog.settings.config import Settings, settings
 
 PathLike = str | os.PathLike[str]
@@ -52,7 +53,7 @@ def given_options(options: ExtractionOptions) -> dict[str, Any]:
 
 def path_list(paths: Paths) -> list[str]:
     """One path or several as a list of texts."""
-    return [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    return [as_address(os.fspath(path)) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
 
 
 def texts(facts: Mapping[str, Any] | None) -> dict[str, str]:

@@ -18,7 +18,7 @@ _NAMES = {
     "confidence": "level",
 }  # fmt: skip
 #: Options that take ``key=value`` on the command line, and a mapping here.
-_MAPPINGS = frozenset({"set", "baseline", "where", "digits", "title", "name", "case", "alias"})
+_MAPPINGS = frozenset({"set", "baseline", "where", "digits", "title", "name", "case", "alias", "only"})
 #: Options of the command line alone; sentences about them stay as they are.
 _NO_ARGUMENTS = frozenset({"format", "quiet", "check", "verbose", "help", "wide", "watch", "from"})
 _PAIR = re.compile(r"--([a-z]+(?:-[a-z]+)*)[ =]([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;:)`]+)")

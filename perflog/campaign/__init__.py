@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
     from perflog.campaign.deciding import Measured, measure
-    from perflog.campaign.environment import environments, make_environment, states
+    from perflog.campaign.environment import environments, make_environment, remedies, states
     from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Progress, Watcher, watch
     from perflog.campaign.running import Outcome, run
-    from perflog.campaign.scheduling import Commands, Schedule, commands, schedule, slurm_scripts
+    from perflog.campaign.scheduling import Commands, Schedule, commands, missing, schedule, slurm_scripts
     from perflog.campaign.versus import Budget, Versus, plan_measurement
 
 __all__ = [
@@ -46,7 +46,9 @@ __all__ = [
     "environments",
     "make_environment",
     "measure",
+    "missing",
     "plan_measurement",
+    "remedies",
     "run",
     "schedule",
     "slurm_scripts",
@@ -72,7 +74,9 @@ _MODULES = {
     "environments": "environment",
     "make_environment": "environment",
     "measure": "deciding",
+    "missing": "scheduling",
     "plan_measurement": "versus",
+    "remedies": "environment",
     "run": "running",
     "schedule": "scheduling",
     "slurm_scripts": "scheduling",

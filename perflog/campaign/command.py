@@ -15,6 +15,7 @@ from typing import Any
 from perflog.campaign.environment import python_of
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.runner import Runner
+from perflog.campaign.wrapped import filled_fields
 from perflog.errors import UsageError
 
 GUARD = Path(__file__).with_name("guard.py")
@@ -31,12 +32,14 @@ class Start:
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     path: str = ""
+    folder: str = ""
 
     @property
     def text(self) -> str:
         """The command as a person would type it."""
         assignments = [f"{key}={shlex.quote(value)}" for key, value in self.environment.items()]
         words = " ".join([*assignments, shlex.join(self.argv)])
+        words = f"cd {shlex.quote(self.folder)} && {words}" if self.folder else words
         return f"[{self.host}] {words}" if self.host else words
 
 
@@ -58,18 +61,20 @@ def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Pa
     Raises:
         UsageError: when the runner has no command for it, or there are fewer hosts than nodes.
     """
-    python = campaign.pythons.get(runner.name) or str(python_of(runner))
+    python = python_for(runner, campaign)
     hosts = hosts_of(campaign)[: job.nodes] if job.nodes > 1 else []
     if job.nodes > 1 and len(hosts) < job.nodes:
         raise UsageError(
             f"{job.name} needs {job.nodes} hosts, and {campaign.file} names {len(hosts)}: "
             'hosts = ["node1", "node2"] or hostfile'
         )
-    environment = {**runner.environment, **campaign.environment}
     master = hosts[0] if hosts else "127.0.0.1"
     words = {
         **_words(job, campaign),
-        "python": python,
+        **_places(runner, campaign),
+        "hosts": _slots(job, hosts),
+        "addresses": ",".join(hosts or ["127.0.0.1"]),
+        "python": python or sys.executable,
         "here": str(runner.here),
         "scratch": str(scratch),
         "hostfile": str(scratch / "hosts"),
@@ -79,14 +84,64 @@ def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Pa
         "master_ip": _address(master),
     }
     kind = _kind(job, runner, campaign)
-    command = (*runner.commands[kind], *runner.arguments, *map(str, campaign.arguments))
+    fields = filled_fields(runner.fields, job.facts)
+    command = _expanded((*runner.commands[kind], *runner.arguments, *map(str, campaign.arguments)), fields)
+    given = {**runner.environment, **campaign.environment}
+    environment = dict(zip(given, _filled(_inserted(tuple(given.values()), fields), words), strict=True))
     if kind == "mpirun":
         command = (*_mpirun(job, hosts, list(environment), words), *command)
     path = str(Path(python).parent) if "/" in python else ""
     if kind == "each_node":
         own = [{**words, "node": str(node), "host_ip": _address(host)} for node, host in enumerate(hosts)]
-        return [Start(host, _filled(command, its), environment, path) for host, its in zip(hosts, own, strict=True)]
-    return [Start(hosts[0] if hosts and kind == "first_node" else "", _filled(command, words), environment, path)]
+        each = zip(hosts, own, strict=True)
+        return [Start(host, _filled(command, its), environment, path, _folder(runner, its)) for host, its in each]
+    host = hosts[0] if hosts and kind == "first_node" else ""
+    return [Start(host, _filled(command, words), environment, path, _folder(runner, words))]
+
+
+def python_for(runner: Runner, campaign: Campaign) -> str:
+    """The Python that a runner's commands find first: the campaign's, else the runner's environment's.
+
+    Empty for a runner that wraps a program: its commands use the Python of the container or shell that they run in.
+    """
+    return campaign.pythons.get(runner.name) or ("" if runner.prerequisites else str(python_of(runner)))
+
+
+def report_line(job: Job, runner: Runner, campaign: Campaign) -> str:
+    """The line that the runner's report prints for a job; empty where there is no report or it prints none."""
+    if runner.report is None or job.precision not in (runner.report.precisions or (job.precision,)):
+        return ""
+    line = _inserted(
+        (runner.report.lines.get(_kind(job, runner, campaign), ""),), filled_fields(runner.fields, job.facts)
+    )
+    return _filled(line, _words(job, campaign))[0]
+
+
+def _places(runner: Runner, campaign: Campaign) -> dict[str, str]:
+    """Where a runner's program and data lie, by ``program`` and ``data``."""
+    named = {"program": campaign.programs, "data": campaign.data}
+    return {need.kind: named[need.kind].get(runner.name) or need.folder for need in runner.prerequisites}
+
+
+def _folder(runner: Runner, words: Mapping[str, str]) -> str:
+    return _filled((runner.directory,), words)[0]
+
+
+def _expanded(command: Sequence[str], fields: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """A command in which a word that is a field alone is replaced by the field's words, however many."""
+    by_word = {f"{{{name}}}": words for name, words in fields.items()}
+    words = (part for word in command for part in by_word.get(word, (word,)))
+    return _inserted(tuple(words), fields)
+
+
+def _inserted(texts: tuple[str, ...], fields: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Texts in which fields are replaced by their words, with blanks between them."""
+    return _filled(texts, {name: " ".join(words) for name, words in fields.items()})
+
+
+def _slots(job: Job, hosts: Sequence[str]) -> str:
+    """The hosts and their numbers of devices, as ``mpirun -H`` takes them: ``node1:8,node2:8``."""
+    return ",".join(f"{host}:{job.per_node}" for host in hosts or ["localhost"])
 
 
 def _words(job: Job, campaign: Campaign) -> dict[str, str]:
@@ -98,6 +153,8 @@ def _words(job: Job, campaign: Campaign) -> dict[str, str]:
         "model": job.model,
         "precision": job.precision,
         "batch_size": str(job.batch_size),
+        "global_batch": str(job.batch_size * job.processes),
+        "repeats": str(campaign.repeats),
         "steps": str(campaign.steps),
         "log_interval": str(campaign.log_interval),
         "warmup": str(campaign.warmup),
@@ -106,10 +163,9 @@ def _words(job: Job, campaign: Campaign) -> dict[str, str]:
 
 def _mpirun(job: Job, hosts: Sequence[str], variables: Sequence[str], words: Mapping[str, str]) -> list[str]:
     """The words in front of a command that ``mpirun`` starts; ``variables``: those that it hands on."""
-    slots = ",".join(f"{host}:{job.per_node}" for host in hosts or ["localhost"])
     handed = [word for key in variables for word in ("-x", key)]
     master = ["-x", f"MASTER_ADDR={words['master']}", "-x", f"MASTER_PORT={words['port']}"]
-    return ["mpirun", "-np", words["processes"], "-H", slots, "--bind-to", "none", *handed, *master]
+    return ["mpirun", "-np", words["processes"], "-H", _slots(job, hosts), "--bind-to", "none", *handed, *master]
 
 
 def _kind(job: Job, runner: Runner, campaign: Campaign) -> str:
@@ -138,6 +194,7 @@ def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Pat
     given = []
     for start, output in zip(commands, outputs, strict=True):
         command: dict[str, Any] = {"argv": list(start.argv), "environment": _environment(start), "output": str(output)}
+        command |= {"folder": start.folder} if start.folder else {}
         if start.host and not _here(start.host):
             command = {"argv": _remote(start, campaign), "output": str(output), "remote": True}
         given.append(command)
@@ -146,7 +203,7 @@ def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Pat
 
 def _remote(start: Start, campaign: Campaign) -> list[str]:
     """The words that start a command under a guard on its host, in this folder."""
-    there = json.dumps([{"argv": start.argv, "environment": dict(start.environment)}])
+    there = json.dumps([{"argv": start.argv, "environment": dict(start.environment), "folder": start.folder}])
     guard = shlex.join(["python3", str(GUARD), there])
     where = [word.replace("{host}", start.host) for word in campaign.remote]
     return [*where, f"cd {shlex.quote(os.getcwd())} && {_path(start)}{guard}"]  # noqa: PTH109

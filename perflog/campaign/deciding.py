@@ -19,6 +19,7 @@ from perflog.campaign.observer import RoundObserver
 from perflog.campaign.plan import Job
 from perflog.campaign.progress import write_plan
 from perflog.campaign.scheduling import Commands, check_environments
+from perflog.campaign.throttling import throttled_runs
 from perflog.campaign.versus import SIDES, Versus, begun, recorded, turns
 from perflog.compare.stopping import KEY, Stopping
 from perflog.formats.catalog import Catalog, load_catalog
@@ -89,7 +90,7 @@ def measure(plan: Versus, *, retry_failed: bool = False, observer: RoundObserver
         finally:
             work.observer.end()
         for folder in folders:
-            machine.close(folder.root)
+            machine.close(folder.root, throttled_runs(folder.journal()))
     return Measured(plan.root, rule, tuple(looks), spent, _hours(plan))
 
 
@@ -103,6 +104,8 @@ def _rounds(work: _Work, cut: int) -> tuple[list[CaseLook], str]:
         cases = _lacking(plan, open_cases(looks), number)
         if not cases:
             continue
+        if _spent(plan):
+            return looks, "hours"
         work.observer.begin_round(number, cases)
         in_time = _round(work, number, cases)
         looks = looker.looks()
@@ -130,7 +133,7 @@ def _round(work: _Work, number: int, cases: Sequence[str]) -> bool:
     for turn in turns(work.rule.seed, number, plan.cases):
         if turn.case not in cases:
             continue
-        if plan.budget.hours is not None and _hours(plan) >= plan.budget.hours:
+        if _spent(plan):
             return False
         jobs = plan.jobs(turn.case, number)
         for side in turn.order:
@@ -174,6 +177,11 @@ def _forget_failures(folders: Sequence[Folder]) -> None:
     for folder in folders:
         for failed in folder.root.rglob(f"*.log{FAILED}"):
             failed.unlink()
+
+
+def _spent(plan: Versus) -> bool:
+    """Whether the hours of training that the budget has are spent."""
+    return plan.budget.hours is not None and _hours(plan) >= plan.budget.hours
 
 
 def _hours(plan: Versus) -> float:

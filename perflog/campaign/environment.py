@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from perflog.campaign.runner import Runner, load_runners
+from perflog.campaign.wrapped import lack
 from perflog.errors import PerflogError, UsageError
 from perflog.resources import folder
 
@@ -39,7 +40,12 @@ def python_of(runner: Runner) -> Path:
 
 
 def state(runner: Runner) -> str:
-    """``ready``, ``missing``, ``unfinished``, or ``outdated`` (made from other requirements)."""
+    """``ready``, ``missing``, ``unfinished``, or ``outdated`` (made from other requirements).
+
+    A runner that wraps a program is ready where the program lies in its own place, and missing where it does not.
+    """
+    if any(lack(need, runner.name) for need in runner.prerequisites):
+        return "missing"
     if not runner.needs_environment:
         return "ready"
     here = environments() / runner.name
@@ -60,12 +66,23 @@ def make_environment(name: str, quiet: bool = False) -> Path:
 
     Raises:
         UsageError: when there is no such runner, naming those there are.
+            Also for one that wraps a program, saying what to get.
         PerflogError: when venv or pip fails; pip has said why.
     """
     known = load_runners()
     if name not in known:
         raise UsageError(f"no runner '{name}' (known: {', '.join(known)})")
+    for need in known[name].prerequisites:
+        raise UsageError(f"{name} wraps a program that perflog does not install. Get it: {need.get}")
     return make(known[name], quiet)
+
+
+def remedies() -> dict[str, str]:
+    """What brings a shipped runner whose :func:`state` is not ``ready``: a command, or what to get, by its name."""
+    return {
+        name: next((need.get for need in runner.prerequisites), f"perflog run --make-environment {name}")
+        for name, runner in load_runners().items()
+    }
 
 
 def make(runner: Runner, quiet: bool = False) -> Path:

@@ -17,6 +17,7 @@ from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.machine import clocks
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.runner import Runner
+from perflog.campaign.throttling import Sampler
 from perflog.formats.catalog import Catalog
 
 #: Lines of other ranks' output that a failed training's log keeps, of each.
@@ -49,12 +50,13 @@ def execute(
     outputs = [running, *(scratch / f"node{node}.out" for node in range(1, len(commands)))]
     before, began = clocks(), time.monotonic()
     running.touch()
-    status = _wait(guarded(commands, campaign, outputs), lock, campaign.time_limit, tick)
+    with Sampler(scratch / "gpus.csv") as sampler:
+        status = _wait(guarded(commands, campaign, outputs), lock, campaign.time_limit, tick)
     seconds = time.monotonic() - began
     others = [*outputs[1:], *(sorted(scratch.glob(runner.rank_logs)) if runner.rank_logs else ())]
     at_end = folder.side(job).exists() or not any("{side}" in word for word in runner.arguments)
     completion = completion_of(running, others, status, at_end, campaign, catalog)
-    folder.note(_entry(job, seconds, status, completion) | {"before": before, "after": clocks()})
+    folder.note(_entry(job, seconds, status, completion) | {"before": before, "after": clocks()} | sampler.entry())
     if completion.reason:
         _append(running, others)
         folder.fail(job, f"perflog run: {completion.reason} [{runner.framework}]")

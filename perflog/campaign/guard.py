@@ -49,10 +49,11 @@ def _started(command: dict[str, Any]) -> subprocess.Popen[bytes]:
     errors = subprocess.STDOUT if name else None
     stdin = subprocess.PIPE if command.get("remote") else subprocess.DEVNULL
     environment = {**os.environ, **command.get("environment", {})}
+    folder = command.get("folder") or None
     try:
-        return subprocess.Popen(command["argv"], stdin=stdin, stdout=out, stderr=errors, env=environment)
+        return subprocess.Popen(command["argv"], stdin=stdin, stdout=out, stderr=errors, env=environment, cwd=folder)
     except OSError as error:
-        print(f"cannot start {command['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)
+        print(f"cannot start {error.filename or command['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)
         _end(127)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
+from perflog.campaign import hardware
 from perflog.campaign.environment import python_of
 from perflog.campaign.runner import Runner
 from perflog.compare.stopping import KEY
@@ -54,6 +55,7 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
         "gpus": _gpus("name,memory.total,pci.bus_id"),
         "driver": next(iter(_gpus("driver_version")), ""),
         "topology": _output_of("nvidia-smi", "topo", "-m"),
+        "hardware": hardware.facts(),
         "git": _output_of(
             "git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"
         ),
@@ -64,7 +66,7 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
 
 def framework(runner: Runner, python: str | None = None) -> dict[str, Any]:
     """Versions in a runner's environment: its packages, Python, and what its libraries were built with."""
-    interpreter = python or str(python_of(runner))
+    interpreter = python or ("python" if runner.prerequisites else str(python_of(runner)))
     script = (
         "import json, sys\nfrom importlib import metadata\nout = {}\nfor name in sys.argv[1:]:\n    try:\n"
         "        out[name] = metadata.version(name)\n    except metadata.PackageNotFoundError:\n        pass\n"
@@ -123,10 +125,15 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
     write_atomically(file, json.dumps(merged, indent=1, ensure_ascii=False) + "\n", parents=True)
 
 
-def close(root: Path) -> None:
-    """Add the clocks after a campaign."""
+def close(root: Path, throttled: Mapping[str, Sequence[str]] | None = None) -> None:
+    """Add the clocks after a campaign, and which of its runs something slowed (see :mod:`perflog.campaign.throttling`).
+
+    ``throttled``: None where nobody looked.
+    """
     file = root / MACHINE
     data = json.loads(file.read_text(encoding="utf-8"))
+    if throttled is not None:
+        data["throttled"] = {name: list(findings) for name, findings in throttled.items()}
     data.setdefault("clocks", {})["after"] = clocks()
     write_atomically(file, json.dumps(data, indent=1, ensure_ascii=False) + "\n", parents=True)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from perflog.campaign.runner import Runner, load_runners
+from perflog.campaign.wrapped import missing_value
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, decode, near, texts
 
@@ -35,6 +36,12 @@ class Job:
     @property
     def processes(self) -> int:
         return self.nodes * self.per_node
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The properties that a runner's fields may depend on, as text."""
+        names = ("precision", "processes", "per_node", "nodes", "batch_size")
+        return {name: str(getattr(self, name)) for name in names}
 
     @property
     def layout(self) -> str:
@@ -75,6 +82,8 @@ class Campaign:
     launcher: str = ""
     remote: list[str] = field(default_factory=lambda: ["ssh", "-o", "BatchMode=yes", "{host}"])
     pythons: dict[str, str] = field(default_factory=dict)
+    programs: dict[str, str] = field(default_factory=dict)
+    data: dict[str, str] = field(default_factory=dict)
 
     def known(self) -> dict[str, Runner]:
         return load_runners(self.file.parent / name for name in self.runners)
@@ -109,6 +118,8 @@ class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True):
     launcher: str | None = None
     remote: tuple[str, ...] | None = None
     pythons: dict[str, str] | None = None
+    programs: dict[str, str] | None = None
+    data: dict[str, str] | None = None
 
 
 def load_campaign(file: Path) -> Campaign:
@@ -192,6 +203,7 @@ def refusals(campaign: Campaign, wanted: Sequence[Job], gpus: int) -> dict[Job, 
             why = f"{runner.title}'s runner has no model '{job.model}' (it has {', '.join(runner.models)})"
         elif job.precision not in runner.precisions and not why:
             why = f"{runner.title}'s runner has no precision '{job.precision}' (it has {', '.join(runner.precisions)})"
+        why = why or missing_value(runner.fields, job.facts)
         if why:
             out[job] = why
     return out

@@ -9,6 +9,17 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
+from perflog.campaign.wrapped import (
+    Field,
+    FieldTable,
+    Prerequisite,
+    PrerequisiteTable,
+    ReportLines,
+    ReportTable,
+    field_of,
+    prerequisite_of,
+    report_of,
+)
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, decode, texts
 from perflog.resources import folder
@@ -28,7 +39,11 @@ class Cannot:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """One framework's training script: commands with ``{fields}``, and the environment it needs."""
+    """One framework's training script: commands with ``{fields}``, and the environment it needs.
+
+    A runner that wraps a published report's program has ``prerequisites`` (the program and its data), ``fields`` whose
+    texts depend on the job, the ``report``'s own lines, and the ``directory`` that its commands start in.
+    """
 
     name: str
     title: str
@@ -44,6 +59,10 @@ class Runner:
     rank_logs: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     cannot: tuple[Cannot, ...] = ()
+    directory: str = ""
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    prerequisites: tuple[Prerequisite, ...] = ()
+    report: ReportLines | None = None
 
     @property
     def requirements(self) -> Path:
@@ -83,6 +102,11 @@ class _RunnerFile(Struct, frozen=True, forbid_unknown_fields=True):
     rank_logs: str = ""
     environment: dict[str, Scalar] = {}
     cannot: tuple[_CannotTable, ...] = ()
+    directory: str = ""
+    fields: dict[str, FieldTable] = {}
+    program: PrerequisiteTable | None = None
+    data: PrerequisiteTable | None = None
+    report: ReportTable | None = None
 
 
 def load_runner(here: Path) -> Runner:
@@ -109,6 +133,10 @@ def load_runner(here: Path) -> Runner:
         rank_logs=table.rank_logs,
         environment=texts(table.environment),
         cannot=tuple(Cannot(texts(item.when), item.why) for item in table.cannot),
+        directory=table.directory,
+        fields={name: field_of(item) for name, item in table.fields.items()},
+        prerequisites=(*prerequisite_of("program", table.program), *prerequisite_of("data", table.data)),
+        report=report_of(table.report),
     )
 
 

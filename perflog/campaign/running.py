@@ -13,6 +13,7 @@ from perflog.campaign.observer import Observer
 from perflog.campaign.plan import Job
 from perflog.campaign.progress import write_plan
 from perflog.campaign.scheduling import Schedule, check_environments
+from perflog.campaign.throttling import throttled_runs
 from perflog.formats.catalog import load_catalog
 
 
@@ -58,7 +59,7 @@ def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer |
         finally:
             observer.end()
         if pending:
-            machine.close(folder.root)
+            machine.close(folder.root, throttled_runs(folder.journal()))
         failed = tuple(job for job in scheduled.jobs if folder.state(job) == "failed")
     return Outcome(folder.root, tuple(job for job in scheduled.jobs if job not in failed), failed)
 

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perflog.campaign import environment
+from perflog.campaign.command import report_line
 from perflog.campaign.execute import shown
 from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.machine import gpu_count
 from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
 from perflog.campaign.runner import Runner
 from perflog.campaign.slurm import scripts
+from perflog.campaign.wrapped import lack
 from perflog.errors import UsageError
 from perflog.settings.confinement import Confinement, repository_of
 
@@ -46,12 +48,14 @@ class Schedule:
 class Commands:
     """What a job would start: ``commands`` as a person would type them, one for each node that needs one.
 
-    ``state``: ``finished``, ``failed``, ``running`` or ``open``, as the folder of the logs has it.
+    ``state``: ``finished``, ``failed``, ``running`` or ``open``, as the folder of the logs has it. ``report``: the line
+    that the report prints for it which the runner wraps; empty where there is none.
     """
 
     job: Job
     state: str
     commands: tuple[str, ...]
+    report: str = ""
 
 
 def schedule(
@@ -115,10 +119,23 @@ def commands(scheduled: Schedule) -> list[Commands]:
         UsageError: when a runner has no command for a job, or there are fewer hosts than nodes.
     """
     folder, campaign = scheduled.folder, scheduled.campaign
-    return [
-        Commands(job, folder.state(job), tuple(shown(job, scheduled.runners[job.framework], campaign, folder)))
-        for job in scheduled.jobs
-    ]
+    entries = []
+    for job in scheduled.jobs:
+        runner = scheduled.runners[job.framework]
+        texts = tuple(shown(job, runner, campaign, folder))
+        entries.append(Commands(job, folder.state(job), texts, report_line(job, runner, campaign)))
+    return entries
+
+
+def missing(scheduled: Schedule) -> list[str]:
+    """What the runners wrap and this machine lacks: a line for each, with what to get."""
+    campaign = scheduled.campaign
+    lines = (
+        lack(need, name, (campaign.programs if need.kind == "program" else campaign.data).get(name, ""))
+        for name, runner in scheduled.runners.items()
+        for need in runner.prerequisites
+    )
+    return [line for line in lines if line]
 
 
 def slurm_scripts(scheduled: Schedule) -> str:
@@ -130,8 +147,11 @@ def check_environments(scheduled: Schedule) -> None:
     """See that the jobs' environments are ready, but for those of runners whose Python the campaign names.
 
     Raises:
-        UsageError: naming the first environment that is not, and the command that makes it.
+        UsageError: naming the first environment that is not and the command that makes it, or the first program or
+            data that is not here and what to get.
     """
+    for line in missing(scheduled)[:1]:
+        raise UsageError(line)
     for name, runner in scheduled.runners.items():
         state = environment.state(runner)
         if state != "ready" and name not in scheduled.campaign.pythons:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from perflog.cases.case import Case
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
+from perflog.spelling import did_you_mean_or_list
 
 #: What takes the cases that do not say a field.
 UNKNOWN = "unknown"
-#: So many known names are listed where none is near.
-_MOST_LISTED = 12
 
 
 def fields_of(case: Case) -> dict[str, Scalar]:
@@ -93,9 +91,4 @@ def require_known(name: str, texts: str, fields: Sequence[Mapping[str, Scalar]])
 
 def near(name: str, known: Iterable[str]) -> str:
     """``; did you mean model?``, or what there is; empty where nothing is."""
-    there = list(known)
-    alike = difflib.get_close_matches(name, there, n=2, cutoff=0.65)
-    if alike:
-        return f"; did you mean {' or '.join(alike)}?"
-    listed = ", ".join(there[:_MOST_LISTED]) + (", …" if len(there) > _MOST_LISTED else "")
-    return f"; there {'are' if len(there) != 1 else 'is'} {listed}" if there else ""
+    return did_you_mean_or_list(name, known)

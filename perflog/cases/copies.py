@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perflog.logs.digest import digests
 from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
 
+#: Gives a hash of the text of each log, or None.
+TextsOf = Callable[[Sequence[LogFile]], Mapping[LogFile, bytes | None]]
 #: So many copies of a log are named in a note.
 MOST_NAMED = 3
 
 
-def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
+def without_copies(runs: Sequence[Run], texts: TextsOf = digests) -> tuple[list[Run], list[Skipped]]:
     """(the runs without those of logs whose text is another's, the logs left out).
+
+    ``texts`` gives a hash of each log's text, None where it is not known.
 
     Logs are compared where their runs have the same numbers on the same lines. The first in the order of ``runs``
     counts, with a note that names the others.
@@ -26,10 +30,10 @@ def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
     for log, of_log in by_log.items():
         alike.setdefault(tuple(_what_is_read(run) for run in of_log), []).append(log)
     groups = [logs for logs in alike.values() if len(logs) > 1]
-    texts = digests([log for logs in groups for log in logs]) if groups else {}
+    text_of = texts([log for logs in groups for log in logs]) if groups else {}
     copies: dict[LogFile, LogFile] = {}
     for logs in groups:
-        copies |= _copies(logs, texts)
+        copies |= _copies(logs, text_of)
     if not copies:
         return list(runs), []
     notes = _notes(copies)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from perflog.cases.case import Case
 from perflog.formats.paths import PathPatterns, facts_of_path, numbered_label
+from perflog.logs.addresses import as_path
 
 
 def root_of(paths: Sequence[str]) -> str:
     """The folder that all paths lie in."""
-    folders = [os.path.dirname(os.path.abspath(path)) for path in paths]  # noqa: PTH100, PTH120 - many paths
+    folders = [os.path.dirname(os.path.abspath(as_path(path))) for path in paths]  # noqa: PTH100, PTH120 - many paths
     return os.path.commonpath(folders) if folders else ""
 
 

@@ -12,11 +12,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from perflog.cases.case import Summary
+from perflog.logs.addresses import is_address
+from perflog.logs.find import LogFile
+from perflog.logs.limits import UnreadableError
 from perflog.runs.run import Run
 from perflog.stats.centre import olympic_of_set
 
@@ -39,8 +44,7 @@ _ALIASES: Mapping[str, str] = {"mask": "maskrcnn"}
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SetResult:
+class SetResult(Struct, frozen=True):
     """The score of a set in seconds, or the reason why there is none, and what is to be said with it."""
 
     summary: Summary
@@ -122,9 +126,9 @@ def _names(runs: Sequence[Run]) -> str:
 def scaling_factor(runs: Sequence[Run]) -> tuple[float, str]:
     """(the factor of the set's score, why it cannot be known): 1 where no ``scaling.json`` stands beside the logs."""
     factors: set[float] = set()
-    for folder in dict.fromkeys(Path(run.log.path).parent for run in runs):
+    for folder, log in {os.path.dirname(run.log.path): run.log for run in runs}.items():  # noqa: PTH120
         try:
-            factors.add(read_scaling(folder / SCALING))
+            factors.add(read_scaling(folder, log))
         except ValueError as error:
             return 1.0, str(error)
     if len(factors) > 1:
@@ -133,19 +137,33 @@ def scaling_factor(runs: Sequence[Run]) -> tuple[float, str]:
     return factors.pop(), ""
 
 
-def read_scaling(file: Path) -> float:
-    """The factor in a file; 1 where there is none.
+def read_scaling(folder: str, log: LogFile) -> float:
+    """The factor in the file that stands in a log's folder; 1 where there is none.
 
     Raises:
         ValueError: for a file that cannot be read or holds no positive ``scaling_factor``.
     """
+    file = os.path.join(folder, SCALING)  # noqa: PTH118
     try:
-        content = json.loads(file.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return 1.0
-    except (OSError, ValueError) as error:
+        written = _content(file, folder, log)
+        if written is None:
+            return 1.0
+        content = json.loads(written)
+    except (OSError, ValueError, UnreadableError) as error:
         raise ValueError(f"{file}: cannot be read as JSON ({error})") from None
     factor = content.get("scaling_factor") if isinstance(content, dict) else None
     if isinstance(factor, bool) or not isinstance(factor, (int, float)) or not 0 < factor < math.inf:
         raise ValueError(f"{file}: expected a positive number scaling_factor, found {factor!r}")
     return float(factor)
+
+
+def _content(file: str, folder: str, log: LogFile) -> bytes | None:
+    """What a file beside a log holds; None where there is none. Raises OSError or UnreadableError."""
+    if log.stored is not None:
+        return log.stored.store.content_beside(folder, SCALING)
+    if is_address(folder):  # an object of which no more is known than what a history keeps
+        return None
+    try:
+        return Path(file).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None

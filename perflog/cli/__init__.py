@@ -29,6 +29,7 @@ COMMANDS = {
     "reports": ("table", "plot", "report"),
     "readme": ("readme",),
     "run": ("run", "watch"),
+    "merge": ("merge",),
     "setup": ("init", "doctor"),
 }
 
@@ -40,12 +41,16 @@ _LISTS: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 def app_for(words: Sequence[str]) -> typer.Typer:
     """The application for the words of a command line.
 
-    Where the first word names a command, the other modules' commands are left out: nothing but the list of commands
+    Where the first word names a command, all others are left out: nothing but the list of commands
     would show them, and to make all takes longer than to read a small log.
     """
     module = next((module for module, names in COMMANDS.items() if words and words[0] in names), None)
     whole = _app(COMMANDS if module is None else (module,))
-    if module is None and list(words) in _LISTS and not os.environ.get("_PERFLOG_COMPLETE"):
+    if module is not None:
+        from perflog.cli.base import alone
+
+        return alone(whole, words[0])
+    if list(words) in _LISTS and not os.environ.get("_PERFLOG_COMPLETE"):
         from perflog.cli.base import listed
 
         return listed(whole)

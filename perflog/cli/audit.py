@@ -11,10 +11,12 @@ from perflog.cli.base import app, examples
 from perflog.cli.options import Output, ParserNames, Parsers, Quiet, Set
 from perflog.cli.output import emit, emit_commands, to_terminal
 from perflog.cli.progress import progress_bar
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import pairs, settings
 
 LOGS_HELP = "Logs (may be repeated). [default: the files' folders]"
-LogFolders = Annotated[list[str] | None, typer.Option("--logs", help=LOGS_HELP, show_default=False)]
+_LOGS = typer.Option("--logs", help=LOGS_HELP, show_default=False, callback=as_addresses)
+LogFolders = Annotated[list[str] | None, _LOGS]
 Everything = Annotated[bool, typer.Option("--all", help="Show every cell, not only those to look at.")]
 _FORM = "text, markdown, json, junit (XML) or github (annotations of GitHub Actions). [default: text]"
 Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]

@@ -16,7 +16,7 @@ EXIT_STATUS = (
 
 #: The commands in groups, in the order in which they are used.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Read": ("extract", "explain"),
+    "Read": ("extract", "explain", "merge"),
     "Publish": ("table", "plot", "report", "readme", "audit"),
     "Compare": ("compare", "plan", "noise"),
     "Keep": ("save", "history"),
@@ -143,6 +143,18 @@ def listed(whole: typer.Typer) -> typer.Typer:
             if info.typer_instance.registered_callback is not None:
                 info.typer_instance.registered_callback = _without_options(info.typer_instance.registered_callback)
     return short
+
+
+def alone(whole: typer.Typer, name: str) -> typer.Typer:
+    """The application with one command or group: to make the options of those beside it takes as long as a few logs."""
+    short = copy(whole)
+    short.registered_commands = [info for info in whole.registered_commands if _name_of(info) == name]
+    short.registered_groups = [info for info in whole.registered_groups if info.name == name]
+    return short
+
+
+def _name_of(info: Any) -> str:
+    return str(info.name or info.callback.__name__.replace("_", "-"))
 
 
 def _without_options(info: Any) -> Any:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options
+from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options, form_option
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import extractions
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC)]
 Sides = Annotated[
     list[str],
     typer.Argument(
-        help="Two or more: folders of logs, or labels saved in the history (perflog save).", show_default=False
+        help="Two or more: folders of logs, or labels saved in the history (perflog save).",
+        show_default=False,
+        callback=as_addresses,
     ),
 ]
 Margin = Annotated[str, typer.Option("--margin", help="Changes within this do not matter.")]
@@ -57,7 +60,7 @@ _HISTORY = "Include the variance between earlier campaigns of one version, out o
 History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
 _NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
 NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
-NoiseForm = Annotated[str, typer.Option("--format", "-f", help="table, markdown or json.")]
+NoiseForm = Annotated[str | None, form_option(("table", "markdown", "csv", "json"), "table")]
 Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
 
 
@@ -147,7 +150,7 @@ def plan(
     detect: Detect = "5%",
     margin: Margin = "2%",
     metric: Metric = "throughput",
-    form: NoiseForm = "table",
+    form: NoiseForm = None,
     output: Output = None,
     database: DatabaseName = None,
     quiet: Quiet = False,
@@ -167,7 +170,7 @@ def noise(
     metric: Metric = "throughput",
     margin: Margin = "2%",
     history: NoiseHistory = False,
-    form: NoiseForm = "table",
+    form: NoiseForm = None,
     output: Output = None,
     database: DatabaseName = None,
     quiet: Quiet = False,
@@ -185,18 +188,21 @@ def _noise(
     metric: str,
     detect: float | None,
     margin: float,
-    form: str,
+    form: str | None,
     output: Path | None,
     quiet: bool,
     history: bool = False,
 ) -> None:
-    from perflog.compare.noise_output import FORMATS, noise_table, to_json
+    from perflog.compare.noise_output import FORMATS, noise_table, to_csv, to_json
     from perflog.compare.planning import noise_of
     from perflog.compare.rule import METRICS
+    from perflog.export.endings import format_for
 
     one_of("metric", metric, list(METRICS))
-    one_of("format", form, FORMATS)
+    chosen_form = format_for(output, form, FORMATS, "table")
     chosen = settings(given, [log for log in logs if Path(log).exists()])
     measured = noise_of(logs, chosen, extractions(quiet), metric, detect, margin, history)
-    text = to_json(measured) if form == "json" else tables_text([noise_table(measured)], form, to_terminal(output))
-    emit(text, output, quiet)
+    if chosen_form in ("csv", "json"):
+        emit(to_csv(measured) if chosen_form == "csv" else to_json(measured), output, quiet)
+        return
+    emit(tables_text([noise_table(measured)], chosen_form, to_terminal(output)), output, quiet)

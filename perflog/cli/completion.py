@@ -16,7 +16,7 @@ MOST_BYTES = 32 << 20
 #: Every name of a format that some command has; a command's own are those that the help of its option names.
 _FORMATS = frozenset({
     "table", "text", "markdown", "html", "csv", "json", "parquet", "xlsx", "latex", "junit", "openmetrics", "svg",
-    "png", "pdf", "diff", "github", "dlperf",
+    "png", "pdf", "diff", "github", "tensorboard", "dlperf",
 })  # fmt: skip
 #: Where shells leave the line that is completed.
 _LINES = ("_PERFLOG_LINE", "_TYPER_COMPLETE_ARGS", "COMP_WORDS")
@@ -228,11 +228,14 @@ def _cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
     key, equals, _ = text.partition("=")
     if not equals:
         return [f"{name}=" for name in _fields(given, text)]
+    from perflog.logs.addresses import is_address
     from perflog.logs.find import find_logs
     from perflog.report.extractions import Extractions
     from perflog.settings.config import settings
 
     logs = _logs(given)
+    if any(map(is_address, logs)):  # a Tab asks no server
+        return ()
     if sum(max(log.size, 0) for log in find_logs(logs)) > MOST_BYTES:
         return ()
     cases = Extractions().of(logs, settings({}, logs)).cases

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, extraction_options
+from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import UsageError
@@ -84,20 +84,27 @@ def save(
     date: Date = None,
     replace: Replace = False,
     database: DatabaseName = None,
+    format_: TextOrJson = None,
     quiet: Quiet = False,
 ) -> None:
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
     from perflog.compare.opening import database_of
+    from perflog.escaping import json_text
     from perflog.export.columns import counted
+    from perflog.export.endings import format_for
     from perflog.history import name_of
     from perflog.history import save as store
 
-    when = _date(date)
+    when, form = _date(date), format_for(None, format_, ("text", "json"), "text")
     chosen = settings(given | {"database": database}, logs)
     place = database_of(chosen)
     database_name = name_of(place)  # a wrong URL is told before the logs are read
     extraction = extractions(quiet).of(logs, chosen)
     saved = store(place, extraction, label, when, replace)
+    if form == "json":
+        outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", "database": database_name}
+        print(json_text({"schema": "perflog/saved/1", "campaign": outcome}))
+        raise typer.Exit(0 if extraction.complete else 3)
     without = f", {saved.without_value} without a value" if saved.without_value else ""
     counts = f"{counted(saved.cases, 'case')}, {counted(saved.runs, 'run')}"
     print(f"{saved.done}: {saved.label} ({saved.date:%Y-%m-%d}), {counts}{without}")

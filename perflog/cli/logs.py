@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from perflog.cli.base import EXIT_STATUS, app, examples
+from perflog.cli.cases import form_of, write_cases
 from perflog.cli.options import (
     Configured,
     Format,
@@ -23,22 +22,24 @@ from perflog.cli.options import (
     Wide,
     extraction_options,
 )
-from perflog.cli.output import emit, to_terminal, width_of
+from perflog.cli.output import emit
 from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
-from perflog.settings.config import DEFAULTS, FORMATS, find_config, names_in, pairs, settings
+from perflog.settings.config import DEFAULTS, find_config, names_in, pairs, settings
 
-if TYPE_CHECKING:
-    from perflog.extraction import Extraction
-
-#: How many skipped files are named.
-MOST_SKIPPED = 5
-#: Formats that are no text.
-BINARY = ("parquet", "xlsx")
 Watch = Annotated[
     bool, typer.Option("--watch", help="Show the table anew whenever a log grows, until Ctrl-C; the last one stays.")
 ]
+_SHARD = (
+    "Read this share of the logs alone, the third of ten for 3/10, and write it with -o FILE.parquet for "
+    "`perflog merge`."
+)
+Shard = Annotated[str, typer.Option("--shard", help=_SHARD, metavar="K/N", show_default=False)]
+_ON = "Let a cluster read the logs: ray for the one that this machine belongs to, or ray://HOST:PORT."
+On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False)]
+_SHARDS = r"With --on: in how many shares. \[default: 4 for each processor]"
+Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
 
 
 @app.command(
@@ -49,38 +50,35 @@ Watch = Annotated[
         "perflog extract logs/ --columns framework,devices,throughput,interval",
         "perflog extract train.log -s devices=8 -s batch_size=32",
         "perflog extract logs/ --watch",
+        "perflog extract logs/ --shard 3/10 -o part3.parquet",
         more=EXIT_STATUS,
     )
 )
 @extraction_options()
 def extract(
     logs: Logs, given: Given, where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False,
-    watch: Watch = False, format_: Format = None, output: Output = None, quiet: Quiet = False,
+    watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None, format_: Format = None,
+    output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Extract throughput, speedup and the program's own results from training logs."""
     chosen = settings(given | {"format": format_}, logs)
     is_given = chosen.sources["format"] != "default"
-    form = format_for(output, chosen.values["format"] if is_given else None, FORMATS, DEFAULTS["format"])
-    if form in BINARY and output is None:
-        raise typer.BadParameter(f"{form} is not text: name a file with --output FILE", param_hint="--format")
+    if shard:
+        from perflog.cli.shares import write_share
+
+        write_share(shard, logs, chosen, output, quiet)
+        return
+    form = form_of(output, chosen.values["format"] if is_given else None)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     if watch:
         show_again_and_again(logs, chosen, view)
-    extraction = view.of(extractions(quiet).of(logs, chosen))
-    if form == "dlperf":
-        _write_dlperf(extraction, output, logs)
-    else:
-        from perflog.export.document import json_pieces
-        from perflog.export.encoding import encoded
+    if on:
+        from perflog.cli.shares import extraction_on
 
-        terminal = to_terminal(output)
-        width = None if wide else width_of(terminal)
-        data = json_pieces(extraction) if form == "json" else encoded(extraction, form, width, terminal, view.shown)
-        emit(data, output, quiet)
-    if not quiet:
-        _remarks(extraction, form)
-    if not extraction.complete:
-        raise typer.Exit(3)
+        extraction = extraction_on(on, logs, chosen, shards, quiet)
+    else:
+        extraction = extractions(quiet).of(logs, chosen)
+    write_cases(view.of(extraction), form, view, output, quiet, logs)
 
 
 @app.command(
@@ -155,30 +153,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(str(v) for v in value) or "-"
     return "-" if value is None else str(value)
-
-
-def _write_dlperf(extraction: Extraction, output: Path | None, logs: list[str]) -> None:
-    """DLPerf's result file, and what its script prints."""
-    from perflog.export import dlperf
-    from perflog.files import write_atomically
-
-    target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
-    write_atomically(target, dlperf.to_json(extraction), parents=output is None)
-    sys.stdout.write(dlperf.console(extraction, str(target) if target.is_absolute() else f"./{target}"))
-
-
-def _remarks(extraction: Extraction, form: str) -> None:
-    """What a person should know that the table does not say, on stderr."""
-    if extraction.skipped and form != "json":
-        first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
-        for skipped in first_failed[:MOST_SKIPPED]:
-            print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
-        rest = len(extraction.skipped) - MOST_SKIPPED
-        if rest > 0:
-            print(f"skipped {rest} more files (--format json lists them)", file=sys.stderr)
-    if not extraction.cases:
-        print("no training log found; `perflog explain FILE` says why a file is none", file=sys.stderr)
-    if form == "dlperf":
-        for run in extraction.runs:
-            if run.throughput.value is None:
-                print(f"no value {run.log.name}: {run.throughput.reason}", file=sys.stderr)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from perflog.logs.addresses import as_addresses
 from perflog.report.options import EXTRACTION, FLAGS, extraction_values
 from perflog.settings.config import FORMATS
 from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
@@ -17,9 +18,11 @@ from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
 Logs = Annotated[
     list[str],
     typer.Argument(
-        help="Logs: files, folders, archives (.gz, .zst, .xz, .bz2, .lz4, .zip, .tar), or - for standard input.",
+        help="Logs: files, folders, archives (.gz, .zst, .xz, .bz2, .lz4, .zip, .tar), s3://, gs://, az:// or "
+        "https:// addresses, or - for standard input.",
         metavar="LOGS...",
         show_default=False,
+        callback=as_addresses,
     ),
 ]
 #: The panel of the options that decide on the numbers.
@@ -65,7 +68,8 @@ _SHAPES = ("AMOUNT", "NAME", "FOLDER", "FILE", "FIELDS", "TEXT")
 _AMOUNT, _NAME, _FOLDER, _FILE, _FIELDS, _TEXT = _SHAPES
 
 _CONFIGURED = "Logs whose perflog.toml is looked for."
-Configured = Annotated[list[str] | None, typer.Argument(help=_CONFIGURED, metavar="LOGS...", show_default=False)]
+_CONFIGURED_ARGUMENT = typer.Argument(help=_CONFIGURED, metavar="LOGS...", show_default=False, callback=as_addresses)
+Configured = Annotated[list[str] | None, _CONFIGURED_ARGUMENT]
 Warmup = Annotated[str | None, _option("warmup", _WARMUP, _AMOUNT)]
 Steps = Annotated[str | None, _option("steps", _STEPS, _AMOUNT)]
 Last = Annotated[str | None, _option("last", _LAST, _AMOUNT)]
@@ -74,7 +78,7 @@ Aggregate = Annotated[str | None, _option("aggregate", _AGGREGATE, _NAME)]
 Baseline = Annotated[list[str] | None, _option("baseline", _BASELINE, _KEY_VALUE)]
 Set = Annotated[list[str] | None, _option("set", _SET, _KEY_VALUE)]
 ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alone (may be repeated).", _NAME)]
-Parsers = Annotated[list[str] | None, _option("parsers", "A folder with parsers of your own.", _FOLDER)]
+Parsers = Annotated[list[str] | None, _option("parsers", "A folder of own parsers, or the file of one.", _FOLDER)]
 ConventionName = Annotated[str | None, _option("convention", _CONVENTION, _NAME)]
 AsPrinted = Annotated[str | None, _option("values", _VALUES, _NAME)]
 Output = Annotated[Path | None, _option("output", "Write to this file; its ending names the format.", _FILE)]

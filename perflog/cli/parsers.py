@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,12 +32,19 @@ def parsers_list(parsers: Parsers = None, format_: TextOrJson = None) -> None:
 
 @parsers_app.command("show", epilog=examples("perflog parsers show hf_trainer"))
 def parsers_show(
-    name: Annotated[str, typer.Argument(help="A parser's name.", show_default=False)], parsers: Parsers = None
+    name: Annotated[str, typer.Argument(help="A parser's name, or its file.", show_default=False)],
+    parsers: Parsers = None,
+    format_: TextOrJson = None,
 ) -> None:
     """Print one parser as a page: its lines, what their numbers mean, and its traps."""
-    from perflog.formats.describe import describe_parser
+    from perflog.formats.describe import describe_parser, parser_document
 
-    print(describe_parser(_catalog(parsers)[name]))
+    (chosen,), folders = _with_files([name], parsers)
+    parser = _catalog(folders)[chosen]
+    if format_for(None, format_, ("text", "json"), "text") == "json":
+        _print_json("parser", parser_document(parser))
+        return
+    print(describe_parser(parser))
 
 
 @parsers_app.command(
@@ -48,7 +56,9 @@ def parsers_show(
     ),
 )
 def parsers_check(
-    names: Annotated[list[str] | None, typer.Argument(help="Parsers to check.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Parsers to check, by name or file.", show_default=False)
+    ] = None,
     parsers: Parsers = None,
     format_: TextOrJson = None,
 ) -> None:
@@ -57,8 +67,9 @@ def parsers_check(
     from perflog.formats.paths import check_path_patterns
     from perflog.formats.samples import check_parser
 
-    catalog = _catalog(parsers)
-    chosen = catalog.only(names) if names else catalog
+    chosen_names, folders = _with_files(names or [], parsers)
+    catalog = _catalog(folders)
+    chosen = catalog.only(chosen_names) if chosen_names else catalog
     faults = [fault for parser in chosen.parsers for fault in check_parser(parser)]
     faults += check_path_patterns(catalog.path_patterns)
     samples = sum(len(pattern.samples) for parser in chosen.parsers for pattern in parser.patterns)
@@ -92,6 +103,12 @@ def parsers_new(
         print("The log's own witnesses agree with what its numbers were taken for; `perflog explain` shows them.")
     else:
         print("No witness in the log says what its numbers mean: correct the file before you use it.")
+
+
+def _with_files(names: list[str], folders: list[str] | None) -> tuple[list[str], list[str]]:
+    """The names of parsers, of which some are given by their files, and the folders and files to load them from."""
+    files = [name for name in names if name.endswith(".toml")]
+    return [Path(name).stem if name in files else name for name in names], [*(folders or []), *files]
 
 
 def _print_json(what: str, data: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,25 @@ def progress_bar(quiet: bool) -> ProgressOf:
             bar.end()
 
     return shown
+
+
+@contextmanager
+def shares_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Shows how many shares of many the workers have read; None where nothing is shown."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("shares", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        row = bar.add_task("", total=None)
+
+        def told(done: int, count: int) -> None:
+            bar.update(row, completed=done, total=count)
+
+        yield told
 
 
 class _Bar:

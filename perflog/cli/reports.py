@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -107,6 +108,13 @@ def plot(
     wanted = pairs(where or [], "where")
     picture = make_picture(logs, settings(given, logs), extractions(quiet), kind, form, wanted)
     emit(picture.data, output, quiet, picture.described)
+    if picture.gaps:
+        shown = f"'{picture.gaps[:20]}{'…' if len(picture.gaps) > 20 else ''}'"
+        print(
+            f"perflog: {output} shows boxes in place of {shown}: no font that is installed has these characters. "
+            "Install one, such as Noto Sans CJK SC (apt install fonts-noto-cjk), or write an SVG, which needs none.",
+            file=sys.stderr,
+        )
 
 
 @app.command(

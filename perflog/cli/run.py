@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from perflog.campaign.observer import Observer
 from perflog.cli.base import app, examples
-from perflog.cli.options import Quiet
+from perflog.cli.options import Quiet, TextOrJson
 from perflog.escaping import visible
 from perflog.settings.config import pairs
 
@@ -133,11 +134,10 @@ def _list() -> None:
     from perflog import campaign
 
     print(f"environments in {campaign.environments()}")
+    remedies = campaign.remedies()
+    width = max(map(len, remedies), default=0)
     for name, (state, models) in campaign.states().items():
-        print(
-            f"{name:<10} {state:<10} "
-            + (", ".join(models) if state == "ready" else f"perflog run --make-environment {name}")
-        )
+        print(f"{name:<{width}} {state:<10} " + (", ".join(models) if state == "ready" else remedies[name]))
 
 
 def _dry_run(scheduled: Schedule) -> None:
@@ -145,8 +145,11 @@ def _dry_run(scheduled: Schedule) -> None:
 
     for entry in campaign.commands(scheduled):
         state = f" ({entry.state})" if entry.state in ("finished", "failed") else ""
+        report = f"# the report's line: {entry.report}\n" if entry.report else ""
         for command in entry.commands:
-            print(f"# {entry.job.log}{state}\n{command}")
+            print(f"# {entry.job.log}{state}\n{report}{command}")
+    for line in campaign.missing(scheduled):
+        print(line, file=sys.stderr)
 
 
 def _summary(outcome: Outcome) -> None:
@@ -222,11 +225,18 @@ def watch(
     logs: Annotated[Path, typer.Argument(help="A folder of logs, of a campaign or any other.", show_default=False)],
     once: Annotated[bool, typer.Option("--once", help="Print the table once.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    format_: TextOrJson = None,
 ) -> None:
-    """Show the runs of a folder of logs as they grow: finished, failed, running."""
+    """Show the runs of a folder of logs as they grow: finished, failed, running. As JSON they are printed once."""
     from perflog.campaign import Watcher
+    from perflog.export.endings import format_for
 
     watcher = Watcher(logs)
+    if format_for(None, format_, ("text", "json"), "text") == "json":
+        from perflog.escaping import json_text
+
+        print(json_text({"schema": "perflog/watch/1", "configurations": [asdict(entry) for entry in watcher.look()]}))
+        return
     if once or not sys.stdout.isatty():
         from tabulate import tabulate
 

@@ -95,6 +95,8 @@ def _plan_words(plan: Versus) -> str:
 
 def _print_outcome(plan: Versus, measured: Measured) -> None:
     """Every case with what is decided, then how many are what, and why the others are not decided."""
+    from perflog.stats.verdict import MARGIN
+
     width = max(len(visible(entry.case)) for entry in measured.looks)
     for entry in measured.looks:
         print(f"{visible(entry.case):<{width}}  {entry.sentence(plan.margin)}")
@@ -108,9 +110,10 @@ def _print_outcome(plan: Versus, measured: Measured) -> None:
         text += f", {len(measured.failed)} failed (--retry-failed runs them again)"
     sides = " ".join(str(Path(measured.root, side)) for side in plan.sides)
     warmup = plan.sides["new"].campaign.warmup
+    margin = f" --margin {100 * plan.margin:.4g}%" if plan.margin != MARGIN else ""
     print(
         f"{text}; {measured.hours:.2g} hours of training; the order was that of --seed {measured.rule.seed}; "
-        f"next: perflog compare {sides} --warmup {warmup}",
+        f"next: perflog compare {sides} --warmup {warmup}{margin}",
         file=sys.stderr,
     )
 

@@ -49,6 +49,8 @@ class View:
         Raises:
             UsageError: for a field or a value that no case has, with the nearest one.
         """
+        if not self.where and not self.order:
+            return extraction  # and the modules that make tables are not imported
         from perflog.cases.choosing import chosen
         from perflog.export.order import in_order
 

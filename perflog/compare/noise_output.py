@@ -1,15 +1,15 @@
-"""The noise of cases, and the plan made from it, as a table and as JSON."""
+"""The noise of cases, and the plan made from it, as a table, as CSV and as JSON."""
 
 from __future__ import annotations
 
 from perflog.compare.names import names_of
 from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
-from perflog.escaping import json_text
+from perflog.escaping import csv_cell, json_text
 from perflog.export.columns import TextTable, number
 from perflog.stats.campaigns import CampaignLevel
 
 SCHEMA = "perflog/noise/1"
-FORMATS = ("table", "markdown", "json")
+FORMATS = ("table", "markdown", "csv", "json")
 _NOTES = {
     "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
     "2": "no spread at all: copies of one log, or too coarse a print",
@@ -107,6 +107,35 @@ def _level_document(level: CampaignLevel | None) -> dict[str, object] | None:
         "campaigns": level.campaigns, "spread": level.campaign_spread, "degrees_of_freedom": level.freedom,
         "run_spread": level.run_spread, "run_degrees_of_freedom": level.run_freedom,
     }  # fmt: skip
+
+
+def to_csv(noise: Noise) -> str:
+    """A row for every case with the numbers of the document; spreads are fractions, not per cent."""
+    import csv
+    import io
+
+    keys = list(dict.fromkeys(key for member in noise.cases for key in member.case.key))
+    columns = ["label", "n", "median", "unit", "spread", "low", "high", "change_seen", "runs_needed", "pooled"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_cell(name) for name in [*keys, *columns]])
+    for member in noise.cases:
+        writer.writerow([_csv_cell(value) for value in [*map(member.case.key.get, keys), *_csv_values(member)]])
+    return out.getvalue()
+
+
+def _csv_values(member: CaseNoise) -> list[object]:
+    """What stands in a case's row behind its key."""
+    interval = [member.low, member.high]
+    noise = [member.coefficient_of_variation, *interval, member.change_seen, member.runs_needed]
+    return [member.case.label, member.n, member.centre, member.unit, *noise, member.pooled]
+
+
+def _csv_cell(value: object) -> object:
+    """A value as it stands in a cell: text of logs and paths is no formula of a spreadsheet."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 def to_json(noise: Noise) -> str:

@@ -42,7 +42,7 @@ def _part(comparison: Comparison) -> dict[str, Any]:
     """What the page says of one comparison."""
     bare = replace(comparison, unpaired=())  # they are all listed below
     table = comparison_table(bare)
-    first, *others = opening(comparison)
+    first, *others = opening(comparison, apart_first=False)
     numbered = sum(note[:1].isdigit() for note in table.footnotes)
     *verdicts, interval = explanations(comparison)
     names = names_of([unpaired.case for unpaired in comparison.unpaired]) if comparison.unpaired else []

@@ -6,6 +6,7 @@ the other, so rows are judged by the ratios within the rounds (:mod:`perflog.sta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,8 +15,10 @@ from perflog.compare.derived import is_derived
 from perflog.compare.rows import CaseComparison, values
 from perflog.compare.rule import Rule
 from perflog.formats.paths import REPEAT
+from perflog.runs.run import Run
 from perflog.stats.sequential import TableRule, look
 
+_LAST_NUMBER = re.compile(r"_(\d{1,9})\.log$")
 _STOPPED = (
     "the runs were stopped by a sequential rule (`perflog run --against`: each case was looked at after every round "
     "until it was decided); ratios are geometric means of the ratios within the rounds, and intervals and verdicts are "
@@ -64,9 +67,22 @@ def _judged(row: CaseComparison, rule: Rule, table: TableRule) -> CaseComparison
 
 def _by_round(case: Case, metric: str) -> dict[int, float]:
     """The value of each run by the number of its round; runs without a number, or with that of another, are none."""
-    numbers = [run.values.get(REPEAT) for run in case.runs]
+    numbers = [_round_of(run) for run in case.runs]
     return {
         number: value
         for number, value in zip(numbers, values(case, metric), strict=True)
-        if isinstance(number, int) and numbers.count(number) == 1
+        if number is not None and numbers.count(number) == 1
     }
+
+
+def _round_of(run: Run) -> int | None:
+    """The number of a run's round: its repeat, or the number that ends its log's name.
+
+    A log that is alone counts nothing by its name, so that after one round no run has a repeat; but logs of a
+    measurement were named by :attr:`perflog.campaign.plan.Job.log`.
+    """
+    repeat = run.values.get(REPEAT)
+    if isinstance(repeat, int):
+        return repeat
+    number = _LAST_NUMBER.search(run.log.name)
+    return int(number[1]) if number else None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison
+from perflog.compare.when import is_separation
 from perflog.export.columns import counted
 from perflog.stats.verdict import Verdict
 
@@ -44,11 +45,17 @@ def verdict_words(verdict: Verdict, margin: float) -> str:
     return f"same within {100 * margin:.4g} %" if verdict is Verdict.SAME else verdict.value
 
 
-def opening(comparison: Comparison) -> list[str]:
-    """The first lines, each a whole sentence or several."""
-    warnings = list(comparison.warnings)
+def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
+    """The first lines, each a whole sentence or several.
+
+    Args:
+        apart_first: whether the first of them has it, too, that the sides were not measured side by side: whoever reads
+            one line must not take a drift for a change. Otherwise it has a line of its own.
+    """
+    apart = [warning for warning in comparison.warnings if apart_first and is_separation(warning)]
+    warnings = [warning for warning in comparison.warnings if warning not in apart]
     if not comparison.rows:
-        return ["No case could be compared.", *warnings]
+        return [" ".join(["No case could be compared.", *apart]), *warnings]
     counts = {verdict: sum(row.verdict is verdict for row in comparison.rows) for verdict in Verdict}
     words = [f"{n} {verdict_words(verdict, comparison.rule.margin)}" for verdict, n in counts.items() if n]
     cases = counted(len(comparison.rows), "case")
@@ -57,7 +64,7 @@ def opening(comparison: Comparison) -> list[str]:
     sentences = f"{cases}: {', '.join(words)}.{without}"
     changed = [text for verdict in (Verdict.SLOWER, Verdict.FASTER) if (text := _named(comparison, verdict))]
     named = changed or [_open_cases(comparison)]
-    return [" ".join([sentences, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
+    return [" ".join([sentences, *apart, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
 
 
 def _named(comparison: Comparison, verdict: Verdict) -> str:

@@ -48,6 +48,11 @@ def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = Fals
     return [" ".join([*sentences, _REMEDY])] if sentences else []
 
 
+def is_separation(warning: str) -> bool:
+    """Whether a warning is one of :func:`separation`."""
+    return warning.endswith(_REMEDY)
+
+
 def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
     if old.date is not None and new.date is not None:
         days = abs((new.date - old.date).total_seconds()) / 86_400

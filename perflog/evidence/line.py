@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import Agreement, Witness, near_factor
@@ -24,8 +24,7 @@ CONSTANT = 0.01
 LEAST_PRODUCTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is known of the job.
 
     Attributes:
@@ -50,8 +49,7 @@ class Job:
         return {"items": self.batch, "tokens": self.tokens, "steps": 1.0}.get(what)
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """The value that the measurements stand on, and how many times its stored time is a second (None: unknown)."""
 
     value: Value
@@ -137,7 +135,7 @@ def _compared(
     product = size * ratio if work[0] is not None else size / ratio  # rate times time, whichever is measured
     rate, time = (base.value, value) if work[0] is not None else (value, base.value)
     name = f"{time.group} times {rate.group} on the lines"
-    return Witness(name, "work per step", unit, size, product, agreement, _lines(marks))
+    return Witness(name, "work per step", unit, float(size), product, agreement, _lines(marks))
 
 
 def _work_of(value: Value, job: Job) -> tuple[float, str] | None:

@@ -7,10 +7,10 @@ witness is given here, it is the one that they give, to the last bit; a property
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.evidence import clock, line
@@ -27,8 +27,7 @@ UNDECIDED: Literal["undecided"] = "undecided"
 Said = Witness | None | Literal["undecided"]
 
 
-@dataclass(frozen=True, slots=True)
-class ManyMarks:
+class ManyMarks(Struct, frozen=True):
     """Measurements at ``k`` lines of each of ``n`` logs, in order.
 
     Attributes:
@@ -54,8 +53,7 @@ class ManyMarks:
         return cls(lines, at[:, 1], sums[:, 0], sums[:, 1], at[:, 2:4].transpose(1, 0, 2), places)
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
+class Jobs(Struct, frozen=True):
     """What is known of ``n`` jobs, each by itself and as columns (n, 1) with NaN for what is unknown."""
 
     each: Sequence[Job]
@@ -185,9 +183,13 @@ def _compared(
         elif (base_work is None) == (its_work is None):
             said.append(Witness(alone, "time per step", "s", mine, mine * ratio, "agrees", place))
         elif base_work is not None:
-            said.append(Witness(by_base, "work per step", works[0][1], base_work, base_work * ratio, "agrees", place))
+            said.append(
+                Witness(by_base, "work per step", works[0][1], float(base_work), base_work * ratio, "agrees", place)
+            )
         elif its_work is not None:
-            said.append(Witness(by_value, "work per step", works[1][1], its_work, its_work / ratio, "agrees", place))
+            said.append(
+                Witness(by_value, "work per step", works[1][1], float(its_work), its_work / ratio, "agrees", place)
+            )
     return said
 
 

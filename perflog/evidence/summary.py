@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from perflog.evidence.witness import About, Agreement, Witness, near_factor
 
@@ -15,8 +16,7 @@ OUTSIDE = 1.5
 WITH_START = 1.9
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What a program says of its whole run, in the unit of the measurements it is compared with.
 
     ``quantity``: *throughput*, *time per step* (seconds), or *run time* (seconds of the whole run).
@@ -29,8 +29,7 @@ class Account:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """The run by its measurements.
 
     Attributes:

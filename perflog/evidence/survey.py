@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.measurements.rows import Floats, Ints
@@ -17,8 +17,7 @@ from perflog.measurements.segment import Segment, Taken
 LIGHT = 0.04
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """Measurements at ``k`` lines of a window, in order.
 
     Attributes:
@@ -39,8 +38,7 @@ class Marks:
         return len(self.lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Heaviest:
+class Heaviest(Struct, frozen=True):
     """The measurement of a window with the longest time per step."""
 
     line: int
@@ -57,8 +55,7 @@ class Totals(NamedTuple):
     work: float
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Struct, frozen=True, dict=True):
     """What the pass found. ``heaviest``: None where no measurement weighs enough to rule an estimate."""
 
     marks: Marks

@@ -10,6 +10,7 @@ from perflog.errors import UsageError
 from perflog.export.columns import TextTable, caption, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
 _TITLES = {
@@ -185,12 +186,8 @@ class _Columns:
 
 def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
     """The error for a name that there is not, with the one that is nearest."""
-    import difflib
-
-    begun = [other for other in known if name and other.startswith(name)]
-    near = begun[:3] or difflib.get_close_matches(name, known, n=2, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-    return UsageError(f"--{option} {name!r}: no case has such a field; {hint}")
+    hint = did_you_mean(name, known, otherwise=f"there are {', '.join(known)}")
+    return UsageError(f"--{option} {name!r}: no case has such a field{hint}")
 
 
 def _footnotes(cases: Sequence[Case]) -> tuple[list[str], list[str]]:

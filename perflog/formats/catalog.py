@@ -20,6 +20,7 @@ from perflog.formats.parser import Parser, Pattern
 from perflog.formats.paths import PathPatterns, load_path_patterns
 from perflog.formats.prebuilt import OwnFormats, own_formats
 from perflog.formats.sources import PATHS
+from perflog.spelling import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,8 @@ class Catalog:
         for parser in self.parsers:
             if parser.name == name:
                 return parser
-        import difflib
-
-        names = [p.name for p in self.parsers]
-        begun = sorted(other for other in names if other.startswith(name))
-        near = list(dict.fromkeys([*begun, *difflib.get_close_matches(name, names, n=3)]))[:3]
-        hint = f"did you mean {' or '.join(near)}?" if near else "`perflog parsers list` shows them"
-        raise UsageError(f"--parser {name!r}: there is no such parser; {hint}")
+        hint = did_you_mean(name, [p.name for p in self.parsers], otherwise="`perflog parsers list` shows them")
+        raise UsageError(f"--parser {name!r}: there is no such parser{hint}")
 
     def only(self, names: Sequence[str]) -> Catalog:
         """A catalog of the named parsers alone."""
@@ -140,6 +136,6 @@ def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
     user = user_folder()
     extra = ([user] if _is_folder(user) else []) + [Path(f) for f in folders]
     for folder in extra:
-        if not folder.is_dir():
-            raise UsageError(f"--parsers {str(folder)!r}: no such folder")
+        if not folder.is_dir() and not (folder.is_file() and folder.suffix == ".toml"):
+            raise UsageError(f"--parsers {str(folder)!r}: no such folder, and no parser's file, which ends in .toml")
     return extra

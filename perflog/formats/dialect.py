@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from perflog.errors import ParserError
 
@@ -71,8 +72,7 @@ _BOUNDS = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
 _ESCAPED = frozenset(string.punctuation + " ") - {"<", ">"}
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """An open group: where it began, and whether the subject's beginning may be there."""
 
     at_start: bool
@@ -85,8 +85,7 @@ class _Group:
 _ONE = _Group(at_start=False, named=False)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     """The state of reading one regex from left to right."""
 
     regex: str

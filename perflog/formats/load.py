@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from perflog.errors import ParserError
 from perflog.formats.meaning import check_meaning
@@ -35,7 +35,9 @@ def load_parser(file: Path) -> Parser:
 
 
 def load_folder(folder: Path) -> list[Parser]:
-    """The parsers in a folder, by name; raises what :func:`load_parser` does."""
+    """The parsers in a folder, by name, or the one in a file; raises what :func:`load_parser` does."""
+    if folder.is_file():
+        return [load_parser(folder)]
     return [load_parser(file) for file in sorted(folder.glob("*.toml")) if file.name not in NO_PARSERS]
 
 

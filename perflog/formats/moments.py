@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from perflog.lazy_regex import lazy_regex
 
 _MONTHS = {name: number for number, name in enumerate(
     ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}  # fmt: skip
@@ -43,8 +46,7 @@ class Moment(NamedTuple):
     collected: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     name: str
     regex: re.Pattern[bytes]
     day: Callable[[Sequence[bytes]], int]
@@ -56,23 +58,23 @@ def _of_date(year: int, month: int, day: int) -> int:
 
 
 _FORMS = (
-    _Form("T…Z", re.compile(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})T" + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
+    _Form("T…Z", lazy_regex(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})T" + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2])), collected=True),
     # ``May  4 10:11:12 host program: `` of syslog, and of ``ts``; a program's ``Mon May  4 10:11:12 2026`` is none
-    _Form("ts", re.compile(rb"^ *(?:<\d{1,3}>)?([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME + rb"(?! +\d{4}(?!\d))"),
+    _Form("ts", lazy_regex(rb"^ *(?:<\d{1,3}>)?([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME + rb"(?! +\d{4}(?!\d))"),
           lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1])), collected=True),
-    _Form("TeamCity", re.compile(rb"^ *\[" + _TIME + rb"\][WEFi ]:"), lambda _: 0, collected=True),
-    _Form("year-month-day", re.compile(_NOT_DIGIT + rb"(\d{4})[-/](\d{2})[-/](\d{2})[T ,_]+" + _TIME),
+    _Form("TeamCity", lazy_regex(rb"^ *\[" + _TIME + rb"\][WEFi ]:"), lambda _: 0, collected=True),
+    _Form("year-month-day", lazy_regex(_NOT_DIGIT + rb"(\d{4})[-/](\d{2})[-/](\d{2})[T ,_]+" + _TIME),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
-    _Form("month/day/year", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[-/](\d{4})[T ,]+" + _TIME),
+    _Form("month/day/year", lazy_regex(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[-/](\d{4})[T ,]+" + _TIME),
           lambda g: _of_date(int(g[2]), int(g[0]), int(g[1]))),
-    _Form("glog", re.compile(rb"(?:^|[^A-Za-z0-9])[IWEF](\d{2})(\d{2}) +" + _TIME),
+    _Form("glog", lazy_regex(rb"(?:^|[^A-Za-z0-9])[IWEF](\d{2})(\d{2}) +" + _TIME),
           lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
-    _Form("syslog", re.compile(rb"(?:^|[^A-Za-z])([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME),
+    _Form("syslog", lazy_regex(rb"(?:^|[^A-Za-z])([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME),
           lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1]))),
-    _Form("month-day", re.compile(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[ T]" + _TIME),
+    _Form("month-day", lazy_regex(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[ T]" + _TIME),
           lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
-    _Form("time", re.compile(rb"(?:^|[\[( ]|[\]>]:)" + _TIME + rb"(?=[\]) ,|:]|$)"), lambda _: 0),
+    _Form("time", lazy_regex(rb"(?:^|[\[( ]|[\]>]:)" + _TIME + rb"(?=[\]) ,|:]|$)"), lambda _: 0),
 )  # fmt: skip
 _FORM_OF = {form.name: form for form in _FORMS}
 

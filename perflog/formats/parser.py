@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from perflog.formats.units import rate_unit
 
@@ -31,8 +32,7 @@ RESERVED_GROUPS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """A regex with one ``{TO}``: ``head``, then whatever the line says up to ``literal``, then ``tail``.
 
     What lies between is not looked at, only the first ``literal`` is found, which costs a tenth of matching it.
@@ -43,8 +43,7 @@ class Jump:
     tail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True, omit_defaults=True):
     """What one named group of a line means.
 
     ``inverse``: the seconds in the unit of a time per work, which counts as the rate that it is the inverse of; else 0.
@@ -82,16 +81,14 @@ class Value:
         return self.unit in MEAN_UNITS or rate_unit(self.unit) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """A line and the values its pattern must read from it."""
 
     line: str
     expect: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True, omit_defaults=True):
     """One kind of line: a literal that gates a regex, and the meaning of the regex's groups.
 
     ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss, the peak of
@@ -172,8 +169,7 @@ class Pattern:
         return f"{self.parser}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Parser:
+class Parser(Struct, frozen=True):
     """A format: its patterns and where its facts come from. ``own``: it is one of perflog's, which its tests check."""
 
     name: str

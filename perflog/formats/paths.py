@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from perflog.errors import ParserError
+from perflog.formats.needed import may_match, needed_literals
 from perflog.formats.schema import Text
 from perflog.formats.toml import Scalar, decode, texts
 from perflog.formats.vocabulary import Fact
@@ -53,17 +55,25 @@ class _PathsFile(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[tuple[_PatternTable, ...], Meta(min_length=1, description="one [[pattern]] or more")]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathPattern:
+class PathPattern(Struct, frozen=True, eq=False, dict=True):
     """A regex (Python's) whose named groups are facts; a group ``batch_size_2`` is a second form of ``batch_size``.
 
-    ``given``: facts of every match, for words that hold no number.
+    ``source``: the regex's text; ``needs``: one of these stands in every ASCII name that it matches, in small letters;
+    ``given``: facts of every match, for words that hold no number; ``own``: whether it is perflog's, and known to be
+    quick, others are matched in bounded steps.
     """
 
-    regex: re.Pattern[str]
+    source: str
     where: str
     samples: Mapping[str, Mapping[str, str]]
     given: Mapping[str, str] = field(default_factory=dict)
+    own: bool = False
+    needs: tuple[str, ...] = ()
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """The regex, compiled when a name first may match it: to compile all takes as long as to read ten logs."""
+        return _compiled(self.source, self.own)
 
     def facts_of(self, match: re.Match[str]) -> dict[str, str]:
         """What a match says, by the names of its groups."""
@@ -71,8 +81,7 @@ class PathPattern:
         return {**groups, **self.given}
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """A number in a file's name that may count repeats, or the rank whose log it is.
 
     ``stem``: the name without the number; ``place``: where the number stands in the name, and where it ends.
@@ -83,8 +92,7 @@ class Counter:
     place: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class PartFacts:
+class PartFacts(Struct, frozen=True):
     """What one part of a path says.
 
     ``values``: by key, None where it gives two; ``label``: the rest that no pattern understood; ``counter``: the number
@@ -100,22 +108,23 @@ class PartFacts:
     index: Counter | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFacts:
+class FolderFacts(Struct, frozen=True):
     """What the names of a folder and of those above it say, nearest first, and the rest that nothing understood."""
 
     facts: tuple[Fact, ...]
     label: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PathPatterns:
     """The patterns in use, first come first served; what a name says is found out once."""
 
-    patterns: tuple[PathPattern, ...]
-    _known: dict[tuple[str, Kind], PartFacts] = field(default_factory=dict, repr=False)
-    _folders: dict[str, FolderFacts] = field(default_factory=dict, repr=False)
-    _series: dict[tuple[str, str], PartFacts | None] = field(default_factory=dict, repr=False)
+    __slots__ = ("_folders", "_known", "_series", "patterns")
+
+    def __init__(self, patterns: tuple[PathPattern, ...]) -> None:
+        self.patterns = patterns
+        self._known: dict[tuple[str, Kind], PartFacts] = {}
+        self._folders: dict[str, FolderFacts] = {}
+        self._series: dict[tuple[str, str], PartFacts | None] = {}
 
     def __iter__(self) -> Iterator[PathPattern]:
         return iter(self.patterns)
@@ -179,15 +188,21 @@ def load_path_patterns(file: Path, own: bool = False) -> tuple[PathPattern, ...]
 
 
 def _path_pattern(table: _PatternTable, where: str, own: bool = False) -> PathPattern:
-    from perflog.formats.linear import limited  # most users have no patterns of their own
-
     try:
-        regex = re.compile(table.regex) if own else limited(table.regex)
+        _compiled(table.regex, own)
     except (re.error, ParserError, OverflowError, RecursionError) as error:
         told = f"{where}: regex = {table.regex!r}: expected a regular expression of Python: {error}"
         raise ParserError(told) from None
     samples = {name: texts(facts) for name, facts in table.sample.items()}
-    return PathPattern(regex, table.where, samples, texts(table.set))
+    return PathPattern(table.regex, table.where, samples, texts(table.set), own, needed_literals(table.regex))
+
+
+def _compiled(source: str, own: bool) -> re.Pattern[str]:
+    if own:
+        return re.compile(source)
+    from perflog.formats.linear import limited  # most users have no patterns of their own
+
+    return limited(source)
 
 
 def check_path_patterns(patterns: Iterable[PathPattern]) -> list[str]:
@@ -232,7 +247,7 @@ def _facts_of_part(part: str, kind: Kind, patterns: Iterable[PathPattern]) -> Pa
     understood: set[int] = set()
     left = part
     for pattern in patterns:
-        if pattern.where not in ("any", kind):
+        if pattern.where not in ("any", kind) or not may_match(pattern.needs, part):
             continue
         for match in pattern.regex.finditer(left):
             facts = pattern.facts_of(match)

@@ -10,11 +10,12 @@ them: an edited parser is seen at once. A file that is damaged, or of another ve
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from perflog._version import __version__
 from perflog.formats.parser import Parser
@@ -26,8 +27,7 @@ _HERE = Path(__file__).resolve().parent
 _INSTALLED = _HERE.parent / "data" / "formats.msgpack"
 
 
-@dataclass(frozen=True, slots=True)
-class OwnFormats:
+class OwnFormats(Struct, frozen=True):
     """perflog's own parsers, in the order of their names, and its path patterns, in the order of their file."""
 
     parsers: tuple[Parser, ...]
@@ -115,8 +115,8 @@ def read_own_formats(file: Path, key: bytes, folder: Path) -> OwnFormats | None:
         return None
     from msgspec import DecodeError, msgpack
 
-    def read(type_: type, text: str) -> Path | re.Pattern[str]:
-        return folder / text if type_ is Path else re.compile(text)
+    def read(_: type, name: str) -> Path:  # a path is all that msgpack does not know
+        return folder / name
 
     try:
         return msgpack.Decoder(OwnFormats, dec_hook=read).decode(body)
@@ -137,8 +137,8 @@ def _content(formats: OwnFormats, key: bytes) -> bytes:
     """The file's bytes: key, hash of the rest, the rest."""
     from msgspec import msgpack
 
-    def text_of(item: Path | re.Pattern[str]) -> str:
-        return item.name if isinstance(item, Path) else item.pattern
+    def text_of(item: Path) -> str:
+        return item.name
 
     body = msgpack.encode(formats, enc_hook=text_of)
     return key + blake2b(body, digest_size=SIZE).digest() + body

@@ -6,16 +6,17 @@ A field's ``Meta(description=…)`` replaces the words for what is expected.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from perflog.errors import PerflogError
+from perflog.spelling import did_you_mean
 
 Schema = TypeVar("Schema")
 #: What a table of facts may hold: it is read as text.
@@ -27,8 +28,7 @@ _WORDS: Mapping[Any, str] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in a file: tables in lists by their names, then the keys that lead to a value.
 
     >>> str(Place("my.toml", ("pattern 'step'",), ("map", "precision")))
@@ -97,8 +97,7 @@ def texts(table: Mapping[str, Scalar]) -> dict[str, str]:
 
 def near(name: str, names: Collection[str]) -> str:
     """``; did you mean 'steps'?``, or nothing where no name is near."""
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return did_you_mean(name, names, most=1, quoted=True)
 
 
 def _faults(value: Any, hint: Any, place: Place) -> Iterator[str]:

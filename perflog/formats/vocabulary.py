@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 #: The keys that tell configurations apart, in the order of tables; any other key is a label and does so too.
 CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
@@ -36,8 +37,7 @@ _PRECISION = {
 Scalar = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """One statement about a run: a key, a value, who says so and where (a line number or an option).
 
     ``above``: a folder says it that stands above the path which the user gave.

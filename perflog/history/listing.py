@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,6 +16,7 @@ from perflog.history.checking import CampaignRow, damages, options_of, rows_of
 from perflog.history.database import reading, writing
 from perflog.history.place import Database, name_of
 from perflog.settings.options import Options
+from perflog.spelling import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,5 @@ def unknown(label: str, there: Sequence[str], name: str) -> UsageError:
     if not there:
         begin = f"`perflog save LOGS --label {label}` begins one"
         return UsageError(f"no campaign {label!r}: no history in {name} yet; {begin}")
-    near = difflib.get_close_matches(label, there, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(there[-10:])}"
-    return UsageError(f"no campaign {label!r} in {name}; {hint}")
+    hint = did_you_mean(label, there, cutoff=0.4, otherwise=f"there are {', '.join(there[-10:])}")
+    return UsageError(f"no campaign {label!r} in {name}{hint}")

@@ -18,6 +18,7 @@ from perflog.history import schema
 from perflog.history.checking import CampaignRow, MachineRow, PointRow, complete, damages, options_of, rows_of
 from perflog.runs.machine import identity
 from perflog.runs.run import Metric
+from perflog.spelling import did_you_mean_or_list
 
 #: Metrics that depend on the window; others are what the program printed.
 _WINDOWED = frozenset({"throughput", "step_time"})
@@ -197,4 +198,14 @@ def missing(connection: Connection, wanted: Mapping[str, str], metric: str) -> s
             if str(normal(key, text)).lower() not in {str(value).lower() for value in there}:
                 known = ", ".join(map(str, there[:NAMED])) or "none that say it"
                 return f"no saved case has {key}={text}; there are {known}"
+    unknown = [key for key in wanted if key not in known_keys(connection)]
+    if unknown:
+        return f"no saved case has a key {unknown[0]!r}{did_you_mean_or_list(unknown[0], known_keys(connection))}"
     return f"no saved case is {asked}; `perflog history` lists the campaigns"
+
+
+def known_keys(connection: Connection) -> list[str]:
+    """The keys that saved cases have, those of every case first."""
+    with damages(schema.case.name):
+        keys = connection.scalars(select(schema.case.c.key)).all()
+    return list(dict.fromkeys((*CASE_KEYS, *(name for key in keys for name in key))))

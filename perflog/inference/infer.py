@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.load import parser_from
-from perflog.formats.samples import check_parser
+from perflog.formats.samples import is_sound
 from perflog.inference.formats import tables_of
 from perflog.inference.meanings import Meaning, Meanings, meanings_of
 from perflog.inference.shapes import MOST_LINES, Shape, shapes_of
@@ -37,8 +39,7 @@ MOST_SHAPES, MOST_READINGS = 3, 40
 SAME = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class Inferred:
+class Inferred(Struct, frozen=True):
     """A format that a log shows: the tables of its parser, and the runs that it gives."""
 
     tables: dict[str, Any]
@@ -89,8 +90,7 @@ def _tables(shape: Shape, meanings: Meanings, measures: Sequence[Meaning]) -> di
     return tables_of(shape, sorted([*positions, *measures], key=lambda meaning: meaning.place), INFERRED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(Struct, frozen=True):
     """The readings of one shape of a log; ``logs``: its beginning, where that is at hand, and the log."""
 
     shape: Shape
@@ -129,7 +129,7 @@ class _Trial:
             parser = parser_from(tables, Path(f"{INFERRED}.toml"))
         except ParserError:
             return None
-        if check_parser(parser):
+        if not is_sound(parser):
             return None
         alone = Catalog((parser,), self.catalog.path_patterns)
         runs: list[Run] = []

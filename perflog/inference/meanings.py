@@ -4,54 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from perflog.formats.printed import clock_seconds, scaled_number
 from perflog.formats.units import rate_unit
 from perflog.inference.shapes import Shape
+from perflog.lazy_regex import lazy_regex
 
-_STEP = re.compile(
+_STEP = lazy_regex(
     r"(?:^|[^A-Za-z])(?:steps?|iters?|itrs?|iterations?|it|(?:mini-?)?batch(?:es)?|updates?)"
     r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(]*$", re.I
 )  # fmt: skip
-_EPOCH = re.compile(r"(?:^|[^A-Za-z])epochs?[\s\"':=#\[(]*$", re.I)
+_EPOCH = lazy_regex(r"(?:^|[^A-Za-z])epochs?[\s\"':=#\[(]*$", re.I)
 #: What stands between an epoch and a place in it, as in ``Epoch: [3][ 120/5005]``.
-_BETWEEN = re.compile(r"[\s\])]*[\[(|,-][\s\[(]*$")
+_BETWEEN = lazy_regex(r"[\s\])]*[\[(|,-][\s\[(]*$")
 _STEP_WORD = r"(?:it|iter|iteration|step|batch|update)s?"
-_PER_STEP = re.compile(rf"^\s*(ms|s|sec|secs|seconds?)\s*/\s*{_STEP_WORD}\b(?!\s*[:=])", re.I)
-_RATE = re.compile(
+_PER_STEP = lazy_regex(rf"^\s*(ms|s|sec|secs|seconds?)\s*/\s*{_STEP_WORD}\b(?!\s*[:=])", re.I)
+_RATE = lazy_regex(
     rf"^\s*((?:k|m)?(?:tokens?|tok|img|imgs|images?|samples?|sequences?|seqs?|examples?|records?|{_STEP_WORD}))\s*/\s*"
     r"(?:s|sec|secs|second)\b(\s*/\s*(?:gpu|device|rank))?(?!\s*[:=])", re.I
 )  # fmt: skip
-_TIME_UNIT = re.compile(r"^\s*(ms|s|sec|secs|seconds?)\b(?!\s*[/:=])", re.I)
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9_/. ]*?)[\s\"']*(?:\(([A-Za-z/]+)\))?\s*[:=]?[\s\"']*$")
-_TIME_KEY = re.compile(
+_TIME_UNIT = lazy_regex(r"^\s*(ms|s|sec|secs|seconds?)\b(?!\s*[/:=])", re.I)
+_KEY = lazy_regex(r"([A-Za-z][A-Za-z0-9_/. ]*?)[\s\"']*(?:\(([A-Za-z/]+)\))?\s*[:=]?[\s\"']*$")
+_TIME_KEY = lazy_regex(
     rf"^(?:.*[_ ./])?(?:dt|time|t|{_STEP_WORD}[_ ]?time|time[_ ]?(?:per[_ ]?|/){_STEP_WORD}|{_STEP_WORD}[_ ]?ms"
     rf"|(?:batch|{_STEP_WORD})[_ ]?cost|time[_ ](?:taken|used|spent|cost)|duration)(?:[_ ](ms|s|sec))?$", re.I
 )  # fmt: skip
 #: Words before a time that is followed by its unit.
-_TOOK = re.compile(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent)\s*:?\s*$|\(\s*$", re.I)
+_TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent)\s*:?\s*$|\(\s*$", re.I)
 #: Times of a part of a step, or of something else.
-_PARTIAL = re.compile(
+_PARTIAL = lazy_regex(
     r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|forward|fwd|backward|bwd|opt(?:im(?:izer)?)?|comm|sync|io"
     r"|wait|eta|left|remain(?:ing)?|gen(?:erate|eration)?|rollout|sampl(?:e|ing)|reward|sav(?:e|ing)|ckpt|checkpoint"
     r"|compile|copy|h2d|d2h|loss|cuda|gpu|cpu|prep(?:are|rocess)?|log(?:ging)?|end|start|max|min|std|epoch)(?:[^a-z]|$)",
     re.I,
 )  # fmt: skip
-_RATE_KEY = re.compile(
+_RATE_KEY = lazy_regex(
     rf"^(?:.*[_ ./])?((?:k|m)?(?:tokens?|tok|samples?|images?|imgs?|sequences?|seqs?|examples?|{_STEP_WORD}))"
     r"(?:[_ ]?per[_ ]?|[_ ]?/[_ ]?)(?:s|sec|secs|second)(?:[_ ]?(?:per[_ ]?|/)[_ ]?(gpu|device|rank))?$", re.I
 )  # fmt: skip
-_ABBREVIATED = re.compile(r"^(?:.*[_ ./])?(fps|ips|wps)$", re.I)
-_ELAPSED_KEY = re.compile(r"(?:elapsed|total[_ ]?time|train[_ ]?time|time[_ ]?elapsed|wall[_ ]?time)", re.I)
+_ABBREVIATED = lazy_regex(r"^(?:.*[_ ./])?(fps|ips|wps)$", re.I)
+_ELAPSED_KEY = lazy_regex(r"(?:elapsed|total[_ ]?time|train[_ ]?time|time[_ ]?elapsed|wall[_ ]?time)", re.I)
 #: What a bare time may be: of a step, of the last one, or of all steps since the line before.
 _TIMES = (("step_time", "interval"), ("step_time", "last"), ("interval_time", "interval"))
-_EVALUATES = re.compile(r"(?:^|[^a-z])(?:eval|evaluat|valid|val|test|infer)", re.I)
+_EVALUATES = lazy_regex(r"(?:^|[^a-z])(?:eval|evaluat|valid|val|test|infer)", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """A column's meaning: ``kind`` is step, epoch, or a quantity of the format language with its unit and span."""
 
     place: int
@@ -61,8 +62,7 @@ class Meaning:
     scope: str = "job"
 
 
-@dataclass(frozen=True, slots=True)
-class Meanings:
+class Meanings(Struct, frozen=True):
     """What the columns of a shape may mean: the step, the epoch where one stands there, and each measure's choices."""
 
     step: Meaning

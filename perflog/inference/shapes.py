@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
+
+from perflog.lazy_regex import lazy_regex
 
 #: A number as programs print one: a clock, or digits with commas, decimals and an exponent; none that is unusable.
-NUMBER = re.compile(
+NUMBER = lazy_regex(
     r"(?<![A-Za-z_])(?:\d+(?::\d\d)+(?:\.\d+)?|[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
     r"|[-+]?(?:nan|inf|NaN|Inf)(?![A-Za-z]))(?![0-9])"
 )
 #: What stands in front of a program's own words: stamps, levels, ranks, file names and lines.
-_PREFIX = re.compile(
+_PREFIX = lazy_regex(
     r"^(?:[\s\[(<|>,-]*"
     r"(?:[IWEF]\d{4}(?= )|\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}(?=[ T,:_|\]])|\d{2}[-/]\d{2}(?=[ T,:_|]+\d{1,2}:\d\d)"
     r"|T?\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -29,8 +32,7 @@ LONGEST_LINE = 2_000
 MOST_LINES = 20_000
 
 
-@dataclass(slots=True)
-class Shape:
+class Shape(Struct):
     """Lines of one shape.
 
     Attributes:

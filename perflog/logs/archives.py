@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 from perflog.logs.limits import MEMBERS, LimitError, UnreadableError, limit
+from perflog.logs.random_access import OpenFile, RandomAccess
 from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
 from perflog.logs.zips import Member, zip_members
+
+if TYPE_CHECKING:
+    from perflog.logs.stored import StoredObject
 
 __all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
 
@@ -57,23 +62,34 @@ def is_archive(path: str) -> bool:
         os.close(descriptor)
 
 
-def members_of(path: str) -> Generator[Member, None, None]:
+def members_of(path: str, stored: StoredObject | None = None) -> Generator[Member, None, None]:
     """The regular files of an archive in its order.
+
+    Args:
+        stored: the archive, where it is an object of a store.
 
     Raises:
         UnreadableError: when it is damaged, after the members before the damage; when it is no archive.
     """
+    if stored is not None:
+        yield from _members_in(stored.opened(), stored.stream())
+        return
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
     try:
-        kind, stream = archive_in(stream_of_descriptor(descriptor))
-        if not kind:
-            raise UnreadableError("it is not an archive any more")
-        yield from _named_apart(zip_members(descriptor) if kind == ZIP else _members_of_tar(stream))
+        yield from _members_in(OpenFile(descriptor), stream_of_descriptor(descriptor))
     finally:
         os.close(descriptor)
+
+
+def _members_in(file: RandomAccess, stream: Stream) -> Iterator[Member]:
+    """The members of an archive whose bytes can be had at any place and in order."""
+    kind, plain = archive_in(stream)
+    if not kind:
+        raise UnreadableError("it is not an archive any more")
+    yield from _named_apart(zip_members(file) if kind == ZIP else _members_of_tar(plain))
 
 
 def _members_of_tar(stream: Stream) -> Iterator[Member]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from perflog.logs.limits import UnreadableError
 from perflog.logs.streams import Read
@@ -213,8 +214,7 @@ def _after_last(descriptor: int, byte: bytes, low: int, high: int) -> int:
     return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A file as it was when it was opened: each block is read from this file, or not at all.
 
     ``device`` and ``number`` are its own for as long as it is open; ``beginning``: its first bytes.

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 
+from perflog.lazy_regex import lazy_regex
+
 #: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
-_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_ANSI = lazy_regex(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 #: mpirun --tag-output [--timestamp-output], as of Open MPI 5 (its job's name before the rank) and of SageMaker too, and
 #: horovodrun.
-_TAG = re.compile(
+_TAG = lazy_regex(
     rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?"
     rb"\[(?:[0-9]+,(?:mpirank:)?|[A-Za-z0-9_.-]+@[0-9]+,)?([0-9]+)(?:,[a-z]+-[0-9]+)?\]<std(?:out|err)>:"
 )
 #: What Ray adds to a line that it prints once for several workers, to the end of the sub-line.
-_RAY_REPEATED = re.compile(rb" \[repeated [0-9]+x across cluster\][^\r\n]*")
+_RAY_REPEATED = lazy_regex(rb" \[repeated [0-9]+x across cluster\][^\r\n]*")
 
 
 def clean_block(data: bytes) -> bytes:
@@ -42,8 +44,8 @@ def clean_block(data: bytes) -> bytes:
 
 #: U+FFFD, which stands where a character was lost, in UTF-8; and a number, or parts of one, right beside it.
 LOST = "\ufffd".encode()
-_BESIDE_LOST = re.compile(r"(?<![-+.,0-9eE])[-+.,0-9eE]*(?:\ufffd[-+.,0-9eE]*)+")
-_DIGIT = re.compile("[0-9]")
+_BESIDE_LOST = lazy_regex(r"(?<![-+.,0-9eE])[-+.,0-9eE]*(?:\ufffd[-+.,0-9eE]*)+")
+_DIGIT = lazy_regex("[0-9]")
 
 
 def valid_utf8(data: bytes) -> bytes:

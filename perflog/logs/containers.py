@@ -14,17 +14,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
 from perflog.logs.binary import is_trace
 from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe
-from perflog.logs.limits import LimitError, UnreadableError
+from perflog.logs.limits import Budget, LimitError, UnreadableError
 from perflog.logs.special import why_not_regular
 from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
 from perflog.logs.tfevents import is_event_file, text_of_events
 from perflog.logs.unwrap import BEGINNING, unwrapped, wrapping_of
+
+if TYPE_CHECKING:
+    from perflog.logs.stored import StoredObject
 
 __all__ = [
     "BEGINNING", "BLOCK", "LONGEST_LINE", "Content", "LimitError", "Load", "UnreadableError", "blocks_of", "is_plain",
@@ -42,8 +46,11 @@ Content = bytes | Iterator[Load] | UnreadableError
 _CHUNK = 1 << 20
 
 
-def open_small(log: LogFile, most: int) -> bytes | None:
+def open_small(log: LogFile, most: int, body: Callable[[], bytes] | None = None) -> bytes | None:
     """All bytes of a log, unpacked; None when they are more than ``most`` or a pipe's: ``blocks_of`` gives them.
+
+    Args:
+        body: gives the bytes of a store's object, where they were asked for before.
 
     Raises:
         UnreadableError: when the log cannot be read, or not to its end; its ``data`` are the bytes before (or none).
@@ -57,6 +64,8 @@ def open_small(log: LogFile, most: int) -> bytes | None:
             return content if isinstance(content, bytes) else None
     if log.pipe is not None:
         return None
+    if log.stored is not None:
+        return _small_object(log, log.stored, most, body)
     descriptor, size = _opened(log)
     try:
         data = os.read(descriptor, (size if size <= most else BEGINNING) + 1)
@@ -74,6 +83,16 @@ def open_small(log: LogFile, most: int) -> bytes | None:
         os.close(descriptor)
 
 
+def _small_object(log: LogFile, stored: StoredObject, most: int, body: Callable[[], bytes] | None) -> bytes | None:
+    """What :func:`open_small` gives of a store's object."""
+    if stored.size > most:
+        return None
+    data = stored.body() if body is None else body()
+    if is_plain(data[:BEGINNING]):
+        return data
+    return _whole(_text_of_file(log, Stream(BytesIO(data).read, Budget(len(data)))), most)
+
+
 def read_into(log: LogFile, buffer: memoryview) -> int:
     """Read a small plain file to the front of a buffer: how many bytes; -1 when it is not plain, or does not fit.
 
@@ -82,7 +101,7 @@ def read_into(log: LogFile, buffer: memoryview) -> int:
     Raises:
         UnreadableError: when the log cannot be read.
     """
-    if log.text is not None:
+    if log.text is not None or log.stored is not None:
         return -1
     descriptor, size = _opened(log)
     try:
@@ -105,6 +124,9 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
         return
     if log.member:
         yield from _blocks_of_member(log)
+        return
+    if log.stored is not None:
+        yield from _loads(_text_of_file(log, log.stored.stream()))
         return
     descriptor, size = _opened(log)
     try:
@@ -141,7 +163,7 @@ def read_archive(logs: Sequence[LogFile], most: int) -> Iterator[tuple[LogFile, 
     wanted = {log.member: log for log in logs}
     why = "the archive holds no such member any more"
     try:
-        with closing(members_of(logs[0].path)) as members:
+        with closing(members_of(logs[0].path, logs[0].stored)) as members:
             for member in members:
                 log = wanted.pop(member.name, None)
                 if log is not None:
@@ -203,15 +225,15 @@ def _text_of_file(log: LogFile, stream: Stream) -> Stream:
     archive, plain = archive_in(stream)
     if archive:
         pipes = f"a {archive} archive from a pipe, which is not read: name the file that holds it"
-        raise UnreadableError(pipes if log.pipe is not None else _why_not_whole(log.path, archive))
+        raise UnreadableError(pipes if log.pipe is not None else _why_not_whole(log, archive))
     return _text_of(plain, 1)
 
 
-def _why_not_whole(path: str, kind: str) -> str:
+def _why_not_whole(log: LogFile, kind: str) -> str:
     """Why an archive is not read as one log: `find_logs` names it so when it is damaged, empty or of another format."""
     count = 0
     try:
-        for _ in members_of(path):
+        for _ in members_of(log.path, log.stored):
             count += 1
     except UnreadableError as error:
         return f"{error} (after {count} of its files)" if count else str(error)

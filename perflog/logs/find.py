@@ -8,12 +8,17 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.escaping import named
 from perflog.files import is_temporary
+from perflog.logs.addresses import Address, as_address, as_path
 from perflog.logs.archives import is_archive, members_of
 from perflog.logs.limits import UnreadableError
+
+if TYPE_CHECKING:
+    from perflog.logs.stored import StoredObject
 
 #: Folders that hold no logs of trainings (version control, caches).
 SKIPPED_FOLDERS = frozenset({
@@ -57,6 +62,7 @@ class LogFile:
     ``size``: its bytes, packed as they are; of a zip's or tar's member those that it unpacks to; 0 for a pipe; -1 for
     what is no regular file. ``given``: the path that the user gave and at or below which it was found; empty where none
     is known. ``pipe``: set where it is one. ``text``: what it holds, or its first part, where that was read already.
+    ``stored``: where ``path`` is the address of a store's object, the object.
     """
 
     path: str
@@ -65,6 +71,7 @@ class LogFile:
     given: str = field(default="", compare=False)
     pipe: Pipe | None = field(default=None, compare=False, repr=False)
     text: bytes | None = field(default=None, compare=False, repr=False)
+    stored: StoredObject | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -78,11 +85,12 @@ class LogFile:
     @property
     def place(self) -> str:
         """The path that metadata is read from (an archive's own name is a folder of its members)."""
+        path = self.path if self.stored is None else as_path(self.path)
         if self.member:
-            return f"{_without(self.path, _ARCHIVES)}/{_without(_without(self.member, _COMPRESSED), UNFINISHED)}"
+            return f"{_without(path, _ARCHIVES)}/{_without(_without(self.member, _COMPRESSED), UNFINISHED)}"
         if self.pipe is not None and self.path.startswith(_SHELLS_PIPES):
             return STANDARD_INPUT
-        return _without(_without(self.path, _COMPRESSED), UNFINISHED)
+        return _without(_without(path, _COMPRESSED), UNFINISHED)
 
 
 def _without(name: str, endings: tuple[str, ...]) -> str:
@@ -103,8 +111,11 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
         UsageError: when a path does not exist.
     """
     logs: dict[tuple[str, str], LogFile] = {}
+    wholes: dict[str, str] = {}
     for given in paths:
-        path = os.fspath(given)
+        path = as_address(os.fspath(given))
+        if isinstance(path, Address) and wholes.setdefault(path, path.whole) != path.whole:
+            raise UsageError(f"two logs are named {path!r}: expected addresses that differ before their query")
         for log in _logs_at(path):
             logs.setdefault((log.path, log.member), replace(log, given=path))
     return sorted(logs.values(), key=lambda log: (natural(log.name), log.name))
@@ -112,6 +123,8 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
 
 def _logs_at(path: str) -> Iterable[LogFile]:
     """The logs at and below a path that the user named."""
+    if isinstance(path, Address):
+        return _on_server(path)
     try:
         status = os.fstat(0) if path == STANDARD_INPUT else Path(path).stat()
     except (OSError, ValueError) as error:
@@ -197,22 +210,52 @@ def _is_ours(name: str) -> bool:
     return name in (MACHINE, _CONFIG) or name.endswith(SIDE) or is_temporary(name)
 
 
+def _on_server(address: Address) -> Iterator[LogFile]:
+    """The logs at and below an address; the beginnings of objects that may be archives are asked for together."""
+    from perflog.logs.find_stored import are_archives, in_pages, stored_logs
+
+    for page in in_pages(stored_logs(address)):
+        logs = [(path, stored) for path, stored in page if path == address or not _is_left_out(address, path)]
+        maybe = [stored for path, stored in logs if _may_be_archive(path)]
+        archives = dict(zip(map(id, maybe), are_archives(maybe), strict=True))
+        for path, stored in logs:
+            if archives.get(id(stored)):
+                yield from _members(path, stored.size, stored)
+            else:
+                yield LogFile(path, stored.size, stored=stored)
+
+
+def _is_left_out(above: str, path: str) -> bool:
+    """Whether an object below an address is passed over, as the file of such a path below a folder is."""
+    *folders, name = path[len(above) :].split("/")
+    return _is_ours(name) or not SKIPPED_FOLDERS.isdisjoint(folders)
+
+
+def _may_be_archive(path: str) -> bool:
+    """Whether a file of this name is looked into for an archive."""
+    return not path.endswith(_TEXT_ENDINGS) and not path.lower().endswith(_NO_LOGS_INSIDE)
+
+
 def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
     """The file itself, or an archive's members; the archive too where it is damaged or holds no log."""
     if not stat.S_ISREG(status.st_mode):
         yield LogFile(path, -1)
-        return
-    if path.endswith(_TEXT_ENDINGS) or not is_archive(path) or path.lower().endswith(_NO_LOGS_INSIDE):
+    elif _may_be_archive(path) and is_archive(path):
+        yield from _members(path, status.st_size)
+    else:
         yield LogFile(path, status.st_size)
-        return
+
+
+def _members(path: str, size: int, stored: StoredObject | None = None) -> Iterator[LogFile]:
+    """An archive's members; the archive too where it is damaged or holds no log."""
     complete = False
     try:
-        for member in members_of(path):
+        for member in members_of(path, stored):
             *folders, name = member.name.split("/")
             if not _is_ours(name) and SKIPPED_FOLDERS.isdisjoint(folders):
-                yield LogFile(path, member.size, member.name)
+                yield LogFile(path, member.size, member.name, stored=stored)
                 complete = True
     except UnreadableError:
         complete = False
     if not complete:
-        yield LogFile(path, status.st_size)
+        yield LogFile(path, size, stored=stored)

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from perflog.lazy_regex import lazy_regex
 
 #: Colours around a name, as docker compose and stern print them.
 _SGR = rb"(?:\x1b\[[0-9;]*m)*"
@@ -35,8 +39,7 @@ _FEW = 20
 _DEEPEST = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
+class Prefix(Struct, frozen=True):
     """What stands before a line.
 
     Attributes:
@@ -53,7 +56,7 @@ class Prefix:
 
 
 def _prefix(regex: bytes, key: Literal["rank", "name", ""] = "", share: float = _MOST, native: bool = False) -> Prefix:
-    return Prefix(re.compile(_SGR + b"(?:" + regex + b")"), key, share, native)
+    return Prefix(lazy_regex(_SGR + b"(?:" + regex + b")"), key, share, native)
 
 
 PREFIXES: tuple[Prefix, ...] = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from perflog.logs.prefixes import stands_on_most
 
@@ -23,8 +23,7 @@ _CRI = re.compile(
 _MOST = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """The text in a record, without its line feed; ``whole`` is false where the next record goes on with the line."""
 
     text: bytes

@@ -15,8 +15,9 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from perflog.logs.limits import Budget, LimitError, UnreadableError
 
@@ -149,8 +150,7 @@ def _until_damage(decoder: zlib._Decompress, data: bytes) -> bytes:
     return b"".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Compression:
+class Compression(Struct, frozen=True):
     """A way to compress: its name in messages, its decoder, and whether a file may hold several in a row."""
 
     name: str

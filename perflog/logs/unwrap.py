@@ -6,10 +6,11 @@ so that line numbers stay those of the file: a line that came in several records
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
+
+from perflog.lazy_regex import lazy_regex
 from perflog.logs.binary import why_no_text
 from perflog.logs.blocks import LeftOut
 from perflog.logs.clean import clean_block
@@ -25,7 +26,7 @@ BEGINNING, _LINES = 64 << 10, 400
 #: Places at whose next lines a text is looked at first, cheaply; nearly all logs show there that they need nothing.
 _PLACES = (0, 500, 1_500, 4_000, 10_000, 24_000, 48_000)
 #: How a line may begin that has anything to take off; wider than what is taken off.
-_SUSPECT = re.compile(
+_SUSPECT = lazy_regex(
     rb"(?:\x1b\[[0-9;]*m)*(?:\{\"| {0,3}[0-9]{1,5}: |[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]| {4}[^ ]|\t|> "
     rb"|\([^()\n]{0,60}\brank=|[A-Z][a-z]{2} [ 0-3][0-9] [0-9:.]+ [^ ]{1,60} [^ ]{1,60}\]: |pod/"
     rb"|[a-z0-9-]{1,60}/[a-z0-9.-]{1,60}\[|[0-9]{1,3}(?:\.[0-9]{1,3}){3}: "
@@ -33,20 +34,19 @@ _SUSPECT = re.compile(
     rb"|[A-Za-z][A-Za-z0-9._-]{0,60}[0-9](?:: | *\||\x1b| )|[^\t\n]{1,80}\t[^\t\n]{0,80}\t(?:\xef\xbb\xbf)?2)"
 )
 #: How a line may begin that has a tag which the matching engines read.
-_TAGGED = re.compile(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
+_TAGGED = lazy_regex(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
 #: How the table of a logger begins: a header, or a time, a value and a step.
-_TABLE = re.compile(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|[0-9]{13} [^ ]")
+_TABLE = lazy_regex(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|[0-9]{13} [^ ]")
 #: What makes a text one for terminals.
 _CODES = (b"\x1b", b"\x08")
 #: A carriage return that parts a line.
-_BAR = re.compile(rb"\r[^\r\n]")
+_BAR = lazy_regex(rb"\r[^\r\n]")
 _CHUNK = 256 << 10
 #: Of a line longer than this the parts that carriage returns end are given on as far as they fit, the rest left out.
 _LONGEST = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapping:
+class Wrapping(Struct, frozen=True):
     """What stands around the lines of a log.
 
     ``full_width``: some of its text may be in full-width forms; ``render``: its lines are a table's.

@@ -5,12 +5,13 @@ Format: PKWARE's APPNOTE.TXT, 4.3.12 (entries), 4.3.14 to 4.3.16 (the records at
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from perflog.logs.limits import UnreadableError
+from perflog.logs.random_access import RandomAccess
 
 _END, _END_MARK, _LONGEST_COMMENT = struct.Struct("<4s8xIIH"), b"PK\x05\x06", 0xFFFF
 _LOCATOR, _LOCATOR_MARK = struct.Struct("<4s4xQ4x"), b"PK\x06\x07"
@@ -20,8 +21,7 @@ _ENTRY, _ENTRY_MARK = struct.Struct("<4sxB2x2H4x3I3H8xI"), b"PK\x01\x02"
 _LONG, _IN_EXTRA = 1, 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """What the directory says of a member.
 
     Attributes:
@@ -41,20 +41,20 @@ class Listed:
     place: int
 
 
-def listed_members(descriptor: int) -> Iterator[Listed]:
+def listed_members(file: RandomAccess) -> Iterator[Listed]:
     """The entries of the directory in its order, folders too.
 
     Raises:
         UnreadableError: where the directory is missing or damaged, after the entries before the damage.
         OSError: when the file cannot be read.
     """
-    start, end, before = _borders(descriptor)
+    start, end, before = _borders(file)
     while start < end:
-        header = os.pread(descriptor, _ENTRY.size, start)
+        header = file.read_at(_ENTRY.size, start)
         if len(header) < _ENTRY.size or header[:4] != _ENTRY_MARK:
             raise UnreadableError("the directory at its end is damaged")
         _, system, flags, method, checksum, packed, size, name, extra, comment, place = _ENTRY.unpack(header)
-        text = os.pread(descriptor, name + extra, start + _ENTRY.size)
+        text = file.read_at(name + extra, start + _ENTRY.size)
         if len(text) < name + extra:
             raise UnreadableError("the directory at its end is damaged")
         size, packed, place = _long_numbers((size, packed, place), text[name:])
@@ -63,20 +63,20 @@ def listed_members(descriptor: int) -> Iterator[Listed]:
         start += _ENTRY.size + name + extra + comment
 
 
-def _borders(descriptor: int) -> tuple[int, int, int]:
+def _borders(file: RandomAccess) -> tuple[int, int, int]:
     """Where the directory begins and ends, and how many bytes stand before the archive (a program that unpacks it)."""
-    total = os.fstat(descriptor).st_size
+    total = file.size
     low = max(0, total - _END.size - _LONGEST_COMMENT)
-    tail = os.pread(descriptor, total - low, low)
+    tail = file.read_at(total - low, low)
     found = tail.rfind(_END_MARK)
     if found < 0 or len(tail) - found < _END.size:
         raise UnreadableError("the directory at its end is missing")
     end = low + found
     _, size, start, _ = _END.unpack_from(tail, found)
-    locator = os.pread(descriptor, _LOCATOR.size, max(0, end - _LOCATOR.size))
+    locator = file.read_at(_LOCATOR.size, max(0, end - _LOCATOR.size))
     if len(locator) == _LOCATOR.size and locator[:4] == _LOCATOR_MARK:
         record_end = end - _LOCATOR.size
-        record = os.pread(descriptor, _LONG_END.size, max(0, record_end - _LONG_END.size))
+        record = file.read_at(_LONG_END.size, max(0, record_end - _LONG_END.size))
         if len(record) == _LONG_END.size and record[:4] == _LONG_END_MARK:
             _, size, start = _LONG_END.unpack(record)
             end = record_end - _LONG_END.size

@@ -7,15 +7,16 @@ tell what is there.
 from __future__ import annotations
 
 import lzma
-import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from msgspec import Struct
+
 from perflog.logs.limits import MEMBERS, Budget, LimitError, UnreadableError, limit
+from perflog.logs.random_access import RandomAccess
 from perflog.logs.streams import BZIP2, DEFLATE, XZ, ZSTD, Compression, Stream, decompressed
 from perflog.logs.zip_directory import Listed, listed_members
 
@@ -33,8 +34,7 @@ _LONGEST_SIZES = 24
 _PIECE, _CHUNK = 64 << 10, 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A file in an archive. ``name`` is different for each: a second one of a name has ``(2)`` behind it.
 
     ``open`` gives its bytes as they are in the archive; a tar's member can be opened until the next one is asked for.
@@ -46,8 +46,7 @@ class Member:
     open: Callable[[], Stream]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """Where a member's packed bytes lie, how they are packed, and what they unpack to, as far as that is known."""
 
     start: int
@@ -58,23 +57,23 @@ class _Entry:
     checksum: int | None
 
 
-def zip_members(descriptor: int) -> Iterator[Member]:
+def zip_members(file: RandomAccess) -> Iterator[Member]:
     """The regular files of a zip archive; the directory is read twice, to see first that it is whole.
 
     Raises:
         UnreadableError: when the directory is missing or damaged, after the members that could be found without it.
     """
-    budget = Budget(os.fstat(descriptor).st_size)
+    budget = Budget(file.size)
     try:
-        for _ in islice(listed_members(descriptor), limit(MEMBERS)):
+        for _ in islice(listed_members(file), limit(MEMBERS)):
             pass
     except (OSError, UnreadableError) as error:
-        yield from _members_in_order(descriptor, budget)
+        yield from _members_in_order(file, budget)
         raise UnreadableError(f"the zip archive cannot be read: {error}") from None
-    for member in listed_members(descriptor):
+    for member in listed_members(file):
         name = _name(member.name, member.system)
         if not name.endswith("/"):
-            yield Member(name, member.size, partial(_open_listed, descriptor, member, budget))
+            yield Member(name, member.size, partial(_open_listed, file, member, budget))
 
 
 def readable_name(name: bytes) -> str:
@@ -94,9 +93,9 @@ def _name(name: bytes, system: int) -> str:
     return text.replace("\\", "/") if system == _DOS else text
 
 
-def _open_listed(descriptor: int, member: Listed, budget: Budget) -> Stream:
+def _open_listed(file: RandomAccess, member: Listed, budget: Budget) -> Stream:
     try:
-        header = os.pread(descriptor, _LOCAL_HEADER.size, member.place)
+        header = file.read_at(_LOCAL_HEADER.size, member.place)
     except OverflowError:  # a place that no file has
         header = b""
     if len(header) < _LOCAL_HEADER.size or header[:4] != _LOCAL:
@@ -104,35 +103,35 @@ def _open_listed(descriptor: int, member: Listed, budget: Budget) -> Stream:
     name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
     start = member.place + _LOCAL_HEADER.size + name_length + extra_length
     end = start + member.packed
-    return _opened(descriptor, _Entry(start, end, member.flags, member.method, member.size, member.checksum), budget)
+    return _opened(file, _Entry(start, end, member.flags, member.method, member.size, member.checksum), budget)
 
 
-def _members_in_order(descriptor: int, budget: Budget) -> Iterator[Member]:
+def _members_in_order(file: RandomAccess, budget: Budget) -> Iterator[Member]:
     """The members by their own headers, up to the first place where none stands."""
-    place, total = 0, os.fstat(descriptor).st_size
-    while len(header := os.pread(descriptor, _LOCAL_HEADER.size, place)) == _LOCAL_HEADER.size and header[:4] == _LOCAL:
+    place, total = 0, file.size
+    while len(header := file.read_at(_LOCAL_HEADER.size, place)) == _LOCAL_HEADER.size and header[:4] == _LOCAL:
         _, flags, method, checksum, packed, size, name_length, extra_length = _LOCAL_HEADER.unpack(header)
-        name = os.pread(descriptor, name_length, place + _LOCAL_HEADER.size)
+        name = file.read_at(name_length, place + _LOCAL_HEADER.size)
         start = place + _LOCAL_HEADER.size + name_length + extra_length
         known = not flags & _SIZES_BEHIND and packed != _IN_EXTRA
-        end = start + packed if known else _end_of_packed(descriptor, start, method, budget)
+        end = start + packed if known else _end_of_packed(file, start, method, budget)
         if end is None:
             return
         entry = _Entry(start, min(end, total), flags, method, size if known else None, checksum if known else None)
         if not name.endswith((b"/", b"\\")):
-            opened = partial(_opened, descriptor, entry, budget)
+            opened = partial(_opened, file, entry, budget)
             yield Member(_name(name, _DOS), size if known else end - start, opened)
-        place = end if known else _after_sizes(descriptor, end)
+        place = end if known else _after_sizes(file, end)
 
 
-def _end_of_packed(descriptor: int, start: int, method: int, budget: Budget) -> int | None:
+def _end_of_packed(file: RandomAccess, start: int, method: int, budget: Budget) -> int | None:
     """Where packed data whose length is not told in their header end; None for what does not tell its own end."""
     if method not in _METHODS:
         return None
     decoder, place = _METHODS[method].decoder(), start
     try:
         while not decoder.eof:
-            data = os.pread(descriptor, _PIECE, place) if decoder.needs_input else b""
+            data = file.read_at(_PIECE, place) if decoder.needs_input else b""
             if not data and decoder.needs_input:
                 return place
             place += len(data)
@@ -144,28 +143,28 @@ def _end_of_packed(descriptor: int, start: int, method: int, budget: Budget) -> 
     return place - len(decoder.unused_data)
 
 
-def _after_sizes(descriptor: int, end: int) -> int:
+def _after_sizes(file: RandomAccess, end: int) -> int:
     """Where the next header stands behind packed data and the sizes and checksum that follow them."""
-    behind = os.pread(descriptor, _LONGEST_SIZES + 4, end)
+    behind = file.read_at(_LONGEST_SIZES + 4, end)
     lengths = (16, 24) if behind[:4] == _DESCRIPTOR else (12, 20)
     return end + next((length for length in lengths if behind[length : length + 2] == b"PK"), lengths[0])
 
 
-def _opened(descriptor: int, entry: _Entry, budget: Budget) -> Stream:
+def _opened(file: RandomAccess, entry: _Entry, budget: Budget) -> Stream:
     if entry.flags & _ENCRYPTED:
         raise UnreadableError("the member is encrypted")
     if entry.method and entry.method not in _METHODS:
         raise UnreadableError(f"the member is compressed by zip's method {entry.method}, which is not supported")
-    packed = _range(descriptor, entry.start, entry.end, budget)
+    packed = _range(file, entry.start, entry.end, budget)
     plain = decompressed(packed, _METHODS[entry.method]) if entry.method else packed
     return _checked(plain, entry)
 
 
-def _range(descriptor: int, start: int, end: int, budget: Budget) -> Stream:
+def _range(file: RandomAccess, start: int, end: int, budget: Budget) -> Stream:
     def read(size: int) -> bytes:
         nonlocal start
         try:
-            data = os.pread(descriptor, min(size, end - start), start)
+            data = file.read_at(min(size, end - start), start)
         except OSError as error:
             raise UnreadableError(error.strerror or str(error)) from None
         start += len(data)

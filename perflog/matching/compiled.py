@@ -8,11 +8,11 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.matching.library import FLOAT64, INT32, INT64, Fault, Memory, library, view
@@ -41,8 +41,7 @@ _FIRST, _ALSO = 0, 2
 _NO_MEMORY, _BAD_RULE = 1, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One pattern. Rules take turns in the order in which a program gets them.
 
     The parser of the first rule that matches on a sub-line, metadata apart, owns the sub-line; of other parsers only
@@ -87,8 +86,7 @@ class ScanError(RuntimeError):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """What one rule found, by text and then by offset; all arrays but the candidates' are (n,).
 
     ``line``: from 0, in its text. ``offset``: of the literal's first byte, or of the sub-line for a *line* rule.
@@ -121,8 +119,7 @@ class Found:
         return [None if item == "\x00" else item for item in self.strings[group].decode("utf-8").split("\n")]
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """What a scan found. ``found``: of the rules whose literal came up; ``line_feeds`` and ``flags`` are per text."""
 
     found: list[Found]

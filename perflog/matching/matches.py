@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, overload
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from perflog.formats.catalog import Catalog
@@ -22,8 +24,7 @@ Ints = NDArray[np.int64]
 NO_OFFSETS: Ints = np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Matches:
+class Matches(Struct, frozen=True):
     """Where one pattern matched, by text and then by place in it.
 
     Attributes:
@@ -99,8 +100,7 @@ class Texts(Sequence[bytes]):
         return bytes(self.buffer[self.ends[text - 1] if text else 0 : self.ends[text]])
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """All patterns' matches in a batch of texts.
 
     Attributes:

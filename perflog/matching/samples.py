@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -15,8 +15,7 @@ MOST = 16
 BEFORE, AFTER = 200, 500
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Struct, frozen=True):
     """``k`` of the lines that a pattern matched in one text, evenly spread, the first and the last among them.
 
     Attributes:

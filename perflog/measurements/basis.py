@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.units import kind, rate_unit
@@ -18,8 +18,7 @@ FINER = 1e-7
 MEASURING = ("rate", "step_time", "interval_time", "elapsed", "timestamp")
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """Which value of a pattern is taken, and how."""
 
     value: Value

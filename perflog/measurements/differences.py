@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Columns, Floats, Ints, shifted

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
@@ -18,8 +17,7 @@ from perflog.measurements.work import work_and_time
 _CLOCKS = ("elapsed", "timestamp")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """The measurements of ``n`` rows.
 
     Attributes:

@@ -7,10 +7,10 @@ that can be used: nearly all are. What is not plain takes the general path, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
@@ -23,8 +23,7 @@ from perflog.measurements.store import FIELDS, Store
 from perflog.measurements.work import running_totals, work_and_time, work_per_step
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """Rows of several texts behind each other: where each text's rows begin, and how many they are, (texts,)."""
 
     number: Ints
@@ -40,8 +39,7 @@ class Texts:
         return np.repeat(values, self.count)
 
 
-@dataclass(frozen=True, slots=True)
-class PlainBatch:
+class PlainBatch(Struct, frozen=True):
     """The plain texts of a batch under one pattern.
 
     ``rows``: measurements of all, (len(store.FIELDS), rows); ``texts``: whose they are; ``origin``, ``end``: steps of
@@ -55,8 +53,7 @@ class PlainBatch:
     segments: list[Segment]
 
 
-@dataclass(frozen=True, slots=True)
-class _Printed:
+class _Printed(Struct, frozen=True):
     """What texts print that have one interval between their lines.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
@@ -18,8 +18,7 @@ Mask = NDArray[np.bool_]
 Columns = Mapping[str, Floats]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """``n`` lines of a log and the numbers on them.
 
     Attributes:

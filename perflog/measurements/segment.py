@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
@@ -22,8 +22,7 @@ NAN = float("nan")
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Previous:
+class Previous(Struct, frozen=True):
     """The last row that was folded, which the next block's first row is compared with.
 
     Attributes:
@@ -69,8 +68,7 @@ class Count(NamedTuple):
 NO_COUNT = Count()
 
 
-@dataclass(frozen=True, slots=True)
-class RunningTotal:
+class RunningTotal(Struct, frozen=True):
     """Where a running mean or a clock stood at the last row that could be used.
 
     ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
@@ -87,8 +85,7 @@ class RunningTotal:
         return self.counted > 0 or self.total != 0
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What was printed and how much of it could not be used.
 
     ``leading``: rows before the first that measures, which ``begun`` says to have come; ``behind_first``: rows behind
@@ -150,8 +147,7 @@ class Taken(NamedTuple):
     metrics: tuple[Mean, ...] = ()
 
 
-@dataclass(slots=True)
-class Segment:
+class Segment(Struct):
     """One uninterrupted run of steps of one rank.
 
     ``refused`` says why it is no run, empty for one that is. ``last`` holds the last number of each of

@@ -6,10 +6,10 @@ Stages: rows → order (doubles out, a second run apart, blended ranks refused) 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch, why_another_bar

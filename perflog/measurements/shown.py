@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 #: The groups of metadata lines that measurements may need while a log is read.
 SHOWN = frozenset(
@@ -11,8 +12,7 @@ SHOWN = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The settings that the lines of one parser show, by key: (line, number) in the order of the log."""
 
     numbers: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
@@ -14,8 +14,7 @@ from perflog.measurements.segment import Count, Previous
 from perflog.stats.arrays import distinct, middle
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Struct, frozen=True):
     """The steps of ``n`` rows.
 
     Attributes:

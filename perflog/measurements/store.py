@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 IN_MEMORY = 48 << 20
@@ -22,8 +22,7 @@ FIELDS = ("start", "end", "covers", "time", "work", "line", "epoch")
 Rows = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spilled:
+class _Spilled(Struct, frozen=True):
     """A block on disk: where, how many columns and rows, and the columns that two numbers (first, step) say whole."""
 
     at: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from perflog.measurements.estimate import Estimate, estimate
@@ -51,8 +51,7 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     )  # fmt: skip
 
 
-@dataclass(slots=True)
-class _Selection:
+class _Selection(Struct):
     """The rows of a segment's store inside a window, block by block, and what was left out on the way."""
 
     segment: Segment

@@ -10,6 +10,7 @@ same bytes, so that a README's picture can be checked.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -29,6 +30,12 @@ _FRAMEWORKS = {
     "paddlepaddle": 0, "pytorch": 1, "tensorflow": 2, "mxnet": 3, "keras": 4, "mindspore": 5, "oneflow": 6, "jax": 7,
 }  # fmt: skip
 
+#: Fonts with Chinese characters that systems bring along or offer, those of even weight first.
+CHINESE_FONTS = (
+    "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Hiragino Sans GB",
+    "Heiti SC", "Microsoft YaHei", "SimHei", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "Droid Sans Fallback",
+    "Noto Sans CJK JP", "Arial Unicode MS", "SimSun", "Noto Serif CJK SC",
+)  # fmt: skip
 #: Code points that are no characters, which XML does not hold (XML 1.0, 2.2).
 _NO_XML = dict.fromkeys((0xFFFE, 0xFFFF), "?")
 _SETTINGS: dict[str, Any] = {
@@ -47,16 +54,61 @@ def rendered(make: Callable[[], Figure], form: str) -> bytes:
 
     Figures are matplotlib's objects without its pyplot, so that the backend of the program that calls is left alone.
     """
+    return rendered_with_gaps(make, form)[0]
+
+
+def rendered_with_gaps(make: Callable[[], Figure], form: str) -> tuple[bytes, str]:
+    """The same, and the characters for which no font is installed: PNG and PDF show a box for each.
+
+    An SVG holds its text as text, for which whoever shows it has a font.
+    """
     from matplotlib import rc_context
 
     ink = INK if form == "svg" else INK_ON_WHITE
     inks: Any = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
-    with rc_context(_SETTINGS | inks):
-        figure = make()
-        out = io.BytesIO()
-        ground = "none" if form == "svg" else "white"
-        figure.savefig(out, format=form, dpi=160, facecolor=ground, edgecolor="none", metadata=_METADATA[form])
+    with rc_context(_SETTINGS | inks), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the caller says it in plain words
+        figure, gaps = make(), ""
+        if form != "svg":
+            font, gaps = font_for(without_glyph(_texts_of(figure)))
+            if font:
+                with rc_context({"font.family": [*_SETTINGS["font.sans-serif"], font]}):
+                    return _bytes_of(make(), form), gaps
+        return _bytes_of(figure, form), gaps
+
+
+def _bytes_of(figure: Figure, form: str) -> bytes:
+    out = io.BytesIO()
+    ground = "none" if form == "svg" else "white"
+    figure.savefig(out, format=form, dpi=160, facecolor=ground, edgecolor="none", metadata=_METADATA[form])
     return out.getvalue()
+
+
+def _texts_of(figure: Figure) -> str:
+    """All characters of a figure's texts."""
+    from matplotlib.text import Text
+
+    return "".join(text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
+
+
+def without_glyph(text: str, family: str = "DejaVu Sans") -> str:
+    """The characters of a text that a font does not have, each once and in order."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    glyphs = get_font(findfont(FontProperties(family=family))).get_charmap()
+    return "".join(sorted({character for character in text if ord(character) not in glyphs and character > " "}))
+
+
+def font_for(characters: str) -> tuple[str, str]:
+    """The installed font that has most of these characters, and those that it lacks; "" where no font has any."""
+    from matplotlib.font_manager import fontManager
+
+    if not characters:
+        return "", ""
+    names = {entry.name for entry in fontManager.ttflist}
+    lacks = {name: without_glyph(characters, name) for name in CHINESE_FONTS if name in names}
+    best = min(lacks, key=lambda name: len(lacks[name]), default="")
+    return (best, lacks[best]) if best and len(lacks[best]) < len(characters) else ("", characters)
 
 
 def ink() -> str:

@@ -10,7 +10,7 @@ from perflog.cases.versions import compared
 from perflog.escaping import visible
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
-from perflog.plot.drawing import rendered
+from perflog.plot.drawing import rendered_with_gaps
 from perflog.plot.run_values import run_values_figure
 from perflog.plot.scaling import scaling_figure
 from perflog.plot.series import how, name_of, naming_keys
@@ -41,12 +41,14 @@ class Picture:
         form: ``svg``, ``png`` or ``pdf``.
         data: its bytes.
         described: what it shows, in words: its alternative text.
+        gaps: the characters that are boxes in it, since no font that is installed has them.
     """
 
     kind: str
     form: str
     data: bytes
     described: str
+    gaps: str = ""
 
 
 def picture(
@@ -72,8 +74,8 @@ def picture(
         "steps": lambda: steps_figure(extraction, traces),
         "versions": lambda: versions_figure(extraction, patterns),
     }
-    data = rendered(figures[kind], form)
-    return Picture(kind, form, data, visible(described(extraction, kind, patterns)))
+    data, gaps = rendered_with_gaps(figures[kind], form)
+    return Picture(kind, form, data, visible(described(extraction, kind, patterns)), gaps)
 
 
 def described(extraction: Extraction, kind: str, patterns: PathPatterns | None = None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
@@ -78,6 +78,7 @@ def line_height(size: float) -> float:
     return _LINE * size / _POINTS
 
 
+@lru_cache(maxsize=4096)  # titles, names and ticks come again in every picture of a page
 def text_width(text: str, size: float, bold: bool = False) -> float:
     """The width of a text in matplotlib's own font, in inches; a Chinese character is as wide as the font is high."""
     from matplotlib.font_manager import FontProperties

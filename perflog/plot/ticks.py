@@ -72,4 +72,8 @@ def logarithmic(axes: Axes, xs: Sequence[float], ys: Sequence[float], size: tupl
 
 
 def _set(axis: Axis, ticks: Sequence[float]) -> None:
-    axis.set_ticks(list(ticks), [tick_text(tick) for tick in ticks])
+    """Give an axis its ticks. ``axis.set_ticks`` would build every tick and measure it here, and again when drawn."""
+    from matplotlib.ticker import FixedFormatter, FixedLocator
+
+    axis.set_major_locator(FixedLocator(list(ticks)))
+    axis.set_major_formatter(FixedFormatter([tick_text(tick) for tick in ticks]))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints, Matches
@@ -14,8 +14,7 @@ from perflog.matching.matches import Ints, Matches
 FACTS_KEPT = 400
 
 
-@dataclass(slots=True)
-class LogFact:
+class LogFact(Struct):
     """A summary, event or metadata line: what it says and where."""
 
     pattern: Pattern
@@ -24,8 +23,7 @@ class LogFact:
     fields: dict[str, str]
 
 
-@dataclass(slots=True)
-class Account:
+class Account(Struct):
     """How often a pattern's literal was seen and its regex matched, and at which lines."""
 
     candidates: int = 0
@@ -34,8 +32,7 @@ class Account:
     last_line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """The patterns that were tried on a batch of texts.
 
     Attributes:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints
 from perflog.reading.account import Account, Tried
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """The accounts of all patterns whose literals occur in a log, by their keys."""
 
     _accounts: dict[str, Account] = field(default_factory=dict)

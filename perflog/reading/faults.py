@@ -12,11 +12,14 @@ _ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, PerflogError)
 _LONGEST = 200
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, doing: str = "this log was read") -> str:
     """What is said of a log that could not be read to its end because of an error in the program.
 
     Every error counts, those that are no :class:`Exception` too: polars panics with such a one. ``PERFLOG_DEBUG``
     lets the error through, so that its traceback is seen.
+
+    Args:
+        doing: what was done when it failed.
 
     Raises:
         BaseException: the error itself, where it ends the command, can be mended by the user, or is asked for.
@@ -25,4 +28,4 @@ def reason_of(error: BaseException) -> str:
         raise error
     text = " ".join(str(error).split())[:_LONGEST]
     name = type(error).__name__ + (f": {text}" if text else "")
-    return f"internal error while this log was read, please report it: {name} (PERFLOG_DEBUG=1 shows where)"
+    return f"internal error while {doing}, please report it: {name} (PERFLOG_DEBUG=1 shows where)"

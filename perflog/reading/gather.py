@@ -5,8 +5,9 @@ from __future__ import annotations
 import stat
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from perflog.logs.binary import is_plainly_text, why_no_text
 from perflog.logs.containers import BEGINNING, UnreadableError, is_plain, read_into
@@ -19,8 +20,7 @@ from perflog.reading.reading import Reading
 _HEAD = 8192
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """Texts of small logs in one buffer, and the readings that they are for."""
 
     buffer: bytearray

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
@@ -14,8 +14,7 @@ from perflog.measurements.series import NO_LINES
 from perflog.measurements.shown import NOTHING_SHOWN, SHOWN, Shown
 
 
-@dataclass(slots=True)
-class Marks:
+class Marks(Struct):
     """The marks of a log, folded block by block."""
 
     _lines: dict[str, tuple[Pattern, list[Ints]]] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.binary import why_no_text
@@ -15,8 +16,7 @@ from perflog.reading.reading import Reading
 _BEGINNING = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A block that is yet to be read, and whether it is its log's first or last."""
 
     load: Load
@@ -24,8 +24,7 @@ class Part:
     last: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A block of a large log: its size, why it is no text, its matches, and of the first block the first bytes."""
 
     size: int

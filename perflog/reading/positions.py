@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
@@ -13,8 +14,7 @@ from perflog.measurements.rows import Floats, Rows
 from perflog.stats.arrays import distinct
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
+class _Position(Struct, frozen=True):
     """Position lines of one pattern and rank: line, epoch and step of each, (n,)."""
 
     line: Ints
@@ -22,8 +22,7 @@ class _Position:
     step: Floats
 
 
-@dataclass(slots=True)
-class Positions:
+class Positions(Struct):
     """The position lines of the present block, and of each pattern and rank the last one before it."""
 
     _block: dict[str, tuple[Matches, int]] = field(default_factory=dict)

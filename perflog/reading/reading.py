@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
@@ -38,8 +39,7 @@ BLOCK_BITS = 40
 _Text = bytes
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """Everything that one log said.
 
     Attributes:

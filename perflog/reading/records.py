@@ -8,10 +8,10 @@ or they are out of order, and which of both belongs to the head is not known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import FIRST_RANK, Ints, Matches
@@ -23,8 +23,7 @@ from perflog.measurements.series import RankSeries
 LEAST_MIXED, MIXED = 2, 0.05
 
 
-@dataclass(slots=True)
-class _Lines:
+class _Lines(Struct):
     """Lines of one pattern and rank that are in no finished record yet: numbers in the log, and columns, (n,)."""
 
     lines: Ints
@@ -36,8 +35,7 @@ class _Lines:
         return _Lines(self.lines[low:], {name: column[low:] for name, column in self.columns.items()})
 
 
-@dataclass(slots=True)
-class Records:
+class Records(Struct):
     """The records of one block of a parser, folded block by block of the log.
 
     ``head``: the key of the pattern of the head line; ``carrier``: the pattern that bears the values; ``mixed``: by

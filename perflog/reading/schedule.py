@@ -1,6 +1,6 @@
 """The schedule over many logs: small ones many at a time, large ones in blocks, on some threads.
 
-Both engines release the interpreter's lock while they match, so threads are enough (``docs/performance.md``).
+Both engines release the interpreter's lock while they match: threads are enough (``docs/performance.md``).
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive
 from perflog.logs.find import LogFile
 from perflog.matching import Engine, engine_for
+from perflog.reading.ahead import Bodies, ahead_of
 from perflog.reading.batch import fold_batch
 from perflog.reading.faults import reason_of
 from perflog.reading.gather import Buffers, Gathered
@@ -36,6 +38,8 @@ BATCH, BATCH_LOGS = 8 << 20, 400
 AHEAD = 3
 
 _GATHERED = b"gathered"
+#: A log's reading, and what the log holds, so far as that is known.
+_Held = tuple[Reading, Content | None]
 #: Told how many bytes of logs were read.
 Progress = Callable[[int], None]
 
@@ -70,17 +74,16 @@ def read_logs(
         options: which window ``finish`` will take, so that it is taken of many plain logs at once.
         finish_all: what ``finish`` gives for each of many readings, where that is sooner for all together.
 
-    Raises:
-        ParserError: when a pattern's regex cannot be used.
+    Raises ParserError when a pattern's regex cannot be used.
     """
-    with ThreadPoolExecutor(workers()) as pool:
+    with ThreadPoolExecutor(workers()) as pool, ahead_of(logs, SMALL) as ahead:
         gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)
         buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
         reader = _Reader(engine_for(catalog), catalog, finish, finish_all, as_printed, options, pool, tell, buffers)
         waiting: deque[Future[list[_Done[T]]]] = deque()
         for batch in _batches(logs):
-            waiting.append(pool.submit(reader.read_batch, batch))
+            waiting.append(pool.submit(reader.read_batch, batch, ahead.bodies(batch)))
             if len(waiting) > AHEAD:
                 yield from reader.results(waiting.popleft())
         while waiting:
@@ -104,8 +107,7 @@ def _batches(logs: Sequence[LogFile]) -> Iterator[list[LogFile]]:
         yield batch
 
 
-@dataclass(frozen=True, slots=True)
-class _Done(Generic[T]):
+class _Done(Struct, Generic[T], frozen=True):
     """A log that was read: what became of it; or a log that is too large for the batch, to be read in blocks."""
 
     size: int
@@ -113,8 +115,7 @@ class _Done(Generic[T]):
     large: LogFile | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader(Generic[T]):
+class _Reader(Struct, Generic[T], frozen=True):
     """What every job needs to read its logs."""
 
     engine: Engine
@@ -137,11 +138,11 @@ class _Reader(Generic[T]):
                 self.tell(done.size)
                 yield cast(T, done.result)
 
-    def read_batch(self, logs: Sequence[LogFile]) -> list[_Done[T]]:
-        """Read logs that were put together, in their order; runs on a thread of the pool."""
+    def read_batch(self, logs: Sequence[LogFile], bodies: Bodies) -> list[_Done[T]]:
+        """Read logs that were put together, in their order, those of stores by ``bodies``; runs on the pool."""
         done: dict[tuple[str, str], _Done[T]] = {}
         gathered = self.buffers.gathered()
-        for reading, content in self._contents(logs, gathered):
+        for reading, content in self._contents(logs, gathered, bodies):
             key = _key(reading.log)
             if content is None:
                 done[key] = _Done(0, large=reading.log)
@@ -154,12 +155,10 @@ class _Reader(Generic[T]):
         done |= self._fold_small(gathered)
         return [done[_key(log)] for log in logs]
 
-    def _contents(self, logs: Sequence[LogFile], gathered: Gathered) -> Iterator[tuple[Reading, Content | None]]:
-        """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one that is gathered already, None for
-        one that is too large for a batch."""
+    def _contents(self, logs: Sequence[LogFile], gathered: Gathered, bodies: Bodies) -> Iterator[_Held]:
+        """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one gathered, None for a large one."""
         if logs[0].member and logs[0].text is None:
-            yield from self._members(logs)
-            return
+            return (yield from self._members(logs))
         readings = [Reading(log, self.as_printed) for log in logs]
         small = [reading for reading in readings if _is_file(reading.log)]
         done = {id(reading) for reading, is_read in zip(small, gathered.add_texts(small), strict=True) if is_read}
@@ -169,9 +168,9 @@ class _Reader(Generic[T]):
             elif reading.log.size > SMALL or reading.log.pipe is not None:
                 yield reading, None  # a pipe may never end: it is read where Ctrl-C can end it
             else:
-                yield reading, _content_of(reading, gathered)
+                yield reading, _content_of(reading, gathered, bodies)
 
-    def _members(self, logs: Sequence[LogFile]) -> Iterator[tuple[Reading, Content | None]]:
+    def _members(self, logs: Sequence[LogFile]) -> Iterator[_Held]:
         """The members of an archive; where reading it fails, the rest of them with the reason."""
         count = 0
         try:
@@ -280,10 +279,11 @@ class _Reader(Generic[T]):
         return reading
 
 
-def _content_of(reading: Reading, gathered: Gathered) -> Content | None:
+def _content_of(reading: Reading, gathered: Gathered, bodies: Bodies) -> Content | None:
     """What a small file holds that was not read with the others; ``_GATHERED`` when it now is with them."""
     try:
-        return _GATHERED if gathered.add_file(reading) else open_small(reading.log, SMALL)
+        body = bodies.pop(reading.log.path, None)
+        return _GATHERED if gathered.add_file(reading) else open_small(reading.log, SMALL, body)
     except UnreadableError as error:
         return error
     except BaseException as error:
@@ -291,8 +291,8 @@ def _content_of(reading: Reading, gathered: Gathered) -> Content | None:
 
 
 def _is_file(log: LogFile) -> bool:
-    """Whether a log is a small file: none that is a pipe, or whose text is at hand."""
-    return 0 <= log.size <= SMALL and log.pipe is None and log.text is None
+    """Whether a log is a small file: no pipe, no object of a store, none whose text is at hand."""
+    return 0 <= log.size <= SMALL and log.pipe is None and log.text is None and log.stored is None
 
 
 def _key(log: LogFile) -> tuple[str, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from perflog.matching.matches import TIMESTAMP, Matches
 from perflog.reading.timestamps import START, Clock, seconds_of_timestamps

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
@@ -20,8 +20,7 @@ WHOLE = 0.01
 LEAST_LINES = 3
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(Struct):
     """The lines of one pattern (``total = "epoch"``), of each rank."""
 
     pattern: Pattern

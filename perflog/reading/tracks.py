@@ -7,10 +7,10 @@ a track; at the log's end lines that only a training prints say which tracks cou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints
@@ -23,8 +23,7 @@ LEAST_LINES = 2
 Track = tuple[int, float]
 
 
-@dataclass(slots=True)
-class Tracks:
+class Tracks(Struct):
     """The series of each rank and track of one pattern."""
 
     pattern: Pattern

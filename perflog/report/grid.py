@@ -16,7 +16,7 @@ from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import natural
-from perflog.settings.config import near_hint
+from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
 #: Fields that follow from others, beside the case keys and labels.
@@ -167,12 +167,12 @@ def _check_names(items: Sequence[Item], shown: Sequence[str], projection: Projec
     known = set(CASE_KEYS) | set(DERIVED) | {"label"} | {k for item in items for k in item.fields}
     for name in shown:
         if name not in known:
-            there = f"there are: {', '.join(sorted(known))}{near_hint(name, known)}"
+            there = f"there are: {', '.join(sorted(known))}{did_you_mean(name, known)}"
             raise UsageError(f"no case has a field {name!r} ({there})")
     values = set(VALUES) | {k for item in items for k in item.numbers}
     for name in projection.values:
         if name not in values:
-            there = f"there are: {', '.join(sorted(values))}{near_hint(name, values)}"
+            there = f"there are: {', '.join(sorted(values))}{did_you_mean(name, values)}"
             raise UsageError(f"no case has a value {name!r} ({there})")
 
 

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from perflog.cases.case import Case
 from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
+from perflog.logs.addresses import is_address
 from perflog.report.contents import Choice, Contents, SectionContents, contents, require_cases
 from perflog.resources import folder
 from perflog.runs.machine import described
@@ -133,7 +134,9 @@ def links(extraction: Extraction, base: Path) -> str:
 
 
 def address(log: str, base: Path) -> str:
-    """A log's address relative to ``base``, in the form that links take."""
+    """A log's address relative to ``base``, in the form that links take; that of a server's log is its own."""
+    if is_address(log):
+        return quote(log, safe=":/?…")
     return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))
 
 

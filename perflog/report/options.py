@@ -6,12 +6,12 @@ takes them from here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perflog.errors import UsageError
 from perflog.settings.config import pairs
+from perflog.spelling import did_you_mean
 
 #: Options that decide on the numbers of an extraction, as ``settings`` takes them.
 EXTRACTION: Mapping[str, tuple[str, ...]] = {
@@ -71,9 +71,7 @@ def _read_option(word: str, rest: Iterator[str], flags: Mapping[str, str], value
     if not word.startswith("--") and flag not in flags:  # -w100
         flag, equals, value = word[:2], word[2:], word[2:]
     if flag not in flags:
-        near = difflib.get_close_matches(flag, flags, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"the recipe is wrong: there is no option {flag}{hint}")
+        raise UsageError(f"the recipe is wrong: there is no option {flag}{did_you_mean(flag, flags, most=1)}")
     name = flags[flag]
     if name in _SWITCHES:
         if equals:

@@ -11,6 +11,7 @@ from typing import Any
 
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
+from perflog.logs.addresses import address_in, joined
 from perflog.report.extractions import Extractions
 from perflog.report.making import Look, make_picture, make_table, projection
 from perflog.report.markdown import Facts, environment, links, listed, method
@@ -38,8 +39,10 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 def confined(folder: Path, allowed: Sequence[Path] = ()) -> Confinement:
     """Where the recipes of a file in ``folder`` may lead: its repository, and what the user allows beside it."""
-    roots = [repository_of(folder), *(Path(os.path.realpath(place)) for place in allowed)]
-    return Confinement(tuple(roots), "`perflog readme --allow FOLDER` lets recipes use a folder outside it too")
+    addresses = tuple(filter(None, map(address_in, allowed)))
+    roots = [repository_of(folder), *(Path(os.path.realpath(place)) for place in allowed if not address_in(place))]
+    way_out = "`perflog readme --allow FOLDER` lets recipes use a folder outside it too"
+    return Confinement(tuple(roots), way_out, addresses)
 
 
 @dataclass(slots=True)
@@ -69,7 +72,7 @@ class Recipes:
         places, values = read_words(words, _OPTIONS[kind])
         if "-" in places:
             raise UsageError("the log '-': expected a file or a folder: a recipe reads no standard input")
-        logs = [str(self.base / place) for place in places]
+        logs = [joined(self.base, place) for place in places]
         values |= {name: [str(self.base / folder) for folder in values[name]] for name in _FOLDERS if name in values}
         if kind == "table":
             return self._table(logs, values)

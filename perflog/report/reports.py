@@ -14,6 +14,7 @@ from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.columns import counted
 from perflog.files import is_written_into, missing_folder, write_atomically
+from perflog.logs.addresses import Address, is_address
 from perflog.report.contents import Choice, contents
 from perflog.report.extractions import Extractions
 from perflog.report.html import page
@@ -124,6 +125,9 @@ def _given(flag: str, text: str) -> list[str]:
 def _require_writable(names: Sequence[str]) -> None:
     """Raise UsageError for a name that no recipe can hold: it would not stand on one line of UTF-8 text."""
     for name in names:
+        if isinstance(name, Address) and name != name.whole:
+            told = f"a recipe cannot hold the address {str(name)!r}, whose query or user is left out"
+            raise UsageError(f"{told}; write a page with --html")
         if visible(name) != name:
             told = f"a recipe cannot hold the name {name!r}: expected UTF-8 text on one line"
             raise UsageError(f"{told}; name a folder above it, or write a page with --html")
@@ -137,7 +141,7 @@ def is_page(file: Path) -> bool:
 
 def _near(logs: Sequence[str], base: Path) -> list[str]:
     """The logs' paths relative to ``base``."""
-    return [Path(os.path.relpath(log, base)).as_posix() for log in logs]
+    return [log if is_address(log) else Path(os.path.relpath(log, base)).as_posix() for log in logs]
 
 
 def _allowed(paths: Sequence[str], base: Path) -> list[str]:

@@ -16,7 +16,7 @@ from perflog.export.columns import number as plain
 from perflog.formats.toml import convert, read_toml
 from perflog.report.grid import Number
 from perflog.resources import folder
-from perflog.settings.config import near_hint
+from perflog.spelling import did_you_mean
 
 #: A style's name is a file's, never a path.
 _NAME = re.compile(r"[\w.-]+")
@@ -114,7 +114,7 @@ def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> d
     file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
     if file is None or not _NAME.fullmatch(name):
         known = styles([str(p) for p in places])
-        raise UsageError(f"--style {name!r}: there are {', '.join(known)}{near_hint(name, known)}")
+        raise UsageError(f"--style {name!r}: there are {', '.join(known)}{did_you_mean(name, known)}")
     if len(below) >= DEEPEST:
         raise UsageError(f"{file}: expected at most {DEEPEST} styles that extend one another, found more")
     if name in below:

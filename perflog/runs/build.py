@@ -21,7 +21,7 @@ from perflog.runs.doubts import notes_of_segment, notes_of_unread, refusal
 from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
-from perflog.runs.machine import Machines
+from perflog.runs.machine import Machines, store_of
 from perflog.runs.metadata import Metadata
 from perflog.runs.metrics import Peaks, further_metrics
 from perflog.runs.origin import contradiction, notes_of_path
@@ -212,7 +212,7 @@ class RunBuilder:
             metrics = {name: _rounded(metric, self._options.digits) for name, metric in metrics.items()}
         for metric in metrics.values():  # a dictionary for each of 100,000 runs would be a tenth of their memory
             metric.excluded = self._excluded.setdefault(tuple(metric.excluded.items()), metric.excluded)
-        machine = self._machines.of(reading.log.path)
+        machine = self._machines.of(reading.log.path, store_of(reading.log))
         if machine is not None and machine.problem:
             notes = [*notes, machine.problem]
         return Run(

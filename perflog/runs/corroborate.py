@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from perflog.evidence.clock import clock_witness
 from perflog.evidence.line import Base, Job, line_witnesses
@@ -116,8 +117,7 @@ def why_uncarried(measured: Measured, verdict: Verdict) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SampledLines:
+class _SampledLines(Struct, frozen=True):
     """The sampled lines of a pattern in the whole log, (k,) each: number, text, place of the match in it, columns."""
 
     lines: np.ndarray

@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
 from perflog.formats.vocabulary import Fact
+from perflog.logs.addresses import as_path
 from perflog.logs.find import LogFile
 from perflog.reading.account import LogFact
 from perflog.reading.reading import GENERIC, Reading
 from perflog.runs.device_index import Stem, device_of
 from perflog.runs.extent import Extent
-from perflog.runs.machine import Machines, facts_of
+from perflog.runs.machine import Machines, facts_of, store_of
 from perflog.runs.mesh import facts_of_mesh, with_devices_of_batches
 from perflog.runs.origin import FACTORS
 from perflog.runs.products import batch_on_lines
@@ -38,8 +41,7 @@ _BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
 
-@dataclass(frozen=True, slots=True)
-class Speakers:
+class Speakers(Struct, frozen=True):
     """The parsers whose settings count for a run, and those among them whose word is enough for a factor."""
 
     of_all: AbstractSet[str]
@@ -83,7 +85,7 @@ class Facts:
         if not any(fact.key in _BATCHES for fact in (*self._given, *logged)):
             logged += batch_on_lines(reading, parser, extent)
         facts = [*self._given, *logged, *from_path]
-        facts += facts_of(self._machines.of(reading.log.path))
+        facts += facts_of(self._machines.of(reading.log.path, store_of(reading.log)))
         facts += [Fact(key, value, "parser", owner.name) for key, value in owner.default.items()]
         if owner.framework:
             facts.append(Fact("framework", owner.framework, "parser", owner.name))
@@ -149,7 +151,7 @@ def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:
     facts, label = facts_of_path(place, patterns)
     if not log.given:
         return facts, label
-    above = os.path.dirname(os.path.abspath(log.given))  # noqa: PTH100, PTH120
+    above = os.path.dirname(os.path.abspath(as_path(log.given)))  # noqa: PTH100, PTH120
     *folders, name = place[len(above) :].strip("/").split("/")
     below = {fact.where for fact in facts} & {name, *folders}
     return [fact if fact.where in below else replace(fact, above=True) for fact in facts], label

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import Fact
-from perflog.logs.find import MACHINE
+from perflog.logs.addresses import Address, is_address
+from perflog.logs.find import MACHINE, LogFile
+from perflog.logs.limits import UnreadableError
+
+if TYPE_CHECKING:
+    from perflog.logs.stores import Store
 
 #: Facts with such a word as a part of their name say nothing about which machine it was.
 NOT_THE_MACHINE = frozenset({
     "date", "time", "timestamp", "recorded", "uptime", "load", "free", "used", "temperature", "power", "before",
     "after", "pid", "pids", "processes", "framework", "frameworks", "framework_version", "versions", "packages",
-    "git", "commit", "environment", "env", "python", "command", "sequential",
+    "git", "commit", "environment", "env", "python", "command", "sequential", "throttled",
 })  # fmt: skip
 Facts = Mapping[str, Any]
 
@@ -50,16 +55,35 @@ class Machines:
         self._by_given: dict[str, Machine | None] = {}
         self._reading = Lock()
 
-    def of(self, path: str) -> Machine | None:
-        """The machine of the log at ``path``; None where no ``machine.json`` stands in its folder or above."""
+    def of(self, path: str, store: Store | None = None) -> Machine | None:
+        """The machine of the log at ``path``; None where no ``machine.json`` stands in its folder or above.
+
+        Args:
+            store: where the log is an object, the store that holds it.
+        """
         given = os.path.dirname(path)  # noqa: PTH120 - plain texts and one look-up: every log of 20,000 asks
         if given not in self._by_given:
+            if is_address(given):
+                return None if store is None else self._of_object(given, store)
             folder = os.path.abspath(given)  # noqa: PTH100
             with self._reading:
                 if folder not in self._by_folder:
                     self._look(folder)
             self._by_given[given] = self._by_folder[folder]
         return self._by_given[given]
+
+    def _of_object(self, given: str, store: Store) -> Machine | None:
+        """The machine of a folder's objects: that of the nearest file, in the folder or above it in its bucket."""
+        with self._reading:
+            if given not in self._by_given:
+                folder, machine = given, machine_in_store(given, store)
+                names: tuple[str, ...] = ()
+                while machine is None and Address(folder).key:
+                    folder, _, name = folder.rpartition("/")
+                    names = (*names, name)
+                    machine = machine_in_store(folder, store)
+                self._by_given[given] = None if machine is None else replace(machine, folders=names)
+            return self._by_given[given]
 
     def _look(self, folder: str) -> None:
         """Know a folder, and all above it up to the first that is known, has the file or is a repository's root.
@@ -86,13 +110,33 @@ class Machines:
             self._by_folder[below] = machine
 
 
+def store_of(log: LogFile) -> Store | None:
+    """The store that holds a log; None for a file."""
+    return None if log.stored is None else log.stored.store
+
+
 def machine_in(folder: str) -> Machine | None:
     """What the ``machine.json`` in a folder says; None where there is none."""
     file = os.path.join(folder, MACHINE)  # noqa: PTH118
     if not os.path.lexists(file):
         return None
+    return _machine(file, lambda: Path(file).read_bytes())
+
+
+def machine_in_store(folder: str, store: Store) -> Machine | None:
+    """The same of a folder of a store."""
+    file = f"{folder}/{MACHINE}"
     try:
-        facts = json.loads(Path(file).read_text(encoding="utf-8"), parse_constant=_refuse)
+        content = store.content_beside(folder, MACHINE)
+    except UnreadableError as error:
+        return Machine(file, {}, problem=f"{file}: expected a JSON object, which cannot be read: {error}")
+    return None if content is None else _machine(file, lambda: content)
+
+
+def _machine(file: str, read: Callable[[], bytes]) -> Machine:
+    """What the content of a ``machine.json`` says."""
+    try:
+        facts = json.loads(read().decode("utf-8"), parse_constant=_refuse)
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return Machine(file, {}, problem=f"{file}: expected a JSON object, which cannot be read: {reason}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from perflog.evidence.summary import Whole
 from perflog.evidence.survey import Survey, totals_until
@@ -11,8 +11,7 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.segment import Segment, Taken
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What a run's throughput was made from.
 
     ``scale``: seconds in a unit of the store's time, None where unknown; ``factor``: throughput per work over time.

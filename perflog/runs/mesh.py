@@ -48,5 +48,5 @@ def with_devices_of_batches(values: Mapping[str, str]) -> dict[str, str]:
 
 def model_parallel(values: Mapping[str, Scalar]) -> int:
     """How many devices share one replica of the model, by the sizes that are known; 1 where none is."""
-    sizes = [whole_count(str(values.get(key, ""))) for key in MODEL_PARALLEL]
+    sizes = [whole_count(str(values[key])) for key in MODEL_PARALLEL if key in values]
     return prod(size for size in sizes if size is not None)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from perflog.formats.accelerators import Accelerator, Peak, own_accelerators, peak_of
 from perflog.runs.measured import Measured
@@ -46,8 +48,7 @@ class Peaks:
         return peak_of(self._table, str(told[0]), str(told[1]))
 
 
-@dataclass(frozen=True, slots=True)
-class FlopsPerToken:
+class FlopsPerToken(Struct, frozen=True):
     """The FLOP of one token's forward and backward pass under a definition; ``name`` ends the names of its metrics."""
 
     name: str

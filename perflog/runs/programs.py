@@ -8,7 +8,9 @@ of the other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
@@ -22,8 +24,7 @@ from perflog.runs.run import Run
 LEAST_MEASURED = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A program's measurements and the lines that are its own.
 
     Attributes:

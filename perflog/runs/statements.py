@@ -9,8 +9,9 @@ contradiction: nothing tells which of them the measured steps had. What is said 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from perflog.formats.vocabulary import Fact, normal
 from perflog.runs.extent import Extent
@@ -23,8 +24,7 @@ ONCE_A_START = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """One fact on a line of the log.
 
     Attributes:

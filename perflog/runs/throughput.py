@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+
+from msgspec import Struct, field, structs
 
 from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
@@ -30,8 +32,7 @@ MOST_ROUNDED = 0.02
 FASTEST, SLOWEST = 1e10, 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(Struct, frozen=True):
     """What the measurements say of one run: its throughput, its step time, and what is to be said with them."""
 
     throughput: Metric
@@ -85,13 +86,13 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     throughput = speed.throughput
     if reason:
         throughput = replace(throughput, value=None, reason=reason, time_per_step=None)
-        return replace(speed, throughput=throughput, step_time=None, notes=notes, verdict=verdict)
+        return structs.replace(speed, throughput=throughput, step_time=None, notes=notes, verdict=verdict)
     if evidence.rounding > COARSE and throughput.value is not None:
         throughput = replace(throughput, rounding=bounds(throughput.value, evidence.rounding))
     if evidence.rounding > MOST_ROUNDED:
         low, high = bounds(throughput.value or 0.0, evidence.rounding)
         notes.append(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}")
-    return replace(speed, throughput=throughput, notes=notes, verdict=verdict)
+    return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
 
 
 def _value(speed: Speed) -> float:

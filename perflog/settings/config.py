@@ -8,13 +8,14 @@ logs: the paths in it lead to its own repository alone, and a database is taken 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
+from perflog.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from perflog.settings.confinement import Confinement
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 FILE = "perflog.toml"
 #: The environment variable that names the history's database.
 DATABASE = "PERFLOG_DATABASE"
-FORMATS = ("table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "dlperf")
+FORMATS = ("table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf")
 
 #: Where a value comes from that the user gave with the command.
 _COMMAND_LINE = "command line"
@@ -245,7 +246,9 @@ def find_config(paths: Sequence[str | os.PathLike[str]], confinement: Confinemen
     Args:
         confinement: where it is given, the search from the first path upwards ends at its roots.
     """
-    starts = [Path(path).absolute() for path in paths[:1]]
+    from perflog.logs.addresses import is_address
+
+    starts = [Path(path).absolute() for path in paths[:1] if not is_address(path)]
     for start in starts:
         for folder in (start, *start.parents):
             if _is_file(folder / FILE):
@@ -266,16 +269,8 @@ def _is_file(path: Path) -> bool:
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:
     """Raise UsageError unless ``value`` is one of ``allowed``."""
     if value not in allowed:
-        raise UsageError(f"--{option} {value!r}: expected one of {', '.join(allowed)}{near_hint(str(value), allowed)}")
-
-
-def near_hint(name: str, known: Collection[str]) -> str:
-    """``; did you mean median?``, or nothing where no name is near."""
-    import difflib
-
-    begun = sorted(other for other in known if name and other.startswith(name))
-    near = begun or difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(value), allowed)
+        raise UsageError(f"--{option} {value!r}: expected one of {', '.join(allowed)}{hint}")
 
 
 def names_in(text: str) -> tuple[str, ...]:

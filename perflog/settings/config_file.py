@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, structs
 
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, convert, read_toml, texts
+from perflog.logs.addresses import is_address
 from perflog.settings.confinement import Confinement, repository_of, resolved
 from perflog.settings.options import Aggregate, Estimator, Values
 
@@ -31,6 +32,10 @@ _Names = Annotated[str | tuple[str, ...], Meta(description="a name, or a list of
 _Aliases = Annotated[dict[str, str], Meta(description='a table of names, such as { rn50 = "resnet50" }')]
 _Facts = Annotated[dict[str, Scalar], Meta(description="a table, such as { devices = 8 }")]
 
+FormatName = Literal[
+    "table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf"
+]  # fmt: skip
+
 
 class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     """What may stand in ``perflog.toml``; what is left out is None."""
@@ -47,9 +52,7 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     convention: str | None = None
     parser: _Names | None = None
     parsers: _Names | None = None
-    format: Literal["table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "dlperf"] | None = (
-        None
-    )
+    format: FormatName | None = None
     database: Annotated[str, Meta(description="a file's name in quotes")] | None = None
 
 
@@ -135,8 +138,9 @@ def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
     """
     where = _place(file, "parsers")
     way_out = f"the parsers of {where} read no logs elsewhere; name the log itself, or the parsers with --parsers"
-    named = tuple(resolved(path, "the log") for path in paths)
-    Confinement((*_confinement(file, "").roots, *named), way_out).admit_logs(paths)
+    named = tuple(resolved(path, "the log") for path in paths if not is_address(path))
+    addresses = tuple(str(path) for path in paths if is_address(path))
+    Confinement((*_confinement(file, "").roots, *named), way_out, addresses).admit_logs(paths)
 
 
 def refused_database(file: Path, database: str, in_working_folder: bool) -> str:

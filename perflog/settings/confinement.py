@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import UsageError
+from perflog.logs.addresses import as_address, is_address, is_below
 from perflog.logs.find import SKIPPED_FOLDERS, is_kernels
 
 Name = str | os.PathLike[str]
@@ -29,11 +30,13 @@ class Confinement:
 
     Attributes:
         roots: the folders, with all links resolved; the first is the file's repository or folder.
+        addresses: those on servers that the user named; a file's words lead to no others, and ask no other server.
         way_out: what a user can do who means a path outside; ``{path}`` stands for the path.
     """
 
     roots: tuple[Path, ...]
     way_out: str
+    addresses: tuple[str, ...] = ()
 
     def admit(self, path: Name, what: str) -> None:
         """Let a path pass that may be read or written.
@@ -44,6 +47,9 @@ class Confinement:
         Raises:
             UsageError: for a path that leads elsewhere once links are resolved, or to what is no file or folder.
         """
+        if is_address(path):
+            self._admit_address(str(path), what)
+            return
         place = resolved(path, what)
         # `link/../x` is another file to the system than to what takes the path for a text: both must be inside
         for meant in (place, resolved(_as_text(path), what)):
@@ -57,6 +63,15 @@ class Confinement:
                     "which may hold credentials; name a file of the work tree"
                 )
         refuse_special(place, path, what)
+
+    def _admit_address(self, address: str, what: str) -> None:
+        """Let an address pass that the user named, or that lies below one; raises UsageError for any other."""
+        if not any(is_below(address, named) for named in self.addresses) or "/../" in f"{address}/":
+            hint = self.way_out.replace("{path}", as_address(address))
+            raise UsageError(
+                f"{what} {as_address(address)!r}: expected a path inside {str(self.roots[0])!r}, found an address on a "
+                f"server that only the user may name; {hint}"
+            )
 
     def holds(self, path: Name) -> bool:
         """Whether a path passes."""
@@ -79,6 +94,8 @@ class Confinement:
         """
         for path in paths:
             self.admit(path, "the log")
+            if is_address(path):
+                continue
             for link in _links_below(path):
                 self.admit(link, "the log")
             for file in self._beside(path):

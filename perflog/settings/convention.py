@@ -5,7 +5,6 @@ Conventions exist to reproduce what others published. The default of perflog is 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from perflog.errors import ParserError, UsageError
 from perflog.formats.toml import decode
 from perflog.settings.amount import Window, window_of
 from perflog.settings.options import Aggregate, Estimator, Options, Values
+from perflog.spelling import did_you_mean
 
 _AmountText = Annotated[str | int, Meta(description="an amount such as 100, '10records' or '2epochs'")]
 _Digits = Annotated[str, Meta(pattern=r"^(%\.[0-9]{1,2}[fge])?$", description="a form such as '%.2f' or '%.6g'")]
@@ -98,9 +98,8 @@ def convention(name: str, place: str = "--convention") -> Convention:
     """The convention of that name, which was given at ``place``. Raises UsageError with those near it."""
     known = load_conventions()
     if name not in known:
-        near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
-        raise UsageError(f"{place} {name!r}: there is no such convention; {hint}")
+        hint = did_you_mean(name, known, otherwise=f"there are {', '.join(known)}")
+        raise UsageError(f"{place} {name!r}: there is no such convention{hint}")
     return known[name]
 
 

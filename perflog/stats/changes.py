@@ -40,7 +40,8 @@ _RHO_BIAS = 5.0
 #: the length. Chosen by simulation (docs/statistics.md, Histories) so that of steady AR(1) histories with any ρ from 0
 #: to 0.6 at most 5 % show a change: about the steepness that 4.3 % of them exceed at the worst ρ.
 _STEEP = (
-    (10, 11.0), (11, 13.4), (12, 14.2), (16, 15.8), (20, 17.2), (30, 17.8), (50, 17.4), (100, 15.0), (200, 14.4),
+    (10, 11.0), (11, 13.4), (12, 14.2), (16, 15.8), (20, 17.2), (30, 17.8), (50, 17.4), (100, 15.0), (200, 15.0),
+    (250, 15.4), (400, 16.5), (800, 18.0),
 )  # fmt: skip
 #: The highest autocorrelation that is allowed for.
 _MOST_RHO = 0.9

@@ -1,8 +1,10 @@
 """The interval of a quotient of two samples' centres: a speedup carries the noise of the case and of its baseline.
 
-Welch's interval (1938) of the difference of log means, with Satterthwaite's degrees of freedom: the two samples may
-differ in how many runs they have and in how much these spread, as one device and thirty-two do. Normal logarithms are
-assumed; what its coverage is with other noise is in docs/statistics.md (Speedups).
+Welch's interval (1938) of the difference of log means: the two samples may differ in how many runs they have and in how
+much these spread, as one device and thirty-two do. With Satterthwaite's degrees of freedom alone it covers 93.4 to 93.8
+per cent where four runs stand beside twenty or more, since they are estimated from the very variances; so the critical
+value has the next term of its exact series too (Welch 1947, Aspin 1948). Normal logarithms are assumed; what the
+coverage is with other noise is in docs/statistics.md (Speedups).
 """
 
 from __future__ import annotations
@@ -54,7 +56,34 @@ def quotient_interval(
         math.fsum((log - mean) ** 2 for log in logs) / (len(logs) - 1) / len(logs)
         for logs, mean in zip(samples, means, strict=True)
     ]
-    freedom = sum(parts) ** 2 / sum(part**2 / (len(logs) - 1) for part, logs in zip(parts, samples, strict=True))
-    half = t_quantile((1 + level) / 2, freedom) * math.sqrt(sum(parts))
+    half = critical_value(parts, [len(logs) - 1 for logs in samples], level) * math.sqrt(sum(parts))
     centre = means[0] - means[1]
     return QuotientInterval(min(math.exp(centre - half), value), max(math.exp(centre + half), value), level)
+
+
+def critical_value(variances: Sequence[float], freedoms: Sequence[int], level: float) -> float:
+    """By how many standard errors a difference of two means may miss the truth, at a two-sided level.
+
+    Student's quantile with Satterthwaite's degrees of freedom, and what the exact solution, a series in 1/f with f the
+    degrees of freedom of each variance (Welch 1947, Aspin 1948), has more of in its second order. That is nothing where
+    one of the variances is 0.
+
+    Args:
+        variances: the variances of the two means, not both 0.
+        freedoms: the degrees of freedom of each, at least 3.
+        level: a share, at least 0.5.
+    """
+    from statistics import NormalDist  # it imports fractions and decimal, and most logs have no speedup
+
+    weights = [variance / sum(variances) for variance in variances]
+    first = math.fsum(w**2 / f for w, f in zip(weights, freedoms, strict=True))
+    squares = math.fsum(w**2 / f**2 for w, f in zip(weights, freedoms, strict=True))
+    cubes = math.fsum(w**3 / f**2 for w, f in zip(weights, freedoms, strict=True))
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    of_students = (3 + 16 * z**2 + 5 * z**4) / 96  # what the quantile below has of the second order already
+    second = (
+        -(1 + z**2) / 2 * squares
+        + (3 + 5 * z**2 + z**4) / 3 * cubes
+        - ((15 + 32 * z**2 + 9 * z**4) / 32 + of_students) * first**2
+    )
+    return t_quantile((1 + level) / 2, 1 / first) + z * second

@@ -7,9 +7,9 @@ the errors cancel; where they do not, all carry the same error, and no number of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 #: Printed measurements have rarely more decimals than six; a number that has was computed.
@@ -21,8 +21,7 @@ _ROUNDING = 1e-9
 _TWO_STEPS = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """``quantum``: the printed step, in the unit of the values; ``bias``: the most that rounding can have moved their
     mean, as a share of it; ``dominates``: that is more than the half-width of the interval.
     """

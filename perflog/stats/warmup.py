@@ -6,9 +6,8 @@ first steps lowers the spread, leaving out good ones costs data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from perflog.stats.arrays import middle
@@ -24,8 +23,7 @@ _LEAST_LEFT = 5
 _CLEARLY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Warmup:
+class Warmup(Struct, frozen=True):
     """``cut``: how many measurements at the start are warm-up, a multiple of five and at most half of them.
 
     ``at_cap``: the series does not settle in its first half, so the cut is the most that may be left out and not the

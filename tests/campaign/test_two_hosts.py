@@ -27,6 +27,7 @@ from tests.tools.agreement import TOLERANCE, compared
 
 PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 TOOLS = ("ip", "sshd", "ssh", "ssh-keygen", "unshare", "nsenter", "mount")
+pytestmark = pytest.mark.long
 ADDRESSES = {"node0": "10.77.0.10", "node1": "10.77.0.11"}
 
 #: The first process of a host. It ends when its standard input does, and the kernel then ends all others of its namespace.

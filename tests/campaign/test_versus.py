@@ -8,12 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from perflog.campaign.versus import Budget, plan_measurement, turns
+import perflog
+from perflog.campaign.looks import CaseLook
+from perflog.campaign.observer import RoundObserver
+from perflog.campaign.versus import Budget, Versus, plan_measurement, turns
+from perflog.compare.stopping import Stopping
 from perflog.errors import UsageError
 from tests.cli.test_cli import run
 from tests.support import ROOT
@@ -120,6 +125,34 @@ def test_the_same_call_again_runs_nothing_and_says_the_same(
     assert (again.returncode, again.stdout, sorted(logs.rglob("*.log"))) == (0, done.stdout, before)
 
 
+def test_the_function_goes_on_in_the_same_folder_and_has_what_the_command_says(
+    measured: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    logs, done = measured
+    files = logs.parent / "new.toml", logs.parent / "old.toml"
+    told: list[int] = []
+
+    class Counter(RoundObserver):
+        def begin_measurement(self, plan: Versus, rule: Stopping, looks: Sequence[CaseLook], cut: int) -> None:  # noqa: ARG002
+            told.append(rule.seed)
+
+    result = perflog.measure(*files, observer=Counter())
+    assert told == [5]
+    rows = result.frame.to_dicts()
+    assert [row["case"] for row in rows] == CASES
+    assert [row["verdict"] for row in rows] == ["same", "faster", "slower"]
+    assert [row["rounds"] for row in rows] == [len(rounds(logs, "old", case)) for case in CASES]
+    assert [line.split(maxsplit=1)[1] for line in done.stdout.splitlines()] == [row["sentence"] for row in rows]
+    assert rows[1]["low"] < 1.1 < rows[1]["high"]
+    assert (result.decided, result.folders) == (True, (logs / "old", logs / "new"))
+    assert repr(result) == "<perflog.Measurement: 3 cases: 3 decided>"
+    assert "same within 2 %" in result._repr_html_()
+    with pytest.raises(UsageError, match=r"begun with margin 2%, and is now asked for with margin 1%"):
+        perflog.measure(*files, margin="1%")
+    with pytest.raises(UsageError, match=r"nothing to run with only=\{'framework': 'paced'\}"):
+        perflog.measure(*files, only={"framework": "paced"})
+
+
 def test_compare_gives_the_sequential_result_and_says_so(
     measured: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -184,6 +217,7 @@ def test_watch_shows_what_is_decided(measured: tuple[Path, subprocess.CompletedP
     assert "faster, +" in line
 
 
+@pytest.mark.long
 def test_killed_it_goes_on_to_the_same_end(
     measured: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
@@ -224,6 +258,30 @@ def test_hours_that_are_spent_end_it(tmp_path: Path) -> None:
     done = run("run", file, "--against", file, "--max-hours", "0")
     assert (done.returncode, list((tmp_path / "logs").rglob("*.log"))) == (0, [])
     assert "1 undecided when the budget was spent (a larger --max-hours" in done.stderr
+    assert "round 1" not in done.stderr, "no round begins that there are no hours for"
+
+
+def test_one_round_alone_is_a_round_to_compare_too(tmp_path: Path) -> None:
+    """The number in the name of a log that is alone counts no repeats, but it is the number of its round."""
+    file = str(campaign(tmp_path, "aa", OLD, batches=(8,)))
+    done = run("run", file, "--against", file, "--max-hours", "0.0000001", "--seed", "1")
+    assert " after 1 round\n" in done.stdout
+    (row,) = compared(tmp_path / "logs/old", tmp_path / "logs/new")["rows"]
+    assert (row["old"]["n"], row["verdict"], row["in_rounds"]) == (1, "inconclusive", True)
+    assert f", {100 * (row['ratio'] - 1):+.1f} % after" in done.stdout.replace("−", "-")
+
+
+def test_compare_with_the_margin_of_the_run_says_what_the_run_said(tmp_path: Path) -> None:
+    """A change of 10 % is none that matters within 30 %, so the verdict of the run needs its margin in `compare`."""
+    file = str(campaign(tmp_path, "new", NEW, batches=(16,), SPREAD="0.003"))
+    old = str(campaign(tmp_path, "old", OLD, batches=(16,), SPREAD="0.003"))
+    done = run("run", file, "--against", old, "--margin", "30%", "--seed", "1")
+    assert done.stdout.startswith(f"{CASES[1]}  same within 30 %, "), done.stdout
+    suggested = done.stderr.rsplit("next: perflog ", 1)[1].split()
+    assert suggested[-2:] == ["--margin", "30%"]
+    (row,) = json.loads(run(*suggested, "-f", "json").stdout)["comparisons"][0]["rows"]
+    assert (row["verdict"], row["in_rounds"]) == ("same", True)
+    assert f", {100 * (row['ratio'] - 1):+.1f} % (" in done.stdout.replace("−", "-")
 
 
 def test_a_failed_run_ends_its_case_alone(tmp_path: Path) -> None:

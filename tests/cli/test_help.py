@@ -129,7 +129,7 @@ def test_examples_of_reading_work(example: str, folder: Path) -> None:
     ("words", "near"),
     [
         ("extrct x", "'extract'"),
-        ("extract . --estimator medan", "did you mean median?"),
+        ("extract . --estimator medan", "did you mean median or mean?"),
         ("extract . --format jsn", "did you mean json?"),
         ("extract . --convention mlprf", "did you mean mlperf"),
         ("extract . --parser hf", "did you mean hf_"),

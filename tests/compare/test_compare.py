@@ -290,7 +290,8 @@ def test_saved_labels_are_compared_as_their_folders_are(tmp_path: Path, monkeypa
 def test_formats(tmp_path: Path) -> None:
     old, new = two(tmp_path, 0.05)
     text = run(old, new).output
-    assert re.match(r"1 case: 1 faster\. Faster: \S.* \+[45]\.\d % \(\+[45]\.\d to \+[56]\.\d\)\.\n", text)
+    apart = r"All new runs were made before all old ones \([^)]*\): a drift [^.]*\. Make the runs of both sides in turn [^.]*\."
+    assert re.match(rf"1 case: 1 faster\. {apart} Faster: \S.* \+[45]\.\d % \(\+[45]\.\d to \+[56]\.\d\)\.\n", text)
     line = r"8 devices\s+5\s+\S+\s+\S+\s+1\.0\d+\s+\+[45]\.\d %\s+\+\d\.\d to \+\d\.\d % \(96\.83 %\)\s+0\.002\s+faster"
     assert re.search(line, text)
     assert (

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import perflog
 from perflog.compare.clocks import starts_of
 from tests.campaigns import write_run
 from tests.cli.test_cli import run
@@ -116,6 +117,7 @@ def test_noise_shows_both_levels_with_their_degrees_of_freedom(tmp_path: Path, h
     means = [math.log(rate) for rate in EARLIER.values()]
     variance = sum((mean - sum(means) / 4) ** 2 for mean in means) / 3
     assert level["spread"] == pytest.approx(math.sqrt(variance - runs / 5), rel=1e-4)
+    assert perflog.noise(new, history=True, database=history).document()["cases"] == json.loads(done.stdout)["cases"]
     text = run("noise", str(new), "--history", "--database", history).stdout
     assert "between campaigns (df)" in text
     assert "0.16% (16)" in text

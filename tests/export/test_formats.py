@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
+import shutil
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -26,7 +30,10 @@ from perflog.export.junit import Test as JunitTest
 from perflog.export.junit import junit
 from perflog.export.latex import to_latex
 from perflog.export.openmetrics import to_openmetrics
+from perflog.export.tensorboard import to_tensorboard
 from perflog.export.xlsx import to_xlsx
+from perflog.logs.streams import Stream
+from perflog.logs.tfevents import text_of_events
 from tests.campaigns import write_run
 
 #: A model's name that every format could take for something else.
@@ -311,3 +318,44 @@ def test_an_html_table_escapes_and_says_what_it_leaves_out() -> None:
         '<tr><td style="text-align: left">b</td><td style="text-align: right">2</td></tr>\n</tbody>\n</table>\n'
         "<p>1 row more, not shown here.<br>made<br>x &amp; y</p>\n"
     )
+
+
+def test_tensorboards_event_files(logs: Path) -> None:
+    """perflog's reader of event files, which was made for those of others, finds every run's numbers in them."""
+    extraction = perflog.extract(logs, warmup=10).extraction
+    files = to_tensorboard(extraction)
+    assert len(files) == len(extraction.cases)
+    for (path, data), case in zip(files.items(), extraction.cases, strict=True):
+        folder, _, name = path.rpartition("/")
+        assert "tfevents" in name and re.fullmatch(r"[\w.-]+", folder)
+        assert data[:8] == (24).to_bytes(8, "little"), "the first event: nine bytes of time and brain.Event:2"
+        stream = text_of_events(Stream(io.BytesIO(data).read))
+        lines = b"".join(iter(partial(stream.read, 1 << 20), b"")).decode()
+        found = re.findall(r"tag=throughput step=(\d+) value=(\S+)", lines)
+        assert [int(step) for step, _ in found] == list(range(1, len(case.runs) + 1))
+        values = [run.throughput.value for run in case.runs]
+        assert [float(value) for _, value in found] == pytest.approx(values, rel=1e-6)
+
+
+def test_cases_of_one_name_have_folders_of_their_own(logs: Path) -> None:
+    extraction = perflog.extract(logs, warmup=10).extraction
+    twice = dataclasses.replace(extraction, cases=[extraction.cases[0], extraction.cases[0]])
+    first, second = to_tensorboard(twice)
+    assert second == first.replace("/", "~2/")
+
+
+def test_latex_compiles(logs: Path, tmp_path: Path) -> None:
+    """A document with the table is set by TeX, where there is one, without a complaint."""
+    pdflatex = shutil.which("pdflatex")
+    if pdflatex is None or shutil.which("kpsewhich") is None:
+        pytest.skip("there is no TeX (apt install texlive-latex-recommended texlive-science)")
+    table = perflog.extract(logs, warmup=10, set={"model": "r_50 & 100% #1 {x} ~^\\\\ $y$"}).encoded("latex")
+    assert isinstance(table, str)
+    packages = r"\usepackage[a2paper,landscape]{geometry}\usepackage{booktabs,siunitx}"
+    text = f"\\documentclass{{article}}{packages}\\begin{{document}}{table}\\end{{document}}"
+    (tmp_path / "page.tex").write_text(text, encoding="utf-8")
+    command = [pdflatex, "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == 0, done.stdout[-1500:]
+    assert (tmp_path / "page.pdf").stat().st_size > 1000
+    assert "Undefined control sequence" not in done.stdout and "Warning: Missing" not in done.stdout

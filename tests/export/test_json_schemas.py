@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,7 +64,7 @@ def test_schemas_are_schemas(name: str) -> None:
 
 
 def test_an_unknown_schema_is_refused() -> None:
-    with pytest.raises(UsageError, match="schema 'extractoin': expected one of audit, comparison"):
+    with pytest.raises(UsageError, match="schema 'extractoin': expected one of audit, check, comparison"):
         perflog.json_schema("extractoin")
 
 
@@ -194,3 +195,33 @@ def test_errors_elsewhere_are_sentences_alone(tmp_path: Path) -> None:
 )
 def test_what_asks_for_json(words: str, asked: bool) -> None:
     assert asks_for_json(words.split()) is asked
+
+
+def test_parsers_and_their_check() -> None:
+    file = str(FIXTURES.parent / "parsers" / "paddleclas.toml")
+    assert check(printed("parsers", "list")) == "parsers"
+    shown = printed("parsers", "show", file)
+    assert check(shown) == "parser" and shown["parser"]["name"] == "paddleclas"
+    checked = printed("parsers", "check", file)
+    assert check(checked) == "check" and checked["check"]["parsers"] == 1 and checked["check"]["faults"] == []
+
+
+def test_what_is_saved_and_what_is_watched(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    saved = printed("save", sides[1], "--label", "v2", "--database", tmp_path / "h.db", "--quiet")
+    assert check(saved) == "saved"
+    assert (saved["campaign"]["runs"], saved["campaign"]["done"]) == (5, "saved")
+    watched = printed("watch", sides[1])
+    assert check(watched) == "watch"
+    assert [entry["finished"] for entry in watched["configurations"]] == [0], "the logs say no last words"
+
+
+def test_noise_as_csv(sides: tuple[Path, Path], tmp_path: Path) -> None:
+    """The numbers of the document, read back by Python's csv; the ending of the file's name gives the form."""
+    file = tmp_path / "noise.csv"
+    done = CliRunner().invoke(app, ["noise", str(sides[1]), "-o", str(file), "--quiet"])
+    assert done.exit_code == 0, done.output
+    (row,) = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    (case,) = printed("noise", sides[1])["cases"]
+    assert (row["devices"], row["n"], row["median"], row["unit"]) == ("8", "5", "112.2", "images/s")
+    assert float(row["spread"]) == case["spread"] and float(row["low"]) == case["interval"]["low"]
+    assert row["pooled"] == "false" and row["runs_needed"] == ""

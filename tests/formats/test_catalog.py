@@ -79,6 +79,14 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
         load_catalog([tmp_path / "none"])
 
 
+def test_a_parser_is_loaded_from_its_file(tmp_path: Path) -> None:
+    folder_with(tmp_path, title="of the file")
+    assert load_catalog([tmp_path / "own.toml"])["own"].title == "of the file"
+    (tmp_path / "README.md").write_text("no parser")
+    with pytest.raises(UsageError, match=r"no such folder, and no parser's file, which ends in \.toml"):
+        load_catalog([tmp_path / "README.md"])
+
+
 def test_near_names() -> None:
     with pytest.raises(UsageError, match=r"--parser 'paddleclass': there is no such parser; did you mean paddleclas"):
         load_catalog()["paddleclass"]

@@ -15,7 +15,7 @@ from perflog.formats.load import load_parser
 from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.regexes import tail_after
-from perflog.formats.samples import check_parser
+from perflog.formats.samples import check_parser, is_sound
 from perflog.formats.units import kind
 from perflog.logs.find import find_logs
 from perflog.reading.schedule import read_logs
@@ -83,6 +83,9 @@ def test_mismatch_shows_the_line_and_where_the_pattern_gave_up(tmp_path: Path) -
     )
     (fault,) = check_parser(load_parser(file))
     assert fault.endswith("  step 5: 12.5 seq/s\n               ^ expected here: img/s")
+    assert not is_sound(load_parser(file))
+    file.write_text(file.read_text().replace("seq/s", "img/s"))
+    assert is_sound(load_parser(file))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from perflog import resources
 from perflog.errors import ParserError
@@ -48,8 +48,8 @@ def differences(one: Any, other: Any, place: str = "") -> list[str]:
     """Where two objects differ, down to the type of every field."""
     if type(one) is not type(other):
         return [f"{place}: {type(one)} and {type(other)}"]
-    if is_dataclass(one):
-        names = [field.name for field in fields(one)]
+    if isinstance(one, Struct):
+        names = one.__struct_fields__
         return [
             text for name in names for text in differences(getattr(one, name), getattr(other, name), f"{place}.{name}")
         ]

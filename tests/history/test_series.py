@@ -123,7 +123,8 @@ def test_versions_and_folders_tell_apart_what_nothing_else_does(database: str) -
     [
         ({"model": "rn51"}, "throughput", "no saved case has model=rn51; there are bert-base, gpt2, rn50"),
         ({"devices": "many"}, "throughput", "--case devices=many: expected a whole number"),
-        ({"site": "a"}, "throughput", "no saved case is site=a"),
+        ({"modl": "rn50"}, "throughput", "no saved case has a key 'modl'; did you mean model?"),
+        ({"site": "a"}, "throughput", "no saved case has a key 'site'; there are framework, "),
         ({"model": "rn50", "devices": "2"}, "throughput", "there are 1$"),
         (
             {"model": "rn50"},

@@ -317,8 +317,14 @@ def quiet(browser: Any) -> Iterator[Any]:
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [390, 1400])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [
+        (390, True),
+        (1400, False),
+        *(pytest.param(*look, marks=pytest.mark.long) for look in [(390, False), (1400, True)]),
+    ],
+)
 def test_the_pages_fit_and_can_be_read(quiet: Any, folder: Path, width: int, dark: bool) -> None:
     (case,) = folder.glob("cases/*bert*.html")
     for file, texts in (

@@ -17,6 +17,10 @@ from tests.history.test_history import rows
 from tests.support import CAMPAIGN, ROOT
 
 KILLS = 40 if CAMPAIGN else 10
+#: Where a test of PostgreSQL is a long one.
+BOTH = pytest.mark.parametrize(
+    "database", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True
+)
 #: So many cases that saving takes long enough to be killed in.
 CASES = 60
 
@@ -62,12 +66,14 @@ def test_two_writers_lose_nothing(database: str) -> None:
         assert load(database, name).extraction == campaign(10, seed=name)
 
 
+@BOTH
 def test_two_writers_of_one_campaign_save_it_once(database: str) -> None:
     said = together(*(Writer(database, 10, *(f"v{n}:{n}" for n in range(5))) for _ in range(2)))
     assert [Counter(pair) for pair in zip(*said, strict=True)] == [Counter(["saved", "already saved"])] * 5
     assert rows(database)["perflog_run"] == 5 * 10 * 5
 
 
+@pytest.mark.long
 def test_of_two_campaigns_with_one_label_one_is_told_of_the_other(database: str) -> None:
     said = together(*(Writer(database, 10, *(f"v{n}:{who}{n}" for n in range(5))) for who in "ab"))
     for n, pair in enumerate(zip(*said, strict=True)):
@@ -76,7 +82,8 @@ def test_of_two_campaigns_with_one_label_one_is_told_of_the_other(database: str)
         assert load(database, f"v{n}").extraction == campaign(10, seed=f"{'ab'[won]}{n}")
 
 
-@pytest.mark.parametrize("begun", [True, False], ids=["begun", "new"])
+@BOTH
+@pytest.mark.parametrize("begun", [True, pytest.param(False, marks=pytest.mark.long)], ids=["begun", "new"])
 def test_a_writer_that_is_killed_leaves_all_or_nothing(database: str, begun: bool) -> None:
     """Killed at random times within its save, with the history there or being made in the same moment."""
     rng = random.Random(f"kill {begun}")

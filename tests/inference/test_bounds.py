@@ -15,6 +15,7 @@ from perflog.logs import containers
 from perflog.logs.archives import Member, members_of
 from perflog.logs.containers import Load, blocks_of
 from perflog.logs.find import LogFile
+from perflog.logs.stored import StoredObject
 from perflog.reading import parts, schedule
 from tests.inference.test_infer import TRUE, extracted, written
 
@@ -44,9 +45,9 @@ def test_members_of_an_archive_are_read_once(tmp_path: Path, monkeypatch: pytest
             archive.addfile(info, io.BytesIO(text))
     opened: list[str] = []
 
-    def counted(path: str) -> Iterator[Member]:
+    def counted(path: str, stored: StoredObject | None) -> Iterator[Member]:
         opened.append(path)
-        return members_of(path)
+        return members_of(path, stored)
 
     monkeypatch.setattr(containers, "members_of", counted)
     runs = sorted(extracted(tmp_path / "a.tar.gz").runs, key=lambda run: run.log.member)

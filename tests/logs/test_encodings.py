@@ -9,7 +9,7 @@ import pytest
 
 from perflog.logs.encodings import as_half_width, as_utf8, encoding_of
 from perflog.logs.streams import Stream
-from tests.logs.test_prefixes import bare, results, rewritten
+from tests.logs.test_prefixes import PARTS, bare, results, rewritten
 
 Wrap = Callable[[bytes], bytes]
 
@@ -65,12 +65,13 @@ ENCODINGS: dict[str, Wrap] = {
 OTHER_LINES = {"GBK", "GB 18030", "Shift-JIS", "Latin-1", "mixed", "NUL runs"}
 
 
+@PARTS
 @pytest.mark.parametrize("encoding", ENCODINGS)
-def test_an_encoding_changes_nothing(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoding_changes_nothing(encoding: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = list(ENCODINGS).index(encoding)
-    rewritten(tmp_path, ENCODINGS[encoding], turn)
+    rewritten(tmp_path, ENCODINGS[encoding], turn, part)
     line_numbers = encoding not in OTHER_LINES
-    for log, told in results(tmp_path, monkeypatch, turn, line_numbers).items():
+    for log, told in results(tmp_path, monkeypatch, turn, part, line_numbers).items():
         assert told == bare(line_numbers)[log], log
 
 

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from perflog.logs import containers, limits, unwrap, zips
 from perflog.logs.containers import LimitError, blocks_of, open_small, read_archive
 from perflog.logs.find import LogFile, find_logs
 from perflog.logs.limits import MEMBERS, RATIO, UnreadableError, limit
+from perflog.logs.random_access import OpenFile, RandomAccess
 from perflog.logs.zip_directory import Listed, listed_members
 from tests.logs.test_containers import streamed, tarred, zipped
 from tests.support import FIXTURES, extracted
@@ -36,6 +38,7 @@ def no_log(size: int, ratio: int) -> str:
     )
 
 
+@lru_cache
 def bombs() -> dict[str, bytes]:
     """Files that unpack to 1 MiB or more, by their names."""
     many = LINES * 10
@@ -124,10 +127,10 @@ def test_an_archive_is_looked_through_a_few_times_however_many_members_it_has(
     (tmp_path / "a.zip").write_bytes(zipped(files))
     times = 0
 
-    def counted(descriptor: int) -> Iterator[Listed]:
+    def counted(file: RandomAccess) -> Iterator[Listed]:
         nonlocal times
         times += 1
-        return listed_members(descriptor)
+        return listed_members(file)
 
     monkeypatch.setattr(zips, "listed_members", counted)
     extraction = extracted(tmp_path, set={"devices": "1"})
@@ -174,7 +177,7 @@ def test_a_pax_header_of_many_records_is_read_in_one_go(tmp_path: Path) -> None:
 
 def listed(file: Path) -> list[Listed]:
     with file.open("rb") as opened:
-        return list(listed_members(opened.fileno()))
+        return list(listed_members(OpenFile(opened.fileno())))
 
 
 def test_the_directory_of_a_zip_is_what_the_standard_library_reads(tmp_path: Path) -> None:
@@ -210,7 +213,7 @@ def test_sizes_and_places_beyond_four_gigabytes(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(directory + record + locator + end)
     assert listed(tmp_path / "a.zip") == [Listed(b"a", 3, 0, 8, 77, packed, size, place)]
     with (tmp_path / "a.zip").open("rb") as file:
-        (member,) = zips.zip_members(file.fileno())
+        (member,) = zips.zip_members(OpenFile(file.fileno()))
         with pytest.raises(UnreadableError, match="the member is not where the directory says"):
             member.open()
 

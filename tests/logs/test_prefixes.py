@@ -41,6 +41,10 @@ CLOCKS = {
 #: What is no text of a program, line by line: nothing stands before its lines.
 STRUCTURED = {"tensorboard", "tensorboard_loss", "metrics_csv", "mlflow"}
 
+#: One log of each so-manieth parser is read behind each shape (`make fuzz`: of each).
+_PARTS = [pytest.param(9, id="ninth"), pytest.param(3, id="third", marks=pytest.mark.long)]
+PARTS = pytest.mark.parametrize("part", [pytest.param(1, id="all")] if CAMPAIGN else _PARTS)
+
 Results = Mapping[str, list[tuple[Any, ...]]]
 
 
@@ -54,11 +58,11 @@ def by_parser() -> Mapping[str, list[tuple[str, tuple[str, ...]]]]:
     return logs
 
 
-def chosen(turn: int | None) -> Mapping[tuple[str, ...], list[str]]:
-    """Logs by their options: one of each third parser, of others at each turn (`make fuzz`: of each), or all (None)."""
+def chosen(turn: int | None, part: int) -> Mapping[tuple[str, ...], list[str]]:
+    """Logs by their options: one of each ``part``-th parser, of others at each turn, or all (None)."""
     by_options: dict[tuple[str, ...], list[str]] = {}
     for number, logs in enumerate(by_parser().values()):
-        if turn is None or CAMPAIGN or number % 3 == turn % 3:
+        if turn is None or number % part == turn % part:
             for name, options in logs if turn is None else [logs[turn // 3 % len(logs)]]:
                 by_options.setdefault(options, []).append(name)
     return by_options
@@ -78,15 +82,26 @@ def dated() -> frozenset[str]:
     return frozenset(p.parser for parser in catalog().parsers for p in parser.patterns if "timestamp" in p.groups)
 
 
-def results(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, line_numbers: bool = True) -> Results:
+def results(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, part: int, line_numbers: bool = True
+) -> Results:
     """What is told of the chosen logs in a folder, by their paths there."""
+    return _worded(_outcomes(folder, monkeypatch, turn, part), line_numbers)
+
+
+def _outcomes(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, part: int) -> list[Run | Skipped]:
     monkeypatch.chdir(folder)
-    told: dict[str, list[tuple[Any, ...]]] = {}
-    for options, names in chosen(turn).items():
+    outcomes: list[Run | Skipped] = []
+    for options, names in chosen(turn, part).items():
         extraction = extracted(*names, **arguments(list(options)))
-        outcomes: list[Run | Skipped] = [*extraction.runs, *extraction.skipped]
-        for outcome in outcomes:
-            told.setdefault(outcome.log.path, []).append(_told(outcome, line_numbers))
+        outcomes += [*extraction.runs, *extraction.skipped]
+    return outcomes
+
+
+def _worded(outcomes: list[Run | Skipped], line_numbers: bool) -> Results:
+    told: dict[str, list[tuple[Any, ...]]] = {}
+    for outcome in outcomes:
+        told.setdefault(outcome.log.path, []).append(_told(outcome, line_numbers))
     return told
 
 
@@ -106,14 +121,19 @@ def _told(outcome: Run | Skipped, line_numbers: bool) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=2)
 def bare(line_numbers: bool) -> Results:
+    return _worded(_bare_outcomes(), line_numbers)
+
+
+@lru_cache(maxsize=1)
+def _bare_outcomes() -> list[Run | Skipped]:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
-        rewritten(Path(folder), bytes, None)
-        return results(Path(folder), patch, None, line_numbers)
+        rewritten(Path(folder), bytes, None, 1)
+        return _outcomes(Path(folder), patch, None, 1)
 
 
-def rewritten(folder: Path, wrap: Callable[[bytes], bytes], turn: int | None) -> None:
+def rewritten(folder: Path, wrap: Callable[[bytes], bytes], turn: int | None, part: int) -> None:
     """The chosen logs as a launcher would have stored them; each begins with its name: no two are the same text."""
-    for names in chosen(turn).values():
+    for names in chosen(turn, part).values():
         for name in names:
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(wrap(f"log {name}\n".encode() + (LOGS / name).read_bytes()))
@@ -128,12 +148,13 @@ def values(told: list[tuple[Any, ...]]) -> dict[str, set[float]]:
     return by_unit
 
 
+@PARTS
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_prefix_changes_nothing(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_prefix_changes_nothing(shape: str, part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = list(SHAPES).index(shape)
-    rewritten(tmp_path, SHAPES[shape][0], turn)
+    rewritten(tmp_path, SHAPES[shape][0], turn, part)
     line_numbers = shape not in OTHER_LINES
-    told = results(tmp_path, monkeypatch, turn, line_numbers)
+    told = results(tmp_path, monkeypatch, turn, part, line_numbers)
     expected = bare(line_numbers)
     for log, found in told.items():
         if shape in CLOCKS and log.split("/")[0] in dated():

@@ -19,7 +19,8 @@ from tests.tools.engines import Engines
 from tests.tools.fuzz import texts
 
 pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available() or "the compiled engine is here")
-MUTATED = 160
+#: How many mutated logs are tried.
+MUTATED = [24, pytest.param(160, marks=pytest.mark.long)]
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +28,10 @@ def engines() -> Engines:
     return Engines(catalog())
 
 
-def batches(folder: Path) -> Iterator[dict[str, bytes]]:
-    """The texts of logs by their names, so many together as the engines are called for less often."""
+def batches(folder: Path, step: int) -> Iterator[dict[str, bytes]]:
+    """The texts of each ``step``-th log by their names, so many together as the engines are called for less often."""
     batch: dict[str, bytes] = {}
-    for log in find_logs([folder]):
+    for log in find_logs([folder])[::step]:
         try:
             data = open_small(log, 64 << 20)
         except UnreadableError as error:
@@ -43,23 +44,26 @@ def batches(folder: Path) -> Iterator[dict[str, bytes]]:
     yield batch
 
 
-def differences(engines: Engines, folder: Path) -> dict[tuple[str, ...], list[str]]:
+def differences(engines: Engines, folder: Path, step: int = 1) -> dict[tuple[str, ...], list[str]]:
     """By the names of logs, in what the engines differ on them."""
-    every = ((tuple(batch), engines.differences(list(batch.values()))) for batch in batches(folder) if batch)
+    every = ((tuple(batch), engines.differences(list(batch.values()))) for batch in batches(folder, step) if batch)
     return {names: told for names, told in every if told}
 
 
-def test_fixtures(engines: Engines) -> None:
-    assert differences(engines, FIXTURES / "parsers") == {}
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_fixtures(step: int, engines: Engines) -> None:
+    assert differences(engines, FIXTURES / "parsers", step) == {}
 
 
 @needs_corpus
+@pytest.mark.long
 def test_corpus(engines: Engines) -> None:
     assert differences(engines, CORPUS) == {}
 
 
-def test_mutated_logs(engines: Engines) -> None:
-    assert {seed: told for seed, batch in texts(7, MUTATED) if (told := engines.differences(batch))} == {}
+@pytest.mark.parametrize("count", MUTATED)
+def test_mutated_logs(count: int, engines: Engines) -> None:
+    assert {seed: told for seed, batch in texts(7, count) if (told := engines.differences(batch))} == {}
 
 
 def test_the_comparison_can_fail(engines: Engines) -> None:

@@ -7,7 +7,7 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from perflog.matching import compiled, library
 from perflog.matching.compiled import Found, Program, Rule, RuleError, Scan, ScanError

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from perflog.measurements.basis import Basis, choose_basis
 from perflog.measurements.work import running_totals, work_and_time
@@ -254,6 +255,6 @@ def test_the_last_loss_and_memory_are_kept_with_their_lines() -> None:
 
 def test_positions_are_not_measured() -> None:
     made = pattern("step ips")
-    position = type(made)(**{name: getattr(made, name) for name in made.__slots__} | {"role": "position"})
+    position = replace(made, role="position")
     segment = segment_of(position, rows("step ips", (1, 5), (2, 5)))
     assert (segment.store.count, segment.tally.printed) == (0, 2)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import FIXTURES
 from tests.tools.fuzz_checks import Mutant, differences, faults_of, metric_faults
-from tests.tools.fuzz_seeds import GIVEN, Said, Seed, by_folder, extracted, kind_of, letters, options_of
+from tests.tools.fuzz_seeds import GIVEN, Said, Seed, by_folder, extracted, kind_of, letters, options_of, said_of
 from tests.tools.mutations import MUTATIONS, Mutation
 
 BY_NAME = {mutation.name: mutation for mutation in MUTATIONS}
@@ -52,6 +52,9 @@ def test_there_are_all_mutations_and_each_is_made_again_by_its_seed() -> None:
         ("lines doubled", of(101, "samples/s", "a new note"), []),
         ("lines doubled", of(101, "samples/s", "a note with 17"), ["changed"]),  # the seed says as much
         ("lines doubled", of(101, "steps/s"), []),  # another unit is said
+        ("lines doubled", replace(of(101), bounds={"samples/s": [(99.5, 102.5)]}), []),  # its rounding is said
+        ("lines doubled", replace(of(101), bounds={"samples/s": [(100.5, 101.5)]}), ["changed"]),
+        ("lines doubled", replace(of(101), unread=1), []),  # more lines that could not be read are said
         ("shuffled", of(101), []),
         ("shuffled", of(120), ["changed"]),
         ("single ones", of(99_000), []),
@@ -71,6 +74,13 @@ def test_what_should_not_be_is_found(name: str, said: Said, expected: list[str])
 
 def test_the_other_log_may_say_another_number_under_this_ones_path() -> None:
     assert kinds("joined", of(2400), reread=of(2400)) == []
+
+
+def test_the_unread_lines_of_a_note_are_counted() -> None:
+    run = extracted([FIXTURES / "seed001" / "GPUx32_time2train_ips-bs4.log"], options_of({})).runs[0]
+    note = "12 lines hold 'Epoch[' and could not be read, 4 could: see `perflog explain`"
+    assert said_of([run]).unread == 0
+    assert said_of([replace(run, notes=[*run.notes, note])]).unread == 12
 
 
 def test_a_log_that_says_something_else_alone_is_found() -> None:

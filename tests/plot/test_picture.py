@@ -8,15 +8,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.font_manager import fontManager
 
 from perflog.cases.versions import compared
 from perflog.errors import UsageError
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.store import Store
+from perflog.plot.drawing import CHINESE_FONTS, font_for, without_glyph
 from perflog.plot.picture import described, picture
 from perflog.plot.trace import POINTS, trace_of, traces
 from perflog.runs.run import Metric
+from tests.plot import made
 from tests.support import FIXTURES, catalog, extracted, options
 
 ONE = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
@@ -133,3 +136,19 @@ def test_a_long_run_is_thinned_out_and_keeps_its_time() -> None:
     assert made is not None
     assert len(made.steps) <= POINTS
     assert np.allclose(made.seconds, 0.5)
+
+
+def test_chinese_in_a_png_without_a_font_for_it_is_said() -> None:
+    """The texts that no font has are named; a font that has them takes their place beside the usual one."""
+    models = ("\u6b8b\u5dee", "rn50")
+    cases = made.extraction([made.run({"model": m, "devices": n}, 100.0 * n) for m in models for n in (1, 2)])
+    drawn = picture(cases, "scaling", "png")
+    installed = {entry.name for entry in fontManager.ttflist} & set(CHINESE_FONTS)
+    assert drawn.gaps == ("" if installed else "\u5dee\u6b8b")
+    assert picture(cases, "scaling", "svg").gaps == ""
+    assert picture(made.many(6), "scaling", "png").gaps == ""
+
+
+def test_the_characters_that_a_font_lacks() -> None:
+    assert without_glyph("a \u6b8b\u5dee\u6b8b \u00b1") == "\u5dee\u6b8b"
+    assert font_for("") == ("", "")

@@ -133,3 +133,15 @@ def test_of_two_lines_in_one_the_first_is_read(name: str, tmp_path: Path) -> Non
     (alone,) = extracted(PARSERS / name).runs
     (glued,) = runs_of(tmp_path, name, with_line(name, lambda line: line.rstrip(b"\n") + scaled(line, 1.5)))
     assert glued.throughput.value == pytest.approx(alone.throughput.value, rel=1e-9)
+
+
+def test_a_second_record_in_a_line_does_not_count_where_the_pattern_names_the_end(tmp_path: Path) -> None:
+    """EasyOCR's line ends with its time, and so does a second one that stands in it."""
+    name = "deep_text/attn.log"
+    (alone,) = extracted(PARSERS / name).runs
+
+    def twice(line: bytes) -> bytes:
+        return line.rstrip(b"\n") + scaled(line, 1.3) if b"Elapsed_time" in line else line
+
+    (glued,) = runs_of(tmp_path, name, with_line(name, twice))
+    assert glued.throughput.value == pytest.approx(alone.throughput.value, rel=1e-9)

@@ -97,7 +97,8 @@ def test_check_shows_the_difference_and_changes_nothing(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["readme", *ALLOW, "--check", str(readme)]).exit_code == 0
 
 
-def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [8, pytest.param(200 if CAMPAIGN else 40, marks=pytest.mark.long)])
+def test_killed_at_any_moment_the_file_is_the_old_or_the_new(kills: int, tmp_path: Path) -> None:
     path = tmp_path / "R.md"
     old, new = "old\n" * 200_000, "new\n" * 200_000
     code = (
@@ -106,7 +107,7 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> 
     )
     write_atomically(path, old)
     rng = random.Random(1)
-    for _ in range(200 if CAMPAIGN else 40):
+    for _ in range(kills):
         with subprocess.Popen(
             [sys.executable, "-c", code, str(path)],
             cwd=ROOT,
@@ -124,9 +125,12 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(tmp_path: Path) -> 
     ("lang", "texts"),
     [
         ("en", ["## How to repeat", "- Estimator: total", "## Results", "- Devices: 1, 2, 4, 8, 16, 32", "29.02"]),
-        ("zh", ["## 测试步骤", "- 估计方法: total", "## 测试结果", "- 卡数: 1, 2, 4, 8, 16, 32", "加速比"]),
+        pytest.param(
+            "zh", ["## 测试步骤", "- 估计方法: total", "## 测试结果", "- 卡数: 1, 2, 4, 8, 16, 32", "加速比"],
+            marks=pytest.mark.long,
+        ),
     ],
-)
+)  # fmt: skip
 def test_a_report_is_made_of_regions_that_stay_true(lang: str, texts: list[str], tmp_path: Path) -> None:
     out = tmp_path / "REPORT.md"
     done = CliRunner().invoke(

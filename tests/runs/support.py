@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perflog.formats.catalog import Catalog
+from perflog.logs.find import LogFile
 from perflog.reading.reading import Reading
 from perflog.runs.build import build_runs
 from perflog.runs.metadata import Metadata
@@ -42,9 +43,7 @@ def run(formats: Catalog, *blocks: str, **given: Any) -> Run:
 
 def reading_of_units(*units: str) -> Reading:
     """A reading whose lines print units."""
-    reading = Reading.__new__(Reading)
-    reading.units = {"made.step": set(units)}
-    return reading
+    return Reading(LogFile("made.log", 0), units={"made.step": set(units)})
 
 
 def steps(*numbers: int, ips: float = 5, tag: str = "") -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import PathPatterns, _path_pattern, _PatternTable
@@ -261,7 +262,7 @@ def test_joined_programs_have_a_run_each() -> None:
 
 @pytest.mark.parametrize("framework", ["Other", "PyTorch", ""])
 def test_no_program_has_the_others_settings(framework: str) -> None:
-    both = catalog(FIRST, replace(SECOND, framework=framework))
+    both = catalog(FIRST, structs.replace(SECOND, framework=framework))
     bare = "".join(line for line in THEIRS.splitlines(keepends=True) if line.startswith("tick"))
     assert runs(both, MINE + bare)[0].throughput.value == pytest.approx(80)
     lines = [line for pair in zip(MINE.splitlines(), THEIRS.splitlines(), strict=True) for line in pair]
@@ -282,7 +283,7 @@ def test_a_joined_program_without_settings_has_none() -> None:
 def test_what_was_said_in_another_programs_lines_is_not_inherited() -> None:
     launcher = parser({**fact("devices"), "literal": "ranks=", "regex": "ranks=(?P<devices>{I})", "sample": [{"line": "ranks=8"}]},
                       name="launcher", framework="PyTorch")  # fmt: skip
-    both = catalog(FIRST, replace(SECOND, framework="PyTorch"), launcher)
+    both = catalog(FIRST, structs.replace(SECOND, framework="PyTorch"), launcher)
     first, second = runs(both, "ranks=8\n" + MINE.replace("set devices=1\n", "") + THEIRS.replace("over 2\n", ""))
     assert (first.values["devices"], second.values.get("devices")) == (8, None)
     first, second = runs(both, "ranks=8\n" + timed(1, 2) + THEIRS.replace("over 2\n", "ranks=4\n"))
@@ -290,7 +291,7 @@ def test_what_was_said_in_another_programs_lines_is_not_inherited() -> None:
 
 
 def test_lines_of_another_format_without_settings_are_no_program() -> None:
-    same = catalog(FIRST, replace(SECOND, framework=""))
+    same = catalog(FIRST, structs.replace(SECOND, framework=""))
     bare = "tick 1 200\ntick 2 200\ntick 3 200\n"
     assert [made.parser for made in runs(same, MINE + bare)] == ["made"]
     assert sorted(made.parser for made in runs(same, MINE + THEIRS)) == ["made", "second"]

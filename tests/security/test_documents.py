@@ -65,6 +65,7 @@ def test_hostile_html_takes_linear_time(kind: str, tmp_path: Path) -> None:
     judged(tmp_path, "report.html", HTML[kind])
 
 
+@pytest.mark.long
 def test_a_table_of_many_rows_is_read_whole(tmp_path: Path) -> None:
     rows = 100_000
     file = tmp_path / "report.md"

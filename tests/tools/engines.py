@@ -1,13 +1,18 @@
-"""Whether two engines find the same in the same texts, to the last bit."""
+"""Whether two engines find the same in the same texts, to the last bit.
+
+``python -m tests.tools.engines --count 20000 --seed 31`` asks it of mutated logs; exit status 1 where they differ.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from perflog.formats.catalog import Catalog
+from perflog.formats.catalog import Catalog, load_catalog
 from perflog.matching import Batch, Matches
 from perflog.matching.compiled_engine import CompiledEngine
 from perflog.matching.polars_engine import PolarsEngine
@@ -66,3 +71,26 @@ def _same(one: Any, other: Any) -> bool:
     if not np.array_equal(lacking, np.isnan(other)):
         return False
     return bool((one[~lacking].view(np.int64) == other[~lacking].view(np.int64)).all())
+
+
+def main() -> int:
+    from tests.tools.fuzz import texts  # which imports this module
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20_000, help="how many mutated logs (default: 20000)")
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    engines, tried, failures = Engines(load_catalog()), 0, 0
+    for seed, batch in texts(arguments.seed, arguments.count):
+        told = engines.differences(batch)
+        tried, failures = tried + len(batch), failures + bool(told)
+        if told:
+            print(f"batch {seed}: {told}")
+        if tried % 2400 < len(batch):
+            print(f"{tried} mutated logs, {failures} batches with differences", flush=True)
+    print(f"{tried} mutated logs in all, {failures} batches with differences")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """Mutated logs through the whole extraction and both engines: ``python -m tests.tools.fuzz --count 20000 --seed 0``.
 
 Batches of 24 logs (:mod:`tests.tools.mutations`) are extracted together, in 20 % of them with all outputs; one log of
-each is extracted by itself too, and the texts of one batch in 24 go through both engines. Prints a table of what was
+each is extracted by itself too, and the texts of one batch in 96 go through both engines. Prints a table of what was
 tried, and everything that should not be, with the batch that makes it again; exit status 1 where there is any.
 ``--state FILE`` keeps the counts and goes on where the last call ended; ``--replay BATCH FOLDER`` writes a batch's logs.
 """
@@ -34,7 +34,7 @@ from tests.tools.fuzz_seeds import GIVEN, Said, Seed, by_folder, extracted, lett
 from tests.tools.mutations import MUTATIONS
 
 #: Logs of one extraction; in how many of them all outputs are made; of how many both engines are compared.
-TOGETHER, OUTPUTS, ENGINES = 24, 0.2, 1 / 24
+TOGETHER, OUTPUTS, ENGINES = 24, 0.2, 1 / 96
 FORMATS = ("json", "csv", "markdown", "table")
 #: In so many of those also the terminal's table, which takes as long as all else.
 TABLES = 0.1

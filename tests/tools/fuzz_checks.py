@@ -47,8 +47,8 @@ def faults_of(mutant: Mutant, said: Said, given: int, reread: Reread) -> Iterato
         for number in numbers:
             if not (math.isfinite(number) and number > 0):
                 yield "no number", f"{number!r} {unit}"
-    new = said.kinds - mutant.seed.said[given].kinds
-    if new or said.fault:
+    unharmed = mutant.seed.said[given]
+    if said.kinds - unharmed.kinds or said.unread > unharmed.unread or said.fault:
         return
     found = list(_moved(mutant.may_say(given), said, mutant.mutation))
     if found and mutant.mutation.two:
@@ -60,10 +60,16 @@ def faults_of(mutant: Mutant, said: Said, given: int, reread: Reread) -> Iterato
 
 
 def _moved(may_say: Mapping[str, Sequence[float]], said: Said, mutation: Mutation) -> Iterator[tuple[str, str]]:
-    """Numbers that are not the log's own, of which nothing new is said; another unit is something that is said."""
+    """Numbers that are not the log's own, of which nothing new is said; another unit is something that is said.
+
+    A number is the log's own where the rounding that is said of it leaves it so.
+    """
     for unit, numbers in said.values.items():
         own = may_say.get(unit, ())
-        for number in numbers if own else ():
+        bounds = said.bounds.get(unit) or [(number, number) for number in numbers]
+        for number, (low, high) in zip(numbers, bounds, strict=True) if own else ():
+            if any(low <= value <= high for value in own):
+                continue
             ratio = min((number / value for value in own), key=lambda ratio: abs(math.log(ratio)))
             words = f"{number:.6g} {unit} for {', '.join(f'{value:.6g}' for value in own[:4])}"
             if not 1 / ABSURD < ratio < ABSURD and not mutation.steady:

@@ -17,6 +17,7 @@ from tests.support import CORPUS, FIXTURES, catalog, options
 #: Longer logs are cut: many small ones find more.
 LONGEST = 120_000
 _NO_LOGS = (".toml", ".md", ".csv", ".png", ".svg", ".py", ".json", ".gz", ".zip", ".zst", ".tar", ".html")
+_UNREAD = re.compile(r"([0-9]+) lines? holds? .* could not be read")
 #: What is given to all logs of a batch: nothing, or what most logs that have no number without it lack.
 GIVEN: Sequence[Mapping[str, str]] = ({}, {"devices": "1", "batch_size": "32"})
 
@@ -28,12 +29,16 @@ class Said:
     Attributes:
         values: its throughputs, by unit.
         kinds: its notes and reasons, without their numbers.
+        bounds: of each value, between which numbers its rounding leaves it; the value itself where that is not said.
+        unread: how many lines its notes name as looking like measured ones and not readable.
         fault: the reason of a log whose reading failed; empty where none did.
     """
 
     values: Mapping[str, Sequence[float]] = field(default_factory=dict)
     kinds: frozenset[str] = frozenset()
     fault: str = ""
+    bounds: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,16 @@ def kind_of(text: str) -> str:
 
 def said_of(runs: Sequence[Run], reason: str = "", fault: str = "") -> Said:
     values: dict[str, list[float]] = {}
+    bounds: dict[str, list[tuple[float, float]]] = {}
     kinds = {kind_of(reason)} if reason else set()
     for run in runs:
         metric = run.throughput
         if metric.value is not None:
             values.setdefault(metric.unit, []).append(metric.value)
+            bounds.setdefault(metric.unit, []).append(metric.rounding or (metric.value, metric.value))
         kinds.update(kind_of(text) for text in (metric.reason, *run.notes) if text)
-    return Said(values, frozenset(kinds), fault)
+    unread = sum(int(count[1]) for run in runs for note in run.notes if (count := _UNREAD.match(note)))
+    return Said(values, frozenset(kinds), fault, bounds, unread)
 
 
 def options_of(given: Mapping[str, str]) -> Options:

@@ -12,7 +12,7 @@ from perflog.stats.changes import change_points
 from tests.tools.tables_of_runs import Array
 
 #: The lengths of the histories.
-LENGTHS = (10, 12, 20, 50, 100)
+LENGTHS = (10, 12, 20, 50, 100, 200, 400)
 #: A function from a generator, how many histories and their length to the histories, shape (histories, length).
 Histories = Callable[[Generator, int, int], Array]
 

@@ -13,8 +13,10 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from perflog.evidence.clock import NAME as CLOCK
 from perflog.evidence.witness import Witness

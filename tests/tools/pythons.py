@@ -1,9 +1,9 @@
-"""The tests on every Python that perflog runs on: ``python -m tests.tools.pythons [--all] [3.12 3.14 …]``.
+"""The tests on every Python that perflog runs on: ``python -m tests.tools.pythons [--all] [--others] [3.12 3.14 …]``.
 
 Each interpreter is the machine's own, pyenv's, one that uv downloads, or Debian's (:mod:`tests.tools.debian_python`),
 whichever is had first; for one that cannot be had, a line says so. Each gets an environment of its own below
 ``build/pythons``, with perflog installed from a copy of the working tree and its test packages of today, and runs the
-tests there: all but the long ones, or with ``--all`` every one.
+tests there: a part that touches every package, or with ``--all`` all but the long ones.
 """
 
 from __future__ import annotations
@@ -23,16 +23,41 @@ from tests.tools.debian_python import from_debian
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / "build" / "pythons"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-#: What takes longest and hardly depends on the interpreter: prefixes and encodings of logs, campaigns, kills, bad logs,
-#: both engines on all logs, the wheel.
-LONG = (
-    "tests/logs/test_prefixes.py",
-    "tests/logs/test_encodings.py",
-    "tests/campaign",
-    "tests/history/test_writers.py",
-    "tests/pipeline/test_bad_logs.py",
-    "tests/matching/test_equal_engines.py",
-    "tests/test_wheel.py",
+#: Tests of every package, chosen for what depends on the interpreter and its library: imports, types at run time,
+#: regexes, JSON, containers, processes, databases, pictures.
+PART = (
+    "tests/audit",
+    "tests/campaign/test_campaign.py",
+    "tests/campaign/test_runner.py",
+    "tests/campaign/test_scheduling.py",
+    "tests/cases",
+    "tests/cli",
+    "tests/compare",
+    "tests/evidence",
+    "tests/export",
+    "tests/forks",
+    "tests/formats",
+    "tests/history/test_errors.py",
+    "tests/history/test_history.py",
+    "tests/inference",
+    "tests/logs/test_clean.py",
+    "tests/logs/test_containers.py",
+    "tests/logs/test_find.py",
+    "tests/logs/test_limits.py",
+    "tests/matching/test_engine.py",
+    "tests/matching/test_matching.py",
+    "tests/matching/test_scan.py",
+    "tests/measurements",
+    "tests/pipeline/test_language.py",
+    "tests/plot/test_picture.py",
+    "tests/reading",
+    "tests/report",
+    "tests/runs",
+    "tests/settings",
+    "tests/stats",
+    "tests/test_api.py",
+    "tests/test_architecture.py",
+    "tests/test_files.py",
 )
 #: Seconds that the download of an interpreter may take.
 PATIENCE = 300
@@ -140,7 +165,7 @@ def tested(version: str, tree: Path, tools: Path, arguments: Sequence[str]) -> s
     except subprocess.CalledProcessError as error:
         return f"failed: {error}"
     print(f"Python {version}, {interpreter.source}: {interpreter.program}", flush=True)
-    command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", *arguments]
+    command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", "not long", *arguments]
     status = subprocess.run(command, cwd=tree, check=False).returncode
     return f"failed: pytest ended with status {status}" if status else f"passed ({interpreter.source})"
 
@@ -148,13 +173,15 @@ def tested(version: str, tree: Path, tools: Path, arguments: Sequence[str]) -> s
 def main() -> None:
     """Test on the versions that are named, or all; status 1 where tests fail, and 0 where versions are skipped."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.pythons")
-    parser.add_argument("--all", action="store_true", help="the long tests too")
-    parser.add_argument("--only", action="append", help="these tests, rather than all (may be repeated)")
+    parser.add_argument("--all", action="store_true", help="all tests but the long ones, rather than a part")
+    parser.add_argument("--only", action="append", help="these tests, rather than the part (may be repeated)")
+    parser.add_argument("--others", action="store_true", help="leave out the version of the Python that runs this")
     parser.add_argument("versions", nargs="*", default=VERSIONS, metavar="VERSION")
     given = parser.parse_args()
-    arguments = list(given.only or []) + ([] if given.all else [f"--ignore={path}" for path in LONG])
+    arguments = given.only or ([] if given.all else list(PART))
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}" if given.others else ""
     tools, tree = tools_folder(), copy_of_the_tree()
-    ends = {version: tested(version, tree, tools, arguments) for version in given.versions}
+    ends = {version: tested(version, tree, tools, arguments) for version in given.versions if version != own}
     for version, end in ends.items():
         print(f"Python {version}: {end}")
     sys.exit(any(end.startswith("failed") for end in ends.values()))

@@ -35,7 +35,11 @@ BLOCK = re.compile(r"^# /// environment\n(?P<toml>(?:#.*\n)+?)# ///$", re.MULTIL
 
 
 class Environment(msgspec.Struct, forbid_unknown_fields=True):
-    """What a program's head says: the virtual environment, its packages, variables, and arguments of the program."""
+    """What a program's head says: the virtual environment, its packages, variables, and arguments of the program.
+
+    `sources`: training scripts that stand in a repository and not in a package: by the variable that names their folder,
+    where they are got from. They are read from there, and never copied into this repository.
+    """
 
     name: str
     requires: list[str]
@@ -43,6 +47,7 @@ class Environment(msgspec.Struct, forbid_unknown_fields=True):
     variables: dict[str, str] = {}
     arguments: list[str] = []
     module: str | None = None
+    sources: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,14 @@ def install(environment: Environment, python: Path) -> None:
         subprocess.run([*pip, "--no-deps", "--no-build-isolation", *environment.without_dependencies], check=True)
 
 
+def source_folders(environment: Environment) -> dict[str, str]:
+    """The folders of the program's sources by their variables; raises RuntimeError where one is not named."""
+    for variable, source in environment.sources.items():
+        if not os.environ.get(variable) or not Path(os.environ[variable]).is_dir():
+            raise RuntimeError(f"get {source}, and name its folder in the variable {variable}")
+    return {variable: os.environ[variable] for variable in environment.sources}
+
+
 def execute(name: str, environment: Environment, python: Path, work: Path) -> Outcome:
     """Run a copy of the program in an empty folder; its two streams go to `log` there, in the order they are written."""
     for helper in HELPERS:
@@ -94,6 +107,7 @@ def execute(name: str, environment: Environment, python: Path, work: Path) -> Ou
     variables = {
         "PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": str(work), "UPSTREAM_CLOCK": str(work / "clock.json"),
         "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "LANG": "C.UTF-8", "CUDA_VISIBLE_DEVICES": "", **environment.variables,
+        **source_folders(environment),
     }  # fmt: skip
     begin = time.perf_counter()
     with (work / "log").open("wb") as log:

@@ -36,11 +36,12 @@ FOOT = """
 |---|---|
 | PaddleClas 2.6.0 | its wheel lacks `ppcls.engine`, the trainer |
 | timm 1.0.31 | its training program stands in the repository, not in the wheel |
-| GluonCV, GluonNLP, fairseq, ESPnet, MaxText, PaddleSeg, PaddleDetection | not tried |
+| GluonNLP, fairseq, ESPnet, MaxText, PaddleDetection | not tried |
 
 Torch comes as a build for CPUs. torchvision and torchaudio have none here: `tests/upstream/torchvision_operators.py` lets
 torchvision be imported without its compiled operators, and SpeechBrain's program puts an empty torchaudio in its place;
-neither is used in training.
+neither is used in training. Mask R-CNN and TSM were trained with torch 2.14.1's build for CUDA, on the CPU. Training scripts
+that stand in no package (`[sources]` in a program's head) are read from the folder that a variable names.
 """
 
 

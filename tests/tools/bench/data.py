@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from tests.tools.bench.lines import RECORD_MARKS, mixed, ngc_records, paddle_records
 
 #: Part of every data set's name: raise it when the text written here changes, or kept data would be reused.
-VERSION = 1
+VERSION = 2
 
 FORMATS = ("paddle", "ngc")
 CASES = ("1n1g", "1n2g", "1n4g", "1n8g", "2n4g", "2n8g", "4n8g", "8n8g", "16n8g", "32n8g")
@@ -97,7 +97,7 @@ def tiny_logs(work: Path, count: int) -> Data:
             case.mkdir(parents=True, exist_ok=True)
             records = paddle_records(random.Random(f"tiny {number}"), 32)
             path = case / f"rn50_b32_fp32_{1 + number // 10}.log"
-            _write_log(path, mixed(records, 9, 10), TINY_LOG_BYTES, "paddle", tally)
+            _write_log(path, chain([_own_line(number)], mixed(records, 9, 10)), TINY_LOG_BYTES, "paddle", tally)
         return folder
 
     return _made_once(work, f"tiny-{count}", write)
@@ -123,7 +123,13 @@ def _write_case(folder: Path, kind: str, case: str, logs: int, tally: Tally) -> 
         rng = random.Random(f"{folder.parent.name}/{case}/{path.name}")
         over_all = batch_size * int(nodes) * int(devices_per_node)
         records = paddle_records(rng, batch_size) if kind == "paddle" else ngc_records(rng, over_all)
-        _write_log(path, mixed(records, 9, 10), SMALL_LOG_BYTES, kind, tally)
+        own_line = _own_line(rng.getrandbits(64))
+        _write_log(path, chain([own_line], mixed(records, 9, 10)), SMALL_LOG_BYTES, kind, tally)
+
+
+def _own_line(number: int) -> str:
+    """A line that no other log has: of two logs with one text the second would be left out as a copy."""
+    return f"Corrupt JPEG data: {number} extraneous bytes before marker 0xd9\n"
 
 
 def _write_log(path: Path, lines: Iterator[str], size: int, kind: str, tally: Tally) -> None:

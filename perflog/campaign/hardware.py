@@ -1,0 +1,156 @@
+"""What of a machine's hardware and its settings decides on speed: GPUs, their limits, NVLink, container, NUMA, quotas.
+
+A value that cannot be read here is ``{"absent": reason}``: it is never guessed, and nobody takes it for a zero.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+#: What nvidia-smi is asked of each GPU, by the name in ``machine.json``.
+GPU_QUERIES = {
+    "bus": "pci.bus_id", "driver": "driver_version", "vbios": "vbios_version", "persistence": "persistence_mode",
+    "compute_mode": "compute_mode", "ecc": "ecc.mode.current", "mig": "mig.mode.current",
+    "sm_clock_max_mhz": "clocks.max.sm", "memory_clock_max_mhz": "clocks.max.memory",
+    "application_sm_clock_mhz": "clocks.applications.graphics",
+    "application_memory_clock_mhz": "clocks.applications.memory",
+    "power_limit_w": "power.limit", "power_limit_default_w": "power.default_limit",
+    "pcie_generation": "pcie.link.gen.max", "pcie_width": "pcie.link.width.max",
+}  # fmt: skip
+#: Answers of nvidia-smi that say that there is no value, and one to a field that it does not know.
+_NO_VALUE = re.compile(r"\[?(?:N/A|Not Supported|Unknown Error|Requested functionality has been deprecated)\]?", re.I)
+#: Lines of nvidia-smi's temperatures that are limits.
+_LIMIT = re.compile(r"Shutdown|Slowdown|Max Operating|Target Temp")
+#: Variables in which a container's runtime names its image.
+_IMAGE_VARIABLES = (
+    "APPTAINER_CONTAINER",
+    "SINGULARITY_CONTAINER",
+    "SLURM_CONTAINER_IMAGE",
+    "KUBERNETES_CONTAINER_IMAGE",
+)
+
+
+def absent(reason: str) -> dict[str, str]:
+    """A value that cannot be read, and why."""
+    return {"absent": reason}
+
+
+def facts() -> dict[str, Any]:
+    """The hardware and its settings, as far as this process can read them."""
+    return {
+        "gpus": gpu_settings(),
+        "nvlink": printed("nvidia-smi", "nvlink", "--status"),
+        "temperature_limits": temperature_limits(printed("nvidia-smi", "-q", "-d", "TEMPERATURE")),
+        "container": container(os.environ),
+        "numa": numa(),
+        "cpu_governor": first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "cpu_max_khz": first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq")),
+        "cpu_quota": first_line(Path("/sys/fs/cgroup/cpu.max")),
+    }
+
+
+def gpu_settings() -> list[dict[str, Any]] | dict[str, str]:
+    """The settings of each GPU, in nvidia-smi's order.
+
+    Each query is made alone: an older driver refuses a whole line for one field that it does not know.
+    """
+    names = printed("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    if not isinstance(names, str):
+        return dict(names)
+    gpus: list[dict[str, Any]] = [{"name": name.strip()} for name in names.splitlines()]
+    for key, query in GPU_QUERIES.items():
+        answer = printed("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits")
+        values = answer.splitlines() if isinstance(answer, str) else []
+        for index, gpu in enumerate(gpus):
+            gpu[key] = _gpu_value(values[index].strip(), query) if len(values) == len(gpus) else answer
+    for gpu in gpus:
+        gpu["numa_node"] = _numa_node(gpu["bus"])
+    return gpus
+
+
+def _gpu_value(text: str, query: str) -> Any:
+    return absent(f"nvidia-smi has no {query}: {text}") if _NO_VALUE.search(text) else text
+
+
+def _numa_node(bus: Any) -> Any:
+    """The NUMA node that a GPU hangs on, by its bus (nvidia-smi prints eight digits of the domain, the kernel four)."""
+    if not isinstance(bus, str):
+        return absent("nvidia-smi does not say on which bus the GPU is")
+    return first_line(Path("/sys/bus/pci/devices") / re.sub(r"^0000(?=[0-9A-Fa-f]{4}:)", "", bus).lower() / "numa_node")
+
+
+def temperature_limits(printed_text: Any) -> Any:
+    """The limits in what ``nvidia-smi -q -d TEMPERATURE`` prints, without the temperatures of the moment.
+
+    A list of ``LIMIT: VALUE``, for each GPU in turn; what is absent stays absent.
+    """
+    if not isinstance(printed_text, str):
+        return printed_text
+    lines = (re.split(r"\s*:\s*", line.strip(), maxsplit=1) for line in printed_text.splitlines())
+    limits = [": ".join(parts) for parts in lines if len(parts) > 1 and _LIMIT.search(parts[0])]
+    return limits or absent("nvidia-smi -q -d TEMPERATURE names no limit")
+
+
+def container(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Any]:
+    """Which container this process runs in and its image, where the runtime tells it.
+
+    Args:
+        environment: the process's variables.
+        root: the folder that the system's files are looked for in.
+    """
+    for name in _IMAGE_VARIABLES:
+        if environment.get(name):
+            return {"runtime": name.split("_")[0].lower(), "image": environment[name]}
+    podman = root / "run/.containerenv"
+    if podman.exists():
+        image = re.search(r'^image="(.+)"$', podman.read_text(encoding="utf-8", errors="replace"), re.M)
+        return {"runtime": "podman", "image": image[1] if image else absent("/run/.containerenv names no image")}
+    if (root / ".dockerenv").exists():
+        return {"runtime": "docker", "image": absent("docker does not tell a container its image")}
+    return absent("no trace of a container (/.dockerenv, /run/.containerenv, Apptainer's or Slurm's variables)")
+
+
+def numa(status: Path = Path("/proc/self/status"), nodes: Path = Path("/sys/devices/system/node")) -> dict[str, Any]:
+    """The NUMA nodes with their CPUs, and the CPUs and memories that this process, and so a training, may use."""
+    lists = {node.name: first_line(node / "cpulist") for node in sorted(nodes.glob("node[0-9]*"))}
+    try:
+        text = status.read_text(encoding="utf-8")
+    except OSError as error:
+        return {"nodes": lists, "cpus_allowed": absent(f"{status}: {error.strerror}")}
+    allowed = dict(re.findall(r"^((?:Cpus|Mems)_allowed_list):\s*(\S+)", text, re.M))
+    missing = absent(f"{status} does not say it")
+    return {
+        "nodes": lists or absent(f"{nodes} has no nodes"),
+        "cpus_allowed": allowed.get("Cpus_allowed_list", missing),
+        "memories_allowed": allowed.get("Mems_allowed_list", missing),
+    }
+
+
+def first_line(file: Path) -> Any:
+    """The first line of one of the kernel's files; absent with the reason where it cannot be read or is empty."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        return absent(f"{file}: {error.strerror}")
+    return lines[0].strip() if lines and lines[0].strip() else absent(f"{file} is empty")
+
+
+def printed(*command: str) -> Any:
+    """What a command prints; absent with the reason where it is not there, fails or prints nothing."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, check=False, stdin=subprocess.DEVNULL
+        )
+    except OSError as error:
+        return absent(f"{command[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired:
+        return absent(f"{' '.join(command)}: no answer within 30 s")
+    if done.returncode:
+        reason = (done.stderr or done.stdout).strip().splitlines()[:1]
+        return absent(f"{' '.join(command)}: exit status {done.returncode}" + "".join(f", {line}" for line in reason))
+    return done.stdout.strip() or absent(f"{' '.join(command)}: printed nothing")

@@ -1,0 +1,77 @@
+"""Runs into cases, with a last resort: an error that nobody foresaw takes no number from the other logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perflog.cases.build import build_cases
+from perflog.cases.case import Case
+from perflog.cases.copies import TextsOf, without_copies
+from perflog.cases.repeats import of_first_ranks, settled
+from perflog.formats.paths import PathPatterns
+from perflog.logs.digest import digests
+from perflog.logs.find import LogFile
+from perflog.reading.faults import reason_of
+from perflog.runs.run import Run, Skipped
+from perflog.settings.options import Options
+
+#: How the note of a case begins that stands apart because the cases of all logs could not be built together.
+APART = "internal error while the cases of all logs were built, please report it"
+
+
+def cases_of(
+    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf = digests
+) -> tuple[list[Case], list[Skipped]]:
+    """(the cases of all runs, the logs that are left out); ``texts``: as :func:`without_copies` takes it.
+
+    Where that fails, the logs whose own cases cannot be built are left out with the reason, and the others are built
+    again. Where these fail only together, each log has cases of its own, with a note.
+    """
+    try:
+        return _built(runs, patterns, options, texts)
+    except BaseException as error:
+        reason_of(error)  # raises what is no matter of a log
+    sound, faulty = _sound_and_faulty(runs, patterns, options, texts)
+    of_sound = [run for of_log in sound for run in of_log]
+    try:
+        cases, left_out = _built(of_sound, patterns, options, texts)
+    except BaseException as error:
+        note = f"{APART}: each log stands alone, and none is compared with others ({_short(error)})"
+        cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options, texts)[0]]
+        left_out = []
+    return cases, [*left_out, *faulty]
+
+
+def _built(
+    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
+) -> tuple[list[Case], list[Skipped]]:
+    kept, copies = without_copies(runs, texts)
+    kept, other_ranks = of_first_ranks(kept, patterns)
+    return build_cases(settled(kept, patterns), options), [*copies, *other_ranks]
+
+
+def _sound_and_faulty(
+    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
+) -> tuple[list[list[Run]], list[Skipped]]:
+    """(the runs of each log whose own cases can be built, the other logs with their reasons)."""
+    by_log: dict[LogFile, list[Run]] = {}
+    for run in runs:
+        by_log.setdefault(run.log, []).append(run)
+    sound, faulty = [], []
+    for log, of_log in by_log.items():
+        try:
+            _built(of_log, patterns, options, texts)
+            sound.append(of_log)
+        except BaseException as error:
+            faulty.append(Skipped(log, reason_of(error, "its cases were built"), failed=True))
+    return sound, faulty
+
+
+def _with_note(case: Case, note: str) -> Case:
+    case.notes.append(note)
+    return case
+
+
+def _short(error: BaseException) -> str:
+    """What an error says, behind what all such reasons begin with."""
+    return reason_of(error).partition("please report it: ")[2].removesuffix(" (PERFLOG_DEBUG=1 shows where)")

@@ -1,0 +1,112 @@
+"""What `extract` and `merge` print: the cases of an extraction, and on stderr what the table does not say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from perflog.cli.output import emit, to_terminal, width_of
+from perflog.escaping import named
+from perflog.export.endings import format_for
+from perflog.settings.config import DEFAULTS, FORMATS
+
+if TYPE_CHECKING:
+    from perflog.cli.view import View
+    from perflog.extraction import Extraction
+
+#: How many skipped files are named.
+MOST_SKIPPED = 5
+#: Formats that are no text.
+BINARY = ("parquet", "xlsx")
+
+
+def form_of(output: Path | None, given: str | None) -> str:
+    """The format of the cases, by the option that was given or else the file's ending.
+
+    Raises:
+        UsageError: for a format that does not exist, or an ending that is another format's.
+        typer.BadParameter: for one that is no text, without a file.
+    """
+    form = format_for(output, given, FORMATS, DEFAULTS["format"])
+    if form == "tensorboard" and output is None:
+        message = "tensorboard writes into a folder: name it with --output FOLDER"
+        raise typer.BadParameter(message, param_hint="--format")
+    if form in BINARY and output is None:
+        raise typer.BadParameter(f"{form} is not text: name a file with --output FILE", param_hint="--format")
+    return form
+
+
+def write_cases(
+    extraction: Extraction, form: str, view: View, output: Path | None, quiet: bool, logs: Sequence[str]
+) -> None:
+    """Write the cases, and say what they do not tell.
+
+    Raises:
+        typer.Exit: with status 3 where a log or a case has no value.
+    """
+    if form == "dlperf":
+        _write_dlperf(extraction, output, logs)
+    elif form == "tensorboard" and output is not None:
+        _write_tensorboard(extraction, output, quiet)
+    else:
+        emit(_encoded(extraction, form, view, to_terminal(output)), output, quiet)
+    if not quiet:
+        _remarks(extraction, form)
+    if not extraction.complete:
+        raise typer.Exit(3)
+
+
+def _encoded(extraction: Extraction, form: str, view: View, terminal: bool) -> str | bytes | Iterable[bytes]:
+    """The extraction in a format; JSON without the modules that make tables, which take as long as some logs."""
+    if form == "json":
+        from perflog.export.document import json_pieces
+
+        return json_pieces(extraction)
+    from perflog.export.encoding import encoded
+
+    return encoded(extraction, form, None if view.wide else width_of(terminal), terminal, view.shown)
+
+
+def _write_dlperf(extraction: Extraction, output: Path | None, logs: Sequence[str]) -> None:
+    """DLPerf's result file, and what its script prints."""
+    from perflog.export import dlperf
+    from perflog.files import write_atomically
+
+    target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
+    write_atomically(target, dlperf.to_json(extraction), parents=output is None)
+    sys.stdout.write(dlperf.console(extraction, str(target) if target.is_absolute() else f"./{target}"))
+
+
+def _write_tensorboard(extraction: Extraction, folder: Path, quiet: bool) -> None:
+    """An event file for each case, in a folder of its own."""
+    from perflog.cli.output import say_written
+    from perflog.export.columns import counted
+    from perflog.export.tensorboard import to_tensorboard
+    from perflog.files import write_atomically
+
+    files = to_tensorboard(extraction)
+    for path, data in files.items():
+        write_atomically(folder / path, data, parents=True)
+    described = f"{counted(len(files), 'case')}; `tensorboard --logdir {named(str(folder))}` shows them"
+    say_written(folder, quiet, described)
+
+
+def _remarks(extraction: Extraction, form: str) -> None:
+    """What a person should know that the table does not say, on stderr."""
+    if extraction.skipped and form != "json":
+        first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
+        for skipped in first_failed[:MOST_SKIPPED]:
+            print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
+        rest = len(extraction.skipped) - MOST_SKIPPED
+        if rest > 0:
+            print(f"skipped {rest} more files (--format json lists them)", file=sys.stderr)
+    if not extraction.cases:
+        print("no training log found; `perflog explain FILE` says why a file is none", file=sys.stderr)
+    if form == "dlperf":
+        for run in extraction.runs:
+            if run.throughput.value is None:
+                print(f"no value {run.log.name}: {run.throughput.reason}", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""A share of many logs in, what was read of it in a file, and all shares together out again."""

@@ -1,0 +1,201 @@
+"""A part: what one worker read of its share of the logs, in a Parquet file of its own."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from perflog._version import __version__
+from perflog.errors import PerflogError
+from perflog.escaping import named
+from perflog.files import write_atomically
+from perflog.logs.find import LogFile
+from perflog.parts.outcomes import Packer, outcome_from, packed_log
+from perflog.parts.share import Share
+from perflog.runs.machine import Machine
+from perflog.runs.run import Outcome
+from perflog.settings.options import Options
+
+#: The form of the file, and the key of a Parquet file's metadata that it stands under.
+SCHEMA, KEY = "perflog/part/1", "perflog"
+#: What a part's name ends with, and what a Parquet file's content begins with.
+ENDING, MAGIC = ".parquet", b"PAR1"
+_COLUMNS = ("position", "log", "outcome", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What must be the same for all parts of one place.
+
+    Attributes:
+        listing: a hash of all logs' names and sizes (:func:`perflog.parts.share.listing_of`).
+        logs: how many there are, in all shares together.
+        options: how numbers are made.
+        parsers: a hash of the parsers in force.
+    """
+
+    listing: str
+    logs: int
+    options: Options
+    parsers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A log, its position among all logs of the place, what became of it, and a hash of its text.
+
+    ``text`` is None where the log has no run, or could not be read once more.
+    """
+
+    position: int
+    log: LogFile
+    outcome: Outcome
+    text: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A share of a place's logs that was read; ``perflog``: the version that read it."""
+
+    place: Place
+    share: Share
+    entries: Sequence[Entry]
+    perflog: str = __version__
+
+
+class _Head(Struct):
+    """What stands in the file's metadata; ``content``: a hash of its rows."""
+
+    schema: str
+    place: Place
+    share: Share
+    perflog: str
+    machines: list[Machine]
+    rows: int
+    content: str
+
+
+class _Version(Struct):
+    schema: str
+    perflog: str
+
+
+def write_part(path: Path, part: Part) -> None:
+    """Write a part to a file.
+
+    Raises:
+        PerflogError: when it cannot be written.
+    """
+    write_atomically(path, packed_part(part))
+
+
+def packed_part(part: Part) -> bytes:
+    """A part as the bytes of its file."""
+    import polars as pl
+
+    packer = Packer()
+    rows = [(e.position, packed_log(e.log), packer.outcome(e.outcome), e.text) for e in part.entries]
+    head = _Head(SCHEMA, part.place, part.share, part.perflog, list(packer.machines), len(rows), _hash(rows))
+    types = {"position": pl.UInt64, "log": pl.Binary, "outcome": pl.Binary, "text": pl.Binary}
+    file = io.BytesIO()
+    frame = pl.DataFrame(rows, schema=types, orient="row")
+    frame.write_parquet(file, metadata={KEY: msgspec.json.encode(head).decode()})
+    return file.getvalue()
+
+
+def is_part(log: LogFile) -> bool:
+    """Whether a log is in truth a part: a Parquet file that perflog wrote a share of logs into."""
+    if log.member or log.pipe is not None or log.stored is not None or not log.path.endswith(ENDING) or log.size < 0:
+        return False
+    try:
+        with Path(log.path).open("rb") as file:
+            begins = file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+    return begins and KEY in _metadata(Path(log.path))
+
+
+def read_part(path: Path) -> Part:
+    """Read a part from its file.
+
+    Raises:
+        PerflogError: when it is damaged, or a later perflog wrote it.
+    """
+    import polars as pl
+
+    metadata = _metadata(path)
+    if KEY not in metadata:
+        raise PerflogError(
+            f"{named(str(path))}: expected a part that `perflog extract --shard` wrote, found {_other(path)}"
+        )
+    head = _head(path, metadata[KEY])
+    try:
+        frame = pl.read_parquet(path, columns=list(_COLUMNS))
+        rows = frame.rows()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path, str(error)) from None
+    if len(rows) != head.rows or _hash(rows) != head.content:
+        raise _damaged(path, f"its {len(rows)} logs are not the {head.rows} that were written")
+    try:
+        entries = [
+            Entry(position, *outcome_from(log, outcome, head.machines), text) for position, log, outcome, text in rows
+        ]
+    except (msgspec.MsgspecError, IndexError, ValueError, TypeError) as error:
+        raise _damaged(path, str(error)) from None
+    return Part(head.place, head.share, entries, head.perflog)
+
+
+def _metadata(path: Path) -> Mapping[str, str]:
+    """The metadata of a Parquet file; empty where it has none, or is damaged."""
+    import polars as pl
+
+    try:
+        return pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
+
+
+def _head(path: Path, text: str) -> _Head:
+    try:
+        version = msgspec.json.decode(text, type=_Version)
+        if version.schema != SCHEMA:
+            raise PerflogError(
+                f"{named(str(path))}: expected a part of the form {SCHEMA}, found {named(version.schema)}, which "
+                f"perflog {named(version.perflog)} wrote: this is perflog {__version__}; use one version for all parts"
+            )
+        return msgspec.json.decode(text, type=_Head)
+    except msgspec.MsgspecError as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _damaged(path: Path, why: str) -> PerflogError:
+    line = " ".join(why.split())
+    return PerflogError(
+        f"{named(str(path))}: this part is damaged ({named(line)}): make it again with `perflog extract --shard`"
+    )
+
+
+def _other(path: Path) -> str:
+    """What a file is that is no part, in words."""
+    if not path.is_file():
+        return "no file" if not path.exists() else "no regular file"
+    with path.open("rb") as file:
+        begins = file.read(len(MAGIC))
+    if begins != MAGIC:
+        return "no Parquet file"
+    return "a Parquet file of another kind, or one that was cut off"
+
+
+def _hash(rows: Iterable[tuple[int, bytes, bytes, bytes | None]]) -> str:
+    content = blake2b(digest_size=16)
+    for position, log, outcome, text in rows:
+        for piece in (b"%d" % position, log, outcome, text or b""):
+            content.update(b"%d:" % len(piece))
+            content.update(piece)
+    return content.hexdigest()

@@ -1,0 +1,145 @@
+"""Shares on a Ray cluster of two nodes: workers and nodes that go away lose nothing and count nothing twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from perflog.cluster.on_ray import Task, parts_by_ray, read_share, task_of
+from perflog.errors import UsageError
+from perflog.extraction import extract_paths
+from tests.parts.test_parts import document
+from tests.support import ROOT, catalog, options
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: its tests are skipped")
+pytestmark = pytest.mark.long
+CAMPAIGN = ROOT / "fixtures" / "campaign"
+PERFLOG = [sys.executable, "-m", "perflog"]
+
+
+class Cluster:
+    """Two Ray nodes on this machine, each with a raylet of its own."""
+
+    def __init__(self) -> None:
+        from ray.cluster_utils import Cluster as RayCluster
+
+        self._cluster = RayCluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        self.second = self._cluster.add_node(num_cpus=2)
+        self.address = self._cluster.address
+
+    def remove_second(self) -> None:
+        self._cluster.remove_node(self.second, allow_graceful=False)
+
+    def end(self) -> None:
+        self._cluster.shutdown()  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    made = Cluster()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Enough logs for shares that take a while."""
+    for number in range(60):
+        shutil.copytree(CAMPAIGN / "short", tmp_path / "logs" / f"day{number}")
+        for log in (tmp_path / "logs" / f"day{number}").rglob("*.log"):
+            log.write_text(log.read_text(encoding="utf-8") + f"# {log}\n", encoding="utf-8")
+    return tmp_path / "logs"
+
+
+def task(place: Path) -> Task:
+    return task_of([str(place)], options(), [], [])
+
+
+def workers() -> list[int]:
+    """The processes that read a share at this moment."""
+    pids = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if words.startswith(b"ray::read_share"):
+                pids.append(int(entry.name))
+    return pids
+
+
+def when_reading(do: threading.Event, harm: object) -> threading.Thread:
+    def wait() -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if workers():
+                harm()  # type: ignore[operator]
+                do.set()
+                return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+def test_what_a_cluster_reads_is_what_one_machine_reads(cluster: Cluster, tmp_path: Path) -> None:
+    parts_by_ray(cluster.address, task(CAMPAIGN), tmp_path, shards=5)
+    together = extract_paths([tmp_path], options(), catalog())
+    assert document(together) == document(extract_paths([CAMPAIGN], options(), catalog()))
+
+
+@pytest.mark.parametrize("harm", ["worker", "node"])
+def test_what_goes_away_is_read_again(cluster: Cluster, place: Path, tmp_path: Path, harm: str) -> None:
+    harmed = threading.Event()
+
+    def kill() -> None:
+        if harm == "worker":
+            os.kill(workers()[0], signal.SIGKILL)
+        else:
+            cluster.remove_second()
+
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    told: list[tuple[int, int]] = []
+    thread = when_reading(harmed, kill)
+    parts_by_ray(cluster.address, task(place), parts, shards=12, told=lambda done, count: told.append((done, count)))
+    thread.join()
+    assert harmed.is_set()
+    assert told == [(done, 12) for done in range(1, 13)]
+    assert document(extract_paths([parts], options(), catalog())) == document(
+        extract_paths([place], options(), catalog())
+    )
+
+
+def test_the_command_starts_a_cluster_of_this_machine(tmp_path: Path) -> None:
+    words = [*PERFLOG, "extract", str(CAMPAIGN), "--format", "json", "--quiet"]
+    plain = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
+    on_ray = subprocess.run([*words, "--on", "ray", "--shards", "3"], capture_output=True, check=False, cwd=tmp_path)
+    assert on_ray.stderr == plain.stderr
+    assert json.loads(on_ray.stdout) == json.loads(plain.stdout)
+    assert on_ray.stdout == plain.stdout
+    assert on_ray.returncode == plain.returncode
+
+
+def test_a_worker_that_does_not_find_the_logs_says_so(cluster: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such file or folder"):
+        parts_by_ray(cluster.address, task(tmp_path / "missing"), tmp_path, shards=2)
+
+
+def test_a_worker_with_another_perflog_is_refused() -> None:
+    other = Task((str(CAMPAIGN),), b"{}", perflog="0.0.1")
+    with pytest.raises(UsageError, match=r"a worker has perflog .*, and this is 0\.0\.1"):
+        read_share(other, 1, 2)

@@ -1,0 +1,202 @@
+"""Shares of logs read by several workers: together they are what one machine makes of all logs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from pathlib import Path
+
+import msgspec
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perflog.errors import PerflogError, UsageError
+from perflog.export.document import json_pieces
+from perflog.extraction import Extraction, extract_paths, part_of
+from perflog.logs.find import LogFile, find_logs
+from perflog.parts.outcomes import ALIKE, Packer, outcome_from, packed_log
+from perflog.parts.part import KEY, write_part
+from perflog.parts.share import Share, share_of
+from perflog.runs.run import Run, Skipped
+from perflog.settings.options import Options
+from tests.support import ROOT, catalog, options
+
+CAMPAIGN = ROOT / "fixtures" / "campaign"
+LOG = "fixtures/campaign/short/pytorch/cnn/bz16/1n1g"
+
+
+def document(extraction: Extraction) -> bytes:
+    return b"".join(p if isinstance(p, bytes) else p.encode() for p in json_pieces(extraction))
+
+
+def made(places: Iterable[os.PathLike[str]], folder: Path, count: int, chosen: Options | None = None) -> list[Path]:
+    """The parts of a place, one a share."""
+    folder.mkdir(exist_ok=True)
+    logs = find_logs(places)
+    files = []
+    for number in range(1, count + 1):
+        share = Share(number, count)
+        files.append(folder / f"part{number}.parquet")
+        write_part(files[-1], part_of(logs, share, chosen or options(), catalog()))
+    return files
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return made([CAMPAIGN], tmp_path_factory.mktemp("three"), 3)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 64])
+def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Path, count: int) -> None:
+    """Also where repeats of a case lie in different shares, and where a share has no log."""
+    files = made([CAMPAIGN], tmp_path / "parts", count)
+    whole = extract_paths([CAMPAIGN], options(), catalog())
+    assert whole.runs and any(case.throughput.n > 1 for case in whole.cases)
+    assert document(extract_paths(reversed(files), options(), catalog())) == document(whole)
+
+
+def test_a_copy_in_another_share_counts_once(tmp_path: Path) -> None:
+    place = tmp_path / "logs"
+    (source,) = list((ROOT / LOG).glob("*_1.log"))
+    for number in range(8):
+        (place / f"take{number}").mkdir(parents=True)
+        shutil.copy(source, place / f"take{number}" / "train.log")
+    files = made([place], tmp_path / "parts", 4)
+    together = extract_paths(files, options(), catalog())
+    assert len(together.runs) == 1
+    assert document(together) == document(extract_paths([place], options(), catalog()))
+
+
+def test_parts_are_made_with_the_options_that_count_and_cases_with_those_of_the_command(tmp_path: Path) -> None:
+    chosen = replace(options(warmup="10"), aggregate="mean")
+    files = made([CAMPAIGN / "short"], tmp_path / "parts", 2, chosen)
+    whole = extract_paths([CAMPAIGN / "short"], chosen, catalog())
+    assert document(extract_paths(files, replace(options(), aggregate="mean"), catalog())) == document(whole)
+    assert document(extract_paths(files, chosen, catalog())) == document(whole)
+    with pytest.raises(UsageError, match=r"other options than this command's \(window\)"):
+        extract_paths(files, options(warmup="11"), catalog())
+
+
+def test_a_missing_part_is_an_error_that_names_it(three: list[Path]) -> None:
+    with pytest.raises(UsageError, match="of 3 parts these are missing: 1/3, 3/3"):
+        extract_paths(three[1:2], options(), catalog())
+
+
+def test_a_part_that_is_there_twice_is_an_error_that_names_both(three: list[Path], tmp_path: Path) -> None:
+    again = shutil.copy(three[1], tmp_path / "again.parquet")
+    with pytest.raises(UsageError, match=r"again\.parquet and .*part2\.parquet are the same share, 2/3|part2.*again"):
+        extract_paths([*three, again], options(), catalog())
+
+
+@pytest.mark.parametrize(
+    ("count", "chosen", "why"),
+    [
+        (3, {"warmup": "1"}, r"different options \(window\)"),
+        (4, {}, "the one is a share of 4, the other of 3|the one is a share of 3, the other of 4"),
+    ],
+)
+def test_a_part_of_another_whole_is_an_error(
+    three: list[Path], tmp_path: Path, count: int, chosen: dict[str, str], why: str
+) -> None:
+    other = made([CAMPAIGN], tmp_path / "other", count, options(**chosen))
+    with pytest.raises(UsageError, match=why):
+        extract_paths([three[0], other[1], three[2]], options(), catalog())
+
+
+def test_logs_that_changed_between_two_workers_are_an_error(tmp_path: Path) -> None:
+    place = tmp_path / "logs"
+    shutil.copytree(ROOT / LOG, place)
+    first = made([place], tmp_path / "first", 2)
+    with next(place.glob("*.log")).open("a", encoding="utf-8") as log:
+        log.write("one more line\n")
+    second = made([place], tmp_path / "second", 2)
+    with pytest.raises(UsageError, match="of different logs, or the logs changed between them"):
+        extract_paths([first[0], second[1]], options(), catalog())
+
+
+@pytest.mark.parametrize("keep", [4, 100, -1])
+def test_a_part_that_was_cut_off_is_an_error(three: list[Path], tmp_path: Path, keep: int) -> None:
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(three[1].read_bytes()[:keep])
+    with pytest.raises(PerflogError, match=r"cut\.parquet: expected a part .*cut off"):
+        extract_paths([three[0], cut, three[2]], options(), catalog())
+
+
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+@settings(max_examples=60, deadline=None)
+def test_a_damaged_part_is_an_error_or_the_same(three: list[Path], place: float, bit: int) -> None:
+    """No changed bit of a part changes a number without a word."""
+    whole = document(extract_paths(three, options(), catalog()))
+    content = bytearray(three[1].read_bytes())
+    content[int(place * len(content))] ^= 1 << bit
+    damaged = three[1].with_name("damaged.parquet")
+    damaged.write_bytes(content)
+    try:
+        together = document(extract_paths([three[0], damaged, three[2]], options(), catalog()))
+    except PerflogError as error:
+        assert "damaged.parquet" in str(error)
+    else:
+        assert together == whole
+    finally:
+        damaged.unlink()
+
+
+def test_a_part_of_a_later_perflog_is_an_error_that_says_so(three: list[Path], tmp_path: Path) -> None:
+    head = msgspec.json.decode(pl.read_parquet_metadata(three[0])[KEY])
+    later = tmp_path / "later.parquet"
+    metadata = {KEY: msgspec.json.encode(head | {"schema": "perflog/part/2", "perflog": "99.0"}).decode()}
+    pl.read_parquet(three[0]).write_parquet(later, metadata=metadata)
+    with pytest.raises(PerflogError, match=r"later\.parquet: .*perflog/part/2, which perflog 99\.0 wrote"):
+        extract_paths([later, *three[1:]], options(), catalog())
+
+
+def test_parts_and_logs_are_not_read_together(three: list[Path]) -> None:
+    with pytest.raises(UsageError, match="name the parts of one place alone, or logs alone"):
+        extract_paths([*three, CAMPAIGN], options(), catalog())
+
+
+def test_a_table_of_cases_in_parquet_is_no_part(tmp_path: Path) -> None:
+    pl.DataFrame({"case": [1]}).write_parquet(tmp_path / "cases.parquet")
+    shutil.copytree(ROOT / LOG, tmp_path / "logs")
+    extraction = extract_paths([tmp_path], options(), catalog())
+    assert extraction.runs
+    assert [skipped.log.name for skipped in extraction.skipped] == [str(tmp_path / "cases.parquet")]
+
+
+@given(st.lists(st.text(min_size=1), unique=True), st.integers(1, 20))
+def test_each_log_is_in_one_share(names: list[str], count: int) -> None:
+    logs = [LogFile(name, 1) for name in names]
+    shares = [Share(number, count).of(logs) for number in range(1, count + 1)]
+    assert sorted(log.path for share in shares for log in share) == sorted(names)
+
+
+def test_members_of_an_archive_stay_together() -> None:
+    logs = [LogFile("runs.zip", 1, member=f"{number}.log") for number in range(50)]
+    assert sorted(len(Share(number, 5).of(logs)) for number in range(1, 6)) == [0, 0, 0, 0, 50]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "3", "a/b", "1/0", "-1/3", "1/3/5", "", "²/3"])
+def test_a_share_that_does_not_exist_is_an_error(text: str) -> None:
+    with pytest.raises(UsageError, match="such as 3/10"):
+        share_of(text)
+
+
+def test_a_share_as_users_write_it() -> None:
+    assert share_of("3/10") == Share(3, 10)
+
+
+def test_nothing_of_a_run_is_lost() -> None:
+    """A field that a run gets later must be kept too."""
+    assert {*ALIKE, "machine", "log"} == {field.name for field in fields(Run)}
+
+
+def test_names_that_are_no_text_come_back() -> None:
+    log = LogFile("r\udcff\udc80n.log", 7, member="a\udce9", given="/x")
+    back, outcome = outcome_from(packed_log(log), Packer().outcome(Skipped(log, "no text", failed=True)), [])
+    assert (back.path, back.member, back.given, back.size) == (log.path, log.member, log.given, 7)
+    assert outcome == Skipped(back, "no text", failed=True)
+    assert back.pipe is not None and back.pipe.taken  # nobody looks for it on this machine

@@ -99,6 +99,7 @@ def test_readme_checks_and_regenerates(runner: Runner) -> None:
     assert true.returncode == 0 and commands_to_the_runner(true.stdout) == []
 
 
+@pytest.mark.long
 def test_audit_holds_a_table_against_its_logs(runner: Runner) -> None:
     tree = runner.request.tree
     shutil.copytree(FIXTURES / "seed004/logs_fp32", tree / "logs")
@@ -131,8 +132,13 @@ def test_compare_fails_where_a_case_is_slower_and_says_so_everywhere(runner: Run
 @pytest.mark.parametrize(
     ("inputs", "status"),
     [
-        ({"gate": "false"}, 0), ({"where": "devices=1\n"}, 0), ({"fail_on": "missing"}, 0), ({"margin": "10%"}, 0),
-        ({"metric": "step_time", "warmup": "10", "level": "90", "set": "a=b\n\n  c=d"}, 1),
+        ({"gate": "false"}, 0), *(
+            pytest.param(inputs, status, marks=pytest.mark.long)
+            for inputs, status in [
+                ({"where": "devices=1\n"}, 0), ({"fail_on": "missing"}, 0), ({"margin": "10%"}, 0),
+                ({"metric": "step_time", "warmup": "10", "level": "90", "set": "a=b\n\n  c=d"}, 1),
+            ]
+        ),
         ({"where": "devices=16"}, 2), ({"gate": "yes"}, 2), ({"margin": "--help"}, 2), ({"files": "README.md"}, 2),
         ({"command": "run"}, 2), ({"command": "readme"}, 2), ({"metric": "$(touch made)"}, 2), ({"marker": "--> x"}, 2),
         ({"alias": "; touch made"}, 2), ({"sides": "old"}, 2), ({"allow": "/"}, 2), ({"sides": "old --gate"}, 2),
@@ -144,6 +150,7 @@ def test_inputs_mean_what_the_options_mean(inputs: dict[str, str], status: int, 
     assert not list(runner.place.rglob("made")) and SECRET not in done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_another_format_is_printed_or_written(runner: Runner, sides: str) -> None:
     done = runner.run(script(), command="compare", sides=sides, format="json", gate="false")
     lines = done.stdout.splitlines()
@@ -153,6 +160,7 @@ def test_another_format_is_printed_or_written(runner: Runner, sides: str) -> Non
     assert (runner.request.tree / "page.html").read_text().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.long
 def test_a_comment_is_written_where_a_token_is_given_and_nowhere_else(
     runner: Runner, sides: str, github: tuple[str, type[_GitHub]]
 ) -> None:
@@ -171,6 +179,7 @@ def test_a_comment_is_written_where_a_token_is_given_and_nowhere_else(
     assert wrong.returncode == 2 and "--comment" in re.sub(r"\x1b\[[0-9;]*m", "", wrong.stderr)
 
 
+@pytest.mark.long
 def test_names_of_logs_command_nothing(runner: Runner) -> None:
     tree = runner.request.tree
     for side, seed in (("old", 1), ("new", 2)):

@@ -158,6 +158,7 @@ print("left alone")
 
 
 @pytest.mark.parametrize("name", ["README.md", "report.html"])
+@pytest.mark.long
 def test_report_is_the_commands_and_is_written_on_demand(name: str, tmp_path: Path) -> None:
     (tmp_path / "python").mkdir()
     (tmp_path / "shell").mkdir()
@@ -281,6 +282,7 @@ def test_saved_campaigns_are_listed_followed_and_compared(sides: tuple[Path, Pat
         perflog.compare("v1", "v9", database=database)
 
 
+@pytest.mark.long
 def test_audit_is_the_commands(sides: tuple[Path, Path]) -> None:
     page = sides[0].parent / "README.md"
     page.write_text(

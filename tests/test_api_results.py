@@ -94,6 +94,7 @@ def test_a_result_is_one_short_line(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "report"])
+@pytest.mark.long
 def test_a_notebook_shows_a_result(name: str, folder: Path) -> None:
     page = RESULTS[name][0](folder)._repr_html_()
     balance = Balance(page)

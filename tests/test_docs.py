@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from msgspec import Struct
 from msgspec.structs import fields
 
@@ -59,7 +60,19 @@ def sessions() -> dict[str, list[tuple[str, list[str]]]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "session"), sessions().items(), ids=[name[:80] for name in sessions()])
+#: What takes long of pages: the others show the same commands.
+LONG = ("tutorial.zh.md", "README.zh-CN.md", "history.md", "reports.md", "compare.md: perflog plan")
+
+
+def parameters() -> list[ParameterSet]:
+    """The sessions, those that take long marked."""
+    return [
+        pytest.param(name, session, id=name[:80], marks=[pytest.mark.long] if name.startswith(LONG) else [])
+        for name, session in sessions().items()
+    ]
+
+
+@pytest.mark.parametrize(("name", "session"), parameters())
 def test_shown_command_prints_what_is_shown(name: str, session: list[tuple[str, list[str]]], tmp_path: Path) -> None:
     place = tmp_path if name in ELSEWHERE else ROOT
     environment = {**os.environ, "TMPDIR": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}

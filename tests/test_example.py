@@ -32,6 +32,7 @@ def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.long
 def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
     place = tmp_path / "a b"
     done = forks.perflog("example", str(place))

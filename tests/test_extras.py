@@ -65,6 +65,7 @@ def test_a_missing_extra_is_one_line(
     ],
     ids=lambda words: words[0] if isinstance(words, list) else "",
 )
+@pytest.mark.long
 def test_reading_tables_and_readmes_need_no_extra(words: list[str], shown: str, status: int | None) -> None:
     done = without(*words)
     assert "needs the package" not in done.stderr and "internal error" not in done.stderr

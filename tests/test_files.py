@@ -173,6 +173,7 @@ def test_a_folder_and_a_socket_are_refused(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- folders, modes, owners
 
 
+@pytest.mark.long
 def test_missing_folders_are_named_and_not_made(tmp_path: Path) -> None:
     done = perflog("extract", LOG, "-o", tmp_path / "a" / "b" / "x.csv", "-f", "csv")
     assert (done.returncode, done.stdout) == (2, "")
@@ -363,6 +364,7 @@ def test_a_folder_that_may_only_be_read(small_disk: Path) -> None:
     assert target.read_text() == OLD
 
 
+@pytest.mark.long
 def test_a_full_device_behind_standard_output() -> None:
     for words in (
         ["extract", str(LOG), "-q", "-s", "devices=1"],
@@ -380,8 +382,12 @@ def test_a_full_device_behind_standard_output() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["parsers list", "extract fixtures/seed004 -q -f json", "--help", "explain fixtures/seed001"]
-)
+    "words",
+    [
+        "parsers list", "extract fixtures/seed004 -q -f json", "--help",
+        pytest.param("explain fixtures/seed001", marks=pytest.mark.long),
+    ],
+)  # fmt: skip
 def test_a_closed_pipe_is_no_error(words: str) -> None:
     """``head`` reads one line and goes; the shell's status is that of a program that a broken pipe ended."""
     done = shell(f"set -o pipefail; perflog {words} | (read -r line; exec 0<&-; exit 0); echo ${{PIPESTATUS[0]}}")

@@ -138,7 +138,7 @@ def read_part(path: Path) -> Part:
     try:
         frame = pl.read_parquet(path, columns=list(_COLUMNS))
         rows = frame.rows()
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _damaged(path, str(error)) from None
     if len(rows) != head.rows or _hash(rows) != head.content:
         raise _damaged(path, f"its {len(rows)} logs are not the {head.rows} that were written")
@@ -157,7 +157,7 @@ def _metadata(path: Path) -> Mapping[str, str]:
 
     try:
         return pl.read_parquet_metadata(path)
-    except (OSError, pl.exceptions.PolarsError):
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return {}
 
 

@@ -401,7 +401,14 @@ def reported(folder: Path, *words: str) -> Path:
     return folder / "README.md"
 
 
-@pytest.mark.parametrize("words", [("--warmup", "10records"), ("--last", "30", "-e", "median"), ("--lang", "zh")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--warmup", "10records"),
+        pytest.param(("--last", "30", "-e", "median"), marks=pytest.mark.long),
+        pytest.param(("--lang", "zh"), marks=pytest.mark.long),
+    ],
+)
 def test_a_report_that_perflog_made_audits_clean(words: tuple[str, ...], tmp_path: Path) -> None:
     file = reported(tmp_path, *words)
     made = audit([file], find_logs([tmp_path / "logs"]), catalog(), options())
@@ -409,6 +416,7 @@ def test_a_report_that_perflog_made_audits_clean(words: tuple[str, ...], tmp_pat
     assert all(re.match(r"the recipe of line [0-9]+ gives ", one.detail) for one in made)
 
 
+@pytest.mark.long
 def test_what_a_recipe_does_not_give_differs(tmp_path: Path) -> None:
     file = reported(tmp_path, "--warmup", "10records")
     text = file.read_text(encoding="utf-8")
@@ -432,6 +440,7 @@ def test_rows_that_a_recipe_keeps_are_audited_as_others(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_recipe_that_fails_is_said(tmp_path: Path) -> None:
     file = reported(tmp_path)
     file.write_text(file.read_text(encoding="utf-8").replace("--rows devices", "--rows nothing"), encoding="utf-8")
@@ -556,6 +565,7 @@ def test_cells_without_a_log_are_no_success(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- sizes and tolerance
 
 
+@pytest.mark.long
 def test_the_farthest_off_comes_first(tmp_path: Path) -> None:
     """2773.82 printed 4 per mille low, 710.68 printed 2 % high, 1418.66 printed 10 % low."""
     rows = {1: "369.81", 2: "724.89", 4: "1276.79", 8: "2762.72", 16: "5483.22", 32: "10731.78"}
@@ -602,6 +612,7 @@ def test_contradicting_cells_within_the_tolerance_are_one(tmp_path: Path) -> Non
         assert ({one.verdict for one in made}, len(pairs(made))) == ({verdict}, count)
 
 
+@pytest.mark.long
 def test_the_command_takes_a_tolerance_and_refuses_what_is_none(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(
         REPORT.replace("2773.82", "2800.31").replace("| 7.50 ", "| - "), encoding="utf-8"
@@ -663,6 +674,7 @@ def test_the_seeds_are_true_of_their_logs(seed: str, count: int, more: list[str]
 
 
 @needs_corpus
+@pytest.mark.long
 def test_published_cells_of_the_corpus() -> None:
     """Every cell whose value is that of an exact row is reproduced; the rest is told with what its log gives, or that it is not there."""
     folder = CORPUS / "paddle-perf-2.5"
@@ -698,6 +710,7 @@ def test_published_cells_of_the_corpus() -> None:
 
 
 @needs_corpus
+@pytest.mark.long
 def test_an_older_log_explains_a_stale_cell() -> None:
     made = audit(
         [CORPUS / "paddle-perf-2.5/README.md"],
@@ -766,6 +779,7 @@ def test_no_text_of_a_report_breaks_the_page(tmp_path: Path) -> None:
     assert "| 5 xy " in row and len(re.split(r"(?<!\\)\|", row)) == 7
 
 
+@pytest.mark.long
 def test_the_page_of_the_documentation_is_true() -> None:
     if not CORPUS.is_dir():
         pytest.skip("the corpus of real logs (../shared/corpus) is not here")

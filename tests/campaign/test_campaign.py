@@ -113,6 +113,7 @@ def test_dry_run_prints_the_commands_and_runs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "logs").exists()
 
 
+@pytest.mark.long
 def test_failures_are_kept_with_their_reason_and_the_campaign_goes_on(tmp_path: Path) -> None:
     models = ["huge", "diverging", "raising", "aborting", "silent", "stopping", "leaving", "logistic"]
     first = run("run", str(campaign(tmp_path, models=models, repeats=1)))
@@ -161,6 +162,7 @@ def test_a_training_that_fails_after_its_last_line_has_failed(tmp_path: Path) ->
     ), done.stderr
 
 
+@pytest.mark.long
 def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     assert run("run", str(campaign(tmp_path, repeats=1)), "--quiet").returncode == 0
@@ -291,6 +293,7 @@ def test_a_campaign_file_that_is_wrong(line: str, said: str, tmp_path: Path) -> 
     assert said in str(error.value)
 
 
+@pytest.mark.long
 def test_several_nodes_are_started_from_one(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# two\nlocalhost slots=1\n127.0.0.1\n")
     file = campaign(tmp_path, devices=["2n1g"], repeats=1, hostfile="hosts")

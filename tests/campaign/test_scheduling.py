@@ -90,6 +90,7 @@ def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
         campaigns.make_environment("torch")
 
 
+@pytest.mark.long
 def test_an_environment_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from perflog.campaign import environment
 

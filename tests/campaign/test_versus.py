@@ -180,6 +180,7 @@ def test_one_case_of_a_measurement_keeps_the_level_of_all(
     assert row["interval"]["level"] == pytest.approx(1 - 0.05 / 3)
 
 
+@pytest.mark.long
 def test_stopped_runs_against_others_are_warned_of(
     measured: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
 ) -> None:
@@ -239,6 +240,7 @@ def test_killed_it_goes_on_to_the_same_end(
     assert not list(logs.rglob("*.running"))
 
 
+@pytest.mark.long
 def test_the_budget_of_runs_ends_it_undecided_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     file = str(campaign(tmp_path, "aa", OLD, batches=(8,), SPREAD="0.012"))
     first = run("run", file, "--against", file, "--max-runs", "4", "--seed", "1")
@@ -271,6 +273,7 @@ def test_one_round_alone_is_a_round_to_compare_too(tmp_path: Path) -> None:
     assert f", {100 * (row['ratio'] - 1):+.1f} % after" in done.stdout.replace("−", "-")
 
 
+@pytest.mark.long
 def test_compare_with_the_margin_of_the_run_says_what_the_run_said(tmp_path: Path) -> None:
     """A change of 10 % is none that matters within 30 %, so the verdict of the run needs its margin in `compare`."""
     file = str(campaign(tmp_path, "new", NEW, batches=(16,), SPREAD="0.003"))
@@ -284,6 +287,7 @@ def test_compare_with_the_margin_of_the_run_says_what_the_run_said(tmp_path: Pat
     assert f", {100 * (row['ratio'] - 1):+.1f} % (" in done.stdout.replace("−", "-")
 
 
+@pytest.mark.long
 def test_a_failed_run_ends_its_case_alone(tmp_path: Path) -> None:
     old = str(campaign(tmp_path, "old", OLD, batches=(8, 16)))
     new = campaign(tmp_path, "new", NEW, batches=(8, 16), FAILS="new/logistic_b16_fp32_2")

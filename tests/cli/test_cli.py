@@ -219,6 +219,7 @@ def test_an_internal_error_shows_no_traceback(
     assert "internal error, please report it: RuntimeError: boom" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_parsers_commands() -> None:
     runner = CliRunner()
     assert "all as they should be" in runner.invoke(app, ["parsers", "check"]).output

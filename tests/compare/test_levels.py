@@ -81,6 +81,7 @@ def test_a_campaign_that_is_compared_is_none_of_the_earlier_ones(tmp_path: Path,
     assert any("as 3 earlier campaigns in" in note for note in comparison["notes"])
 
 
+@pytest.mark.long
 def test_campaigns_of_other_cases_and_other_machines_do_not_count(tmp_path: Path, history: str) -> None:
     for label, rate in (("e", 500.0), ("f", 2000.0)):
         save(write(tmp_path / label, rate, "1n8g/rn50_b64_fp32"), label, history)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ PRINTED = st.one_of(
 
 @settings(max_examples=examples(500), deadline=None)
 @given(st.lists(PRINTED, min_size=1, max_size=16), st.sampled_from([0.002, 0.5]))
+@pytest.mark.long
 def test_numbers_that_are_not_coarse_by_their_decimals(numbers: list[float], share: float) -> None:
     if none_coarse(np.array([numbers, numbers[::-1]]), 4, share).any():
         decimals = decimals_of(numbers, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ HEADS = st.one_of(
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.lists(HEADS, max_size=12), st.integers(1, 3))
+@pytest.mark.long
 def test_as_line_by_line(heads: list[bytes], times: int) -> None:
     moments = moments_of(heads * times)
     for head, seconds, kind in zip(heads * times, moments.seconds.tolist(), moments.kind.tolist(), strict=True):

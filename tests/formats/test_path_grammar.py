@@ -150,6 +150,7 @@ _pieces = st.one_of(_uuid, _hash, _date, _setting, _size, _model, _version)
 @given(
     st.lists(_pieces, min_size=1, max_size=4), st.sampled_from(["_", "-", "/"]), st.sampled_from(["", ".log", ".txt"])
 )
+@pytest.mark.long
 def test_no_name_of_a_run_a_version_or_a_setting_is_a_factor(pieces: list[str], between: str, ending: str) -> None:
     name = between.join(pieces) + ending
     assert FACTORS.isdisjoint(said(name)), name

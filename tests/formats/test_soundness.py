@@ -181,6 +181,7 @@ def test_the_whole_parser_is_sound(tmp_path: Path) -> None:
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(documents())
+@pytest.mark.long
 def test_a_changed_parser_is_refused_or_reads_its_samples(tmp_path: Path, document: dict[str, Any]) -> None:
     try:
         extract_samples(document, tmp_path)

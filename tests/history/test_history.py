@@ -53,6 +53,7 @@ def test_fixtures_are_as_generated() -> None:
 
 
 @pytest.mark.parametrize("place", ["seed000", "seed001", "seed002", "seed004", "parsers", "history"])
+@pytest.mark.long
 def test_what_is_saved_is_loaded(database: str, place: str) -> None:
     """Cases, notes, metadata, metrics, skipped files and options, with runs that have no value among them."""
     extraction = extracted(FIXTURES / place, warmup=30, set={"site": "a"}, baseline={"devices": "1"})
@@ -118,6 +119,7 @@ ODD = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
 
 @settings(max_examples=25, deadline=None)
 @given(text=ODD, number=st.integers(0, 10**25), value=st.floats(allow_nan=False))
+@pytest.mark.long
 def test_odd_texts_and_numbers_come_back(
     tmp_path_factory: pytest.TempPathFactory, text: str, number: int, value: float
 ) -> None:

@@ -257,6 +257,7 @@ def test_what_tells_machines_apart() -> None:
 # ---------------------------------------------------------------- pictures and commands
 
 
+@pytest.mark.long
 def test_pictures_show_the_change_and_have_the_same_bytes(tmp_path: Path) -> None:
     found = series(saved(tmp_path / "a.sqlite", [1.0] * 6 + [1.08] * 10), {"model": "rn50"})
     drawn = draw_series(found, 0.02, "svg")

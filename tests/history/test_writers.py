@@ -67,6 +67,7 @@ def test_two_writers_lose_nothing(database: str) -> None:
 
 
 @BOTH
+@pytest.mark.long
 def test_two_writers_of_one_campaign_save_it_once(database: str) -> None:
     said = together(*(Writer(database, 10, *(f"v{n}:{n}" for n in range(5))) for _ in range(2)))
     assert [Counter(pair) for pair in zip(*said, strict=True)] == [Counter(["saved", "already saved"])] * 5

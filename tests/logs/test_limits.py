@@ -162,6 +162,7 @@ def test_members_of_hostile_names(tmp_path: Path) -> None:
     assert len(extracted(tmp_path).skipped) == len(logs)
 
 
+@pytest.mark.long
 def test_a_pax_header_of_many_records_is_read_in_one_go(tmp_path: Path) -> None:
     """A million records in a hundred headers: read again from each on, they would take minutes."""
     records = b"7 a=bc\n" * 10_000 + b"14 path=x.log\n"

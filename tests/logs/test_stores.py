@@ -482,6 +482,7 @@ def test_a_page_of_signed_logs_holds_no_signature(web: str, tmp_path: Path) -> N
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_readme_of_a_bucket_is_made_again(proxy: FaultyProxy, tmp_path: Path) -> None:
     """Its recipe names the bucket, and is followed where the user names the bucket too."""
     done = perflog("report", "s3://bucket/logs/", "-o", "README.md", cwd=tmp_path)

@@ -49,6 +49,7 @@ def lines_that_match(kind: Kind, regex: str, subjects: list[str]) -> list[int]:
 @example([("a", "?"), ("a", "")], ["b", "a", "aa"])
 @example([("[^a]", ""), ("b", "")], ["a", "éb", "bb"])
 @example([("[^a]", "+"), ("a", "")], ["a", "éba", "ba"])
+@pytest.mark.long
 def test_a_filter_keeps_no_match_away(parts: list[tuple[str, str]], subjects: list[str]) -> None:
     """The same lines match as with ``re``, at the subject's beginning and, for a rule by line, anywhere in the line."""
     regex = regex_of(parts)

@@ -136,6 +136,7 @@ def test_megabytes_of_other_lines_change_nothing(name: str, alone: dict[str, Any
     assert runs.get(str(copy), skipped.get(str(copy))) == alone[str(log)]
 
 
+@pytest.mark.long
 def test_the_largest_of_a_million_is_found(tmp_path: Path) -> None:
     """A summary line that comes again and again: ``pick = max`` is the maximum of all of them."""
     lines = [f"Epoch[{n}] Validation-accuracy={0.1 + 1e-7 * (n % 977):.7f}\n" for n in range(300_000)]

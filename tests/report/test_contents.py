@@ -130,6 +130,7 @@ def test_an_ending_is_believed(form: str, tmp_path: Path) -> None:
     assert out.read_bytes() == first
 
 
+@pytest.mark.long
 def test_a_report_of_chosen_cases_has_recipes_that_choose_them(tmp_path: Path) -> None:
     out = tmp_path / "R.md"
     arguments = ["report", str(SEED), "-w", "100", "-n", "100", "--where", "precision=fp32", "--rows", "nodes,devices"]
@@ -143,6 +144,7 @@ def test_a_report_of_chosen_cases_has_recipes_that_choose_them(tmp_path: Path) -
 
 
 @needs_corpus
+@pytest.mark.long
 def test_a_folder_of_many_models_and_units_is_one_report(tmp_path: Path) -> None:
     out = tmp_path / "R.md"
     done = CliRunner().invoke(app, ["report", str(CORPUS / "paddle-perf-2.5"), "-o", str(out), "-q"])

@@ -150,6 +150,7 @@ def test_every_number_of_the_tables_is_the_extractions(seed: Path) -> None:
         ("zh", ["环境", "预热 100 步，之后取 100 步", "被跳过的文件", "路径", "100 预热", "吞吐(samples/s)"]),
     ],
 )
+@pytest.mark.long
 def test_both_languages_say_all(lang: str, texts: list[str], half: str, tmp_path: Path) -> None:
     words = ["-w", "100", "-n", "100", "--lang", lang]
     parsed = Parsed(half if lang == "en" else report(tmp_path / "r.html", str(SEED / "logs_fp32"), *words))
@@ -163,6 +164,7 @@ def test_a_case_without_a_value_has_its_reason(tmp_path: Path) -> None:
     assert "82322" in parsed.text
 
 
+@pytest.mark.long
 def test_the_same_logs_give_the_same_page_and_only_a_page_is_written_over(seed: Path, tmp_path: Path) -> None:
     before = seed.read_bytes()
     assert before.startswith(BEGINNING.encode())
@@ -282,6 +284,7 @@ def keys(browser: Any, *names: str) -> None:
 
 
 @needs_browser
+@pytest.mark.long
 def test_a_click_on_a_heading_sorts_both_ways(browser: Any, seed: Path) -> None:
     opened(browser, seed)
     heading = find(browser, "th[data-column='3']")
@@ -302,6 +305,7 @@ def test_a_click_on_a_heading_sorts_both_ways(browser: Any, seed: Path) -> None:
 
 
 @needs_browser
+@pytest.mark.long
 def test_what_is_missing_stays_last(browser: Any, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     for devices in ("1n1g", "1n2g", "1n4g"):
@@ -419,6 +423,7 @@ def test_without_scripts_numbers_lead_to_the_details(browser: Any, seed: Path) -
 
 
 @needs_browser
+@pytest.mark.long
 def test_a_number_has_an_address_that_opens_its_panel(browser: Any, seed: Path) -> None:
     opened(browser, seed)
     find(browser, ".results tbody tr:nth-child(3) td a").click()
@@ -436,6 +441,7 @@ def test_a_number_has_an_address_that_opens_its_panel(browser: Any, seed: Path) 
 
 
 @needs_browser
+@pytest.mark.long
 def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) -> None:
     opened(browser, seed)
     rows = "return Array.from(document.querySelectorAll('.results tbody tr')).filter(r => r.offsetParent).length"
@@ -461,6 +467,7 @@ def waiting_of(browser: Any) -> Any:
 
 
 @needs_browser
+@pytest.mark.long
 def test_a_wide_table_says_that_it_scrolls(browser: Any, seed: Path) -> None:
     for width, hidden in ((390, False), (1400, True)):
         opened(browser, seed, width)

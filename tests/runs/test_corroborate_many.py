@@ -125,6 +125,7 @@ LOGS = st.builds(
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, len(ALL_FORMATS) - 1), st.lists(LOGS, min_size=1, max_size=4), st.data())
+@pytest.mark.long
 def test_generated_logs(number: int, texts: list[str], data: st.DataObject) -> None:
     sets = [
         {},

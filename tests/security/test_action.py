@@ -143,6 +143,7 @@ def commands_to_the_runner(output: str) -> list[str]:
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.long
 def test_nothing_outside_is_read_or_written(recipe: str, runner: Runner) -> None:
     """What is printed and what stands in the files afterwards; and where strace is, each file that was opened.
 
@@ -185,6 +186,7 @@ def _check_opened(opened: Sequence[tuple[str, str]], outside: Path, writable: tu
     assert [path for path in written if not path.startswith(writable) and "__pycache__" not in path] == []
 
 
+@pytest.mark.long
 def test_no_module_of_the_pull_request_is_run(runner: Runner) -> None:
     """``python -m pip`` would run the work tree's ``pip.py``."""
     install = steps()[0]
@@ -204,6 +206,7 @@ def test_what_is_true_passes_and_what_is_stale_fails(runner: Runner) -> None:
     assert runner.run(steps()[-1]).returncode == 0
 
 
+@pytest.mark.long
 def test_no_line_of_a_readme_commands_the_runner(runner: Runner) -> None:
     """The difference shows lines around a change: they may be commands, which the runner trims before it looks."""
     readme = runner.request.readme(TRUE_REGION)

@@ -171,6 +171,7 @@ def test_a_recipe_reads_no_standard_input(request_: PullRequest) -> None:
     assert "a recipe reads no standard input" in refused(request_, "table - --parsers evil --rows model")
 
 
+@pytest.mark.long
 def test_a_link_to_an_environment_among_logs_is_no_log(request_: PullRequest) -> None:
     """Found below a folder that the user named: `explain` shows lines of what it reads."""
     (request_.tree / "logs/x.log").symlink_to("/proc/self/environ")

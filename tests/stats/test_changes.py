@@ -78,6 +78,7 @@ def test_a_border_between_two_others_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("rho", "n"), [(0.3, 40), (0.6, 12), (0.6, 20), (0.6, 40), (0.5, 70)])
+@pytest.mark.long
 def test_a_machine_that_wanders_is_no_change(rho: float, n: int) -> None:
     """600 steady AR(1) histories: 21 to 62 % of them had a change by their ranks alone; 5 % is 30 of them."""
     from tests.tools.histories import wandering

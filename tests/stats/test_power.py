@@ -42,11 +42,11 @@ def counted(change: float, spread: float, n: int, table: Table, tables: int, see
     [
         (0.05, 0.01, 5, 1),
         (0.05, 0.02, 9, 1),
-        (0.05, 0.01, 6, 6),
-        (0.05, 0.01, 5, 20),
-        (0.10, 0.05, 12, 4),
+        pytest.param(0.05, 0.01, 6, 6, marks=pytest.mark.long),
+        pytest.param(0.05, 0.01, 5, 20, marks=pytest.mark.long),
+        pytest.param(0.10, 0.05, 12, 4, marks=pytest.mark.long),
         (0.027, 0.01, 40, 1),
-        (0.05, 0.02, 28, 6),
+        pytest.param(0.05, 0.02, 28, 6, marks=pytest.mark.long),
     ],
 )
 def test_the_power_is_what_compare_finds(change: float, spread: float, n: int, rows: int) -> None:
@@ -58,6 +58,7 @@ def test_the_power_is_what_compare_finds(change: float, spread: float, n: int, r
 
 
 @pytest.mark.parametrize(("n", "rows", "effect"), [(5, 1, 3.0), (15, 6, 1.4), (24, 200, 1.3), (28, 6, 0.9)])
+@pytest.mark.long
 def test_another_seed_gives_the_same_power(monkeypatch: pytest.MonkeyPatch, n: int, rows: int, effect: float) -> None:
     """Within 1.5 points, which is three standard deviations; it once was off by 3.6 at 28 runs a side."""
     from perflog.stats import power as module
@@ -81,6 +82,7 @@ def test_a_plan_for_the_margin_itself_is_refused() -> None:
     assert power(0.0201, 0.01, 6, Table(1, 0.02)) < 0.05
 
 
+@pytest.mark.long
 def test_more_rows_need_more_runs() -> None:
     needed = [runs_needed(0.05, 0.01, table=Table(rows, 0.02)) for rows in (1, 20, 100)]
     assert needed == sorted(needed, key=lambda n: n or math.inf) and needed[0] != needed[-1]

@@ -1,0 +1,62 @@
+"""`perflog extract --shard` and `perflog merge` as their users meet them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.forks import perflog
+from tests.support import FIXTURES
+
+LOGS = str(FIXTURES / "campaign" / "short")
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("parts")
+    for number in (1, 2):
+        done = perflog("extract", LOGS, "--shard", f"{number}/2", "-o", str(folder / f"part{number}.parquet"))
+        assert done.returncode == 0, done.stderr
+        assert f"part {number}/2: " in done.stderr and " of 24 logs written to " in done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "table", "markdown"])
+def test_merge_prints_what_extract_prints(parts: Path, form: str) -> None:
+    merged, extracted = perflog("merge", str(parts), "-f", form, "-q"), perflog("extract", LOGS, "-f", form, "-q")
+    assert merged.stdout == extracted.stdout
+    assert merged.returncode == extracted.returncode
+
+
+@pytest.mark.parametrize("words", [("table", "{}"), ("plan", "{}"), ("noise", "{}"), ("report", "{}")])
+def test_other_commands_take_parts_in_place_of_logs(parts: Path, words: tuple[str, ...]) -> None:
+    of_parts = perflog(*(word.format(parts) for word in words), "-q")
+    of_logs = perflog(*(word.format(LOGS) for word in words), "-q")
+    assert of_parts.stdout.replace(str(parts), LOGS) == of_logs.stdout
+    assert of_parts.returncode == of_logs.returncode
+
+
+def test_compare_takes_parts(parts: Path) -> None:
+    done = perflog("compare", str(parts), LOGS, "-q")
+    assert "faster" not in done.stdout.replace("0 faster", ""), done.stdout
+    assert "no such" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("extract", LOGS, "--shard", "3/2", "-o", "x.parquet"), "such as 3/10"),
+        (("extract", LOGS, "--shard", "1/2"), "expected the file for this part, such as -o part1.parquet; found none"),
+        (("extract", LOGS, "--shard", "1/2", "-o", "x.json"), "such as -o part1.parquet; found x.json"),
+        (("extract", LOGS, "--on", "slurm"), "expected ray, or ray://HOST:PORT"),
+        (("merge", LOGS), "expected a part that `perflog extract --shard` wrote, found no Parquet file"),
+        (("merge", "{parts}/part2.parquet"), "of 2 parts these are missing: 1/2"),
+        (("extract", "{parts}", "--warmup", "3"), "made with other options than this command's (window)"),
+    ],
+)
+def test_what_is_wrong_is_said(parts: Path, words: tuple[str, ...], message: str) -> None:
+    done = perflog(*(word.format(parts=parts) for word in words))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,9 @@ class Cluster:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster as RayCluster
 
-        self._cluster = RayCluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        self._cluster: Any = RayCluster(
+            initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False}
+        )
         self.second = self._cluster.add_node(num_cpus=2)
         self.address = self._cluster.address
 
@@ -41,7 +44,7 @@ class Cluster:
         self._cluster.remove_node(self.second, allow_graceful=False)
 
     def end(self) -> None:
-        self._cluster.shutdown()  # type: ignore[no-untyped-call]
+        self._cluster.shutdown()
 
 
 @pytest.fixture

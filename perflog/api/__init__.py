@@ -34,10 +34,12 @@ from perflog.api.measuring import Measurement, measure
 from perflog.api.options import ExtractionOptions
 from perflog.api.report_results import Picture, Readme, Report, Table
 from perflog.api.reports import plot, readme, report, table
+from perflog.api.shares import extract_on, extract_share, merge
 from perflog.export.json_schemas import json_schema
 
 __all__ = [
     "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Measurement", "Noise",
-    "Picture", "Readme", "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "history",
-    "json_schema", "measure", "noise", "plan", "plot", "readme", "regressions", "report", "save", "table",
+    "Picture", "Readme", "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "extract_on",
+    "extract_share", "history", "json_schema", "measure", "merge", "noise", "plan", "plot", "readme", "regressions",
+    "report", "save", "table",
 ]  # fmt: skip

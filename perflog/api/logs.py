@@ -176,10 +176,14 @@ def extract(paths: Paths, **options: Unpack[ExtractionOptions]) -> Extracted:
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right.
     """
+    logs = path_list(paths)
+    return extracted(Extractions().of(logs, settings_of(options, logs)))
+
+
+def extracted(extraction: Extraction) -> Extracted:
+    """An extraction with its frames."""
     from perflog.export.frames import case_frame, run_frame, skipped_frame
 
-    logs = path_list(paths)
-    extraction = Extractions().of(logs, settings_of(options, logs))
     return Extracted(case_frame(extraction), run_frame(extraction), skipped_frame(extraction), extraction)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +29,10 @@ from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
 from perflog.settings.config import DEFAULTS, find_config, names_in, pairs, settings
+
+if TYPE_CHECKING:
+    from perflog.extraction import Extraction
+    from perflog.settings.config import Settings
 
 Watch = Annotated[
     bool, typer.Option("--watch", help="Show the table anew whenever a log grows, until Ctrl-C; the last one stays.")
@@ -64,20 +70,13 @@ def extract(
     chosen = settings(given | {"format": format_}, logs)
     is_given = chosen.sources["format"] != "default"
     if shard:
-        from perflog.cli.shares import write_share
-
-        write_share(shard, logs, chosen, output, quiet)
+        _write_share(shard, logs, chosen, output, quiet)
         return
     form = form_of(output, chosen.values["format"] if is_given else None)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     if watch:
         show_again_and_again(logs, chosen, view)
-    if on:
-        from perflog.cli.shares import extraction_on
-
-        extraction = extraction_on(on, logs, chosen, shards, quiet)
-    else:
-        extraction = extractions(quiet).of(logs, chosen)
+    extraction = _on(on, logs, chosen, shards, quiet) if on else extractions(quiet).of(logs, chosen)
     write_cases(view.of(extraction), form, view, output, quiet, logs)
 
 
@@ -145,6 +144,24 @@ def conventions(format_: TextOrJson = None) -> None:
         return
     for name, rule in rules.items():
         print(f"{name}\n    {rule.title}")
+
+
+def _write_share(share: str, logs: list[str], chosen: Settings, output: Path | None, quiet: bool) -> None:
+    """Read a share of the logs into a part, and say how many it has."""
+    from perflog.cluster.shares import write_share
+
+    part = write_share(share, logs, chosen, output, extractions(quiet).progress)
+    if not quiet:
+        print(f"part {part.share}: {len(part.entries)} of {part.place.logs} logs written to {output}", file=sys.stderr)
+
+
+def _on(address: str, logs: list[str], chosen: Settings, shards: int | None, quiet: bool) -> Extraction:
+    """The extraction that a cluster's workers make, with a bar of their shares."""
+    from perflog.cli.progress import shares_bar
+    from perflog.cluster.shares import extraction_on
+
+    with shares_bar(quiet) as told:
+        return extraction_on(address, logs, chosen, shards, told)
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Logs that many workers read: a share of them into a part, and all parts together."""
+"""The command merge: all parts of logs that many workers read, together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from perflog.cli.cases import form_of, write_cases
 from perflog.cli.options import Aggregate, Baseline, Format, Output, Parsers, Quiet, Shown, Sort, Where, Wide
 from perflog.cli.progress import extractions
 from perflog.cli.view import View
-from perflog.errors import UsageError
 from perflog.settings.config import names_in, pairs, settings
 
 Parts = Annotated[
@@ -36,26 +35,13 @@ def merge(
     output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make of the parts that workers read what one machine would have made of all logs."""
+    from perflog.cluster.shares import require_parts
+
     names = [str(part) for part in parts]
     given = {"aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"), "parsers": parsers}
     chosen = settings(given | {"format": format_}, names)
     is_given = chosen.sources["format"] != "default"
     form = form_of(output, chosen.values["format"] if is_given else None)
-    _require_parts(names)
+    require_parts(names)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     write_cases(view.of(extractions(quiet).of(names, chosen)), form, view, output, quiet, names)
-
-
-def _require_parts(names: list[str]) -> None:
-    """Raise a PerflogError that names the first file which is no part, or is damaged."""
-    from perflog.logs.find import find_logs
-    from perflog.parts.part import is_part, read_part
-
-    logs = find_logs(names)
-    if not logs:
-        raise UsageError(
-            f"no part in {', '.join(names)}: `perflog extract PLACE --shard 1/10 -o part1.parquet` makes one"
-        )
-    for log in logs:
-        if not is_part(log):
-            read_part(Path(log.path))

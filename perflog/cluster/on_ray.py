@@ -84,6 +84,8 @@ def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = No
         UsageError: for an address where no cluster answers, and what :func:`read_share` raises.
         PerflogError: where Ray gave a share up.
     """
+    if address != "ray" and not address.startswith("ray://"):
+        raise UsageError(f"--on {address!r}: expected ray, or ray://HOST:PORT of a cluster's head")
     with _connected(address) as ray:
         count = shards or max(1, int(ray.cluster_resources().get("CPU", 1)) * SHARES_PER_CPU)
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(read_share)

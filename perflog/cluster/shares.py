@@ -1,0 +1,70 @@
+"""A share of the logs into a file, and all shares on a cluster, by the options in force."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from perflog.cluster.on_ray import Told, parts_by_ray, task_of
+from perflog.errors import UsageError
+from perflog.extraction import PARTS, Extraction, extract_paths, part_of
+from perflog.logs.find import find_logs
+from perflog.parts.part import Part, is_part, read_part, write_part
+from perflog.parts.share import share_of
+from perflog.report.extractions import ProgressOf, catalog_of, no_progress
+from perflog.settings.config import Settings
+
+
+def write_share(
+    share: str, logs: Sequence[str], chosen: Settings, file: Path | None, progress_of: ProgressOf = no_progress
+) -> Part:
+    """Read a share of the logs, such as ``3/10``, and write it as a part.
+
+    Raises:
+        UsageError: for a share such as 11/10, no file to write to, or one of another ending.
+        PerflogError: when the part cannot be written.
+    """
+    own = share_of(share)
+    if file is None or file.suffix != PARTS:
+        found = "none" if file is None else str(file)
+        raise UsageError(
+            f"--shard {share}: expected the file for this part, such as -o part{own.number}.parquet; found {found}"
+        )
+    files = find_logs(logs)
+    with progress_of(sum(max(log.size, 0) for log in own.of(files))) as progress:
+        part = part_of(files, own, chosen.options(), catalog_of(chosen), progress)
+    write_part(file, part)
+    return part
+
+
+def require_parts(paths: Sequence[str]) -> None:
+    """Let paths pass that hold parts alone.
+
+    Raises:
+        UsageError: where there is none.
+        PerflogError: naming the first file which is no part, or is damaged.
+    """
+    logs = find_logs(paths)
+    if not logs:
+        raise UsageError(
+            f"no part in {', '.join(paths)}: `perflog extract PLACE --shard 1/10 -o part1.parquet` makes one"
+        )
+    for log in logs:
+        if not is_part(log):
+            read_part(Path(log.path))
+
+
+def extraction_on(
+    address: str, logs: Sequence[str], chosen: Settings, shards: int | None = None, told: Told | None = None
+) -> Extraction:
+    """The extraction of logs that a cluster's workers read.
+
+    Raises:
+        UsageError: where no cluster answers, or its workers do not find the logs.
+        PerflogError: where a share could not be read.
+    """
+    task = task_of(logs, chosen.options(), chosen.values["parsers"], chosen.values["parser"])
+    with tempfile.TemporaryDirectory(prefix="perflog-parts-") as folder:
+        parts_by_ray(address, task, Path(folder), shards, told)
+        return extract_paths([folder], chosen.options(), catalog_of(chosen))

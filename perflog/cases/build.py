@@ -65,7 +65,8 @@ def _order(case: Case) -> tuple[object, ...]:
         return value if isinstance(value, int) else 0
 
     texts = tuple(str(case.key.get(k, "")) for k in ("framework", "framework_version", "model", "precision"))
-    return (*texts, number("batch_size"), number("nodes") or 0, number("devices"), natural(case.label))
+    # where the nodes are unknown the case stands among those of one node, in the order of its devices
+    return (*texts, number("batch_size"), number("nodes") or 1, number("devices"), natural(case.label))
 
 
 def _case(runs: list[Run], options: Options) -> Case:

@@ -129,12 +129,17 @@ def test_a_failure_of_another_configuration_stands_alone(run: dict[str, Any], fa
 
 def test_a_failure_that_may_be_of_two_cases_stands_alone() -> None:
     found = cases(made(nodes=1), made(nodes=2), failed())
-    assert [[run.parser for run in case.runs] for case in found] == [["perflog_run"], ["made"], ["made"]]
-    assert (found[0].throughput.value, found[0].throughput.reason, found[0].notes[0]) == (
+    assert [[run.parser for run in case.runs] for case in found] == [["made"], ["perflog_run"], ["made"]]
+    assert (found[1].throughput.value, found[1].throughput.reason, found[1].notes[0]) == (
         None,
         "OOM: line 3",
         "OOM: line 3",
     )
+
+
+def test_a_case_whose_nodes_are_unknown_stands_among_those_of_one_node() -> None:
+    found = cases(made(devices=2), made(devices=1, nodes=1), made(devices=16, nodes=2), made(devices=8))
+    assert [case.key["devices"] for case in found] == [1, 2, 8, 16]
 
 
 def test_two_failures_of_one_configuration_are_one_case() -> None:

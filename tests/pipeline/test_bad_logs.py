@@ -43,7 +43,7 @@ known = st.sampled_from(sorted(LOGS)).map(LOGS.__getitem__)
 #: Those that tell all of their number themselves, so that nothing need be said of both of two.
 whole = st.sampled_from(sorted(name for name, log in LOGS.items() if not log.options))
 
-SHORT = r"[0-9]+ steps, warm-up 20|no measurement lies wholly inside the window|no measurement in the log"
+SHORT = r"the run ends after [0-9]+ steps, warm-up 20|no measurement lies wholly inside the window|no measurement in the log"
 NO_BEGINNING = "the log prints running means and does not hold their beginning"
 LAST_STEP = "each line tells of its last step only"
 BACK = r"steps go back from (?:epoch [0-9]+ )?step [0-9.]+"

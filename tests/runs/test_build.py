@@ -100,7 +100,7 @@ def test_a_window_that_cannot_be_taken_leaves_a_reason() -> None:
     made = run(SIMPLE, steps(1, 2, 3), window=Window(Amount(5)))
     assert (made.throughput.value, made.throughput.reason, made.throughput.unit) == (
         None,
-        "3 steps, warm-up 5",
+        "the run ends after 3 steps, warm-up 5",
         "samples/s",
     )
     assert made.throughput.time_per_step is None

@@ -13,7 +13,7 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: Pages outside ``docs``, by their name on the site.
-OUTSIDE = {"runners.md": ROOT / "runners/README.md", "reporting-a-fault.md": ROOT / "SECURITY.md"}
+OUTSIDE = {"write-a-runner.md": ROOT / "runners/README.md", "reporting-a-fault.md": ROOT / "SECURITY.md"}
 #: Sphinx's roles in docstrings, which mkdocstrings leaves as they are.
 _ROLE = re.compile(r":(?:class|func|data|meth|mod|attr):(?=`|<code>)")
 SCHEMAS = "perflog/export/schemas"

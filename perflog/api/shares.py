@@ -37,7 +37,8 @@ def merge(parts: Paths, aggregate: str | None = None, baseline: dict[str, Any] |
 
     Args:
         parts: the files that :func:`extract_share` wrote, or their folder.
-        aggregate, baseline: as for :func:`perflog.extract`; all other options are those of the parts.
+        aggregate: as for :func:`perflog.extract`, as is ``baseline``; all other options are those of the parts.
+        baseline: the case that speedups are relative to.
 
     Returns:
         Frames of cases, runs and skipped files.

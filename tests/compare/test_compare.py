@@ -167,7 +167,7 @@ def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
         row["verdict"] == "not enough data"
         and row["reason"] == "1 of 5 values of the new side are not positive, finite numbers"
     )
-    assert "7 steps, warm-up 20" in row["notes"] and row["new"]["runs"][2]["value"] is None
+    assert "the run ends after 7 steps, warm-up 20" in row["notes"] and row["new"]["runs"][2]["value"] is None
 
 
 def test_counts_of_different_kinds_have_no_ratio() -> None:

@@ -105,7 +105,7 @@ def test_what_no_table_can_show_is_named(recipe: str, message: str) -> None:
 def test_the_notes_say_how_and_what_varies() -> None:
     text = run(f"table {FIXTURES}/seed001 --rows devices --style plain")
     assert "median over n runs; estimator total; warm-up 20 steps; n = 1; samples/s." in text
-    assert "batch\\_size is 4 for devices=32; 8 for devices=8 and devices=1" in text
+    assert "batch\\_size is 4 for devices=32; 8 for devices=1 and devices=8" in text
 
 
 def test_repeats_as_rows() -> None:

@@ -175,8 +175,9 @@ def _too_short(have: float, window: Window, unit: str, leading: int) -> str:
     """
     low, high = borders(window, have, leading)
     all_of, left_out = (have + leading, window.warmup.number) if unit == "records" else (have, low)
+    ends = f"the run ends after {all_of:g} {unit}, warm-up {left_out:g}"
     if have <= low:
-        return f"the run ends after {all_of:g} {unit}, warm-up {left_out:g}"
+        return ends
     if window.steps is not None and window.steps.unit == unit and have < high:
-        return f"the run ends after {all_of:g} {unit}, warm-up {left_out:g} and {window.steps.number:g} asked for after it"
+        return f"{ends} and {window.steps.number:g} asked for after it"
     return ""

@@ -638,7 +638,10 @@ def test_a_warm_up_of_one_record_leaves_one_record_out(extracted: Callable[..., 
     assert extracted(bar(), log, 1, "records").throughput.used == 10
     assert extracted(bar(), log, 2, "records").throughput.used == 9
     assert extracted(STEPS, steps(10), 1, "records").throughput.used == 9
-    assert extracted(bar(), drawn((10, 20), (20, 40)), 2, "records").throughput.reason == "the run ends after 2 records, warm-up 2"
+    assert (
+        extracted(bar(), drawn((10, 20), (20, 40)), 2, "records").throughput.reason
+        == "the run ends after 2 records, warm-up 2"
+    )
 
 
 def test_a_mean_that_holds_a_pause_is_left_out(extracted: Callable[..., Run]) -> None:

@@ -12,7 +12,7 @@ from perflog.api.terms import in_python_terms
 
 
 @in_python_terms
-def extract_share(paths: Paths, share: str, file: PathLike, **options: Unpack[ExtractionOptions]) -> None:
+def extract_share(paths: Paths, share: str, file: PathLike, **options: Unpack[ExtractionOptions]) -> int:
     """Read a share of the logs and write it as a part (``perflog extract --shard``).
 
     Args:
@@ -21,6 +21,9 @@ def extract_share(paths: Paths, share: str, file: PathLike, **options: Unpack[Ex
         file: the part, a name that ends in ``.parquet``.
         options: the options of extraction (see :mod:`perflog.api`).
 
+    Returns:
+        How many logs the part holds.
+
     Raises:
         perflog.errors.UsageError: for a share, an option or a path that is not right.
         perflog.errors.PerflogError: when the part cannot be written.
@@ -28,7 +31,7 @@ def extract_share(paths: Paths, share: str, file: PathLike, **options: Unpack[Ex
     from perflog.cluster.shares import write_share
 
     logs = path_list(paths)
-    write_share(share, logs, settings_of(options, logs), Path(os.fspath(file)))
+    return len(write_share(share, logs, settings_of(options, logs), Path(os.fspath(file))).entries)
 
 
 @in_python_terms

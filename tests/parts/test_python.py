@@ -14,8 +14,11 @@ LOGS = FIXTURES / "campaign" / "short" / "pytorch"
 
 
 def test_shares_together_are_what_extract_gives(tmp_path: Path) -> None:
-    for number in (1, 2, 3):
+    counts = [
         perflog.extract_share(LOGS, f"{number}/3", tmp_path / f"part{number}.parquet", warmup=10)
+        for number in (1, 2, 3)
+    ]
+    assert sum(counts) == 6
     merged = perflog.merge(tmp_path, aggregate="mean")
     assert merged.document() == perflog.extract(LOGS, warmup=10, aggregate="mean").document()
 

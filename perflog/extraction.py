@@ -16,6 +16,7 @@ from perflog.formats.catalog import Catalog, load_catalog
 from perflog.inference.known import inferred_runs
 from perflog.logs.digest import digests
 from perflog.logs.find import RUNNING, LogFile, find_logs
+from perflog.parts import ENDING
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import RunBuilder
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from perflog.parts.part import Part
     from perflog.parts.share import Share
 
-#: What the names of parts end with.
-PARTS = ".parquet"
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]
 
@@ -88,7 +87,7 @@ def extract_logs(
     Raises:
         UsageError: where the parts are not all, or not of one whole, or made with other options.
     """
-    if any(log.path.endswith(PARTS) for log in logs):
+    if any(log.path.endswith(ENDING) for log in logs):
         from perflog.parts.joining import parts_among
 
         parts = parts_among(logs)

@@ -17,6 +17,7 @@ from perflog.settings.config import DEFAULTS, FORMATS
 if TYPE_CHECKING:
     from perflog.cli.view import View
     from perflog.extraction import Extraction
+    from perflog.settings.config import Settings
 
 #: How many skipped files are named.
 MOST_SKIPPED = 5
@@ -24,13 +25,14 @@ MOST_SKIPPED = 5
 BINARY = ("parquet", "xlsx")
 
 
-def form_of(output: Path | None, given: str | None) -> str:
-    """The format of the cases, by the option that was given or else the file's ending.
+def form_of(output: Path | None, chosen: Settings) -> str:
+    """The format of the cases, by the option where it was given, or else the file's ending.
 
     Raises:
         UsageError: for a format that does not exist, or an ending that is another format's.
         typer.BadParameter: for one that is no text, without a file.
     """
+    given = chosen.values["format"] if chosen.sources["format"] != "default" else None
     form = format_for(output, given, FORMATS, DEFAULTS["format"])
     if form == "tensorboard" and output is None:
         message = "tensorboard writes into a folder: name it with --output FOLDER"

@@ -68,11 +68,10 @@ def extract(
 ) -> None:  # fmt: skip
     """Extract throughput, speedup and the program's own results from training logs."""
     chosen = settings(given | {"format": format_}, logs)
-    is_given = chosen.sources["format"] != "default"
     if shard:
         _write_share(shard, logs, chosen, output, quiet)
         return
-    form = form_of(output, chosen.values["format"] if is_given else None)
+    form = form_of(output, chosen)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     if watch:
         show_again_and_again(logs, chosen, view)

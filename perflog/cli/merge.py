@@ -40,8 +40,7 @@ def merge(
     names = [str(part) for part in parts]
     given = {"aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"), "parsers": parsers}
     chosen = settings(given | {"format": format_}, names)
-    is_given = chosen.sources["format"] != "default"
-    form = form_of(output, chosen.values["format"] if is_given else None)
+    form = form_of(output, chosen)
     require_parts(names)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     write_cases(view.of(extractions(quiet).of(names, chosen)), form, view, output, quiet, names)

@@ -49,7 +49,7 @@ def progress_bar(quiet: bool) -> ProgressOf:
 
     @contextmanager
     def shown(total: int) -> Iterator[Progress | None]:
-        if quiet or not sys.stderr.isatty() or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        if not _is_drawn(quiet):
             yield None
             return
         bar = _Bar(total)
@@ -65,7 +65,7 @@ def progress_bar(quiet: bool) -> ProgressOf:
 @contextmanager
 def shares_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     """Shows how many shares of many the workers have read; None where nothing is shown."""
-    if quiet or not sys.stderr.isatty():
+    if not _is_drawn(quiet):
         yield None
         return
     from rich.console import Console
@@ -79,6 +79,11 @@ def shares_bar(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
             bar.update(row, completed=done, total=count)
 
         yield told
+
+
+def _is_drawn(quiet: bool) -> bool:
+    """Whether a bar can be drawn, and is wanted."""
+    return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 class _Bar:

@@ -77,15 +77,13 @@ def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = No
 
     Args:
         address: ``ray`` for the cluster that this machine belongs to, or else one of this machine alone;
-            ``ray://HOST:PORT`` for another.
+            ``ray://HOST:PORT`` or ``HOST:PORT`` for another.
         shards: how many shares; :data:`SHARES_PER_CPU` for each processor of the cluster where none is given.
 
     Raises:
         UsageError: for an address where no cluster answers, and what :func:`read_share` raises.
         PerflogError: where Ray gave a share up.
     """
-    if address != "ray" and not address.startswith("ray://"):
-        raise UsageError(f"--on {address!r}: expected ray, or ray://HOST:PORT of a cluster's head")
     with _connected(address) as ray:
         count = shards or max(1, int(ray.cluster_resources().get("CPU", 1)) * SHARES_PER_CPU)
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(read_share)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from perflog.cluster.on_ray import Told, parts_by_ray, task_of
 from perflog.errors import UsageError
-from perflog.extraction import PARTS, Extraction, extract_paths, part_of
+from perflog.extraction import Extraction, extract_paths, part_of
 from perflog.logs.find import find_logs
+from perflog.parts import ENDING
 from perflog.parts.part import Part, is_part, read_part, write_part
 from perflog.parts.share import share_of
 from perflog.report.extractions import ProgressOf, catalog_of, no_progress
@@ -26,7 +27,7 @@ def write_share(
         PerflogError: when the part cannot be written.
     """
     own = share_of(share)
-    if file is None or file.suffix != PARTS:
+    if file is None or file.suffix != ENDING:
         found = "none" if file is None else str(file)
         raise UsageError(
             f"--shard {share}: expected the file for this part, such as -o part{own.number}.parquet; found {found}"
@@ -64,6 +65,8 @@ def extraction_on(
         UsageError: where no cluster answers, or its workers do not find the logs.
         PerflogError: where a share could not be read.
     """
+    if address != "ray" and not address.startswith("ray://"):
+        raise UsageError(f"--on {address!r}: expected ray, or ray://HOST:PORT of a cluster's head")
     task = task_of(logs, chosen.options(), chosen.values["parsers"], chosen.values["parser"])
     with tempfile.TemporaryDirectory(prefix="perflog-parts-") as folder:
         parts_by_ray(address, task, Path(folder), shards, told)

@@ -133,12 +133,14 @@ def _keep(formats: OwnFormats, key: bytes, file: Path) -> None:
         write_atomically(file, _content(formats, key), parents=True)
 
 
+def text_of(item: Path) -> str:
+    """What msgspec writes of the one thing in parsers that is no plain data, as its ``enc_hook``: a file's name."""
+    return item.name
+
+
 def _content(formats: OwnFormats, key: bytes) -> bytes:
     """The file's bytes: key, hash of the rest, the rest."""
     from msgspec import msgpack
-
-    def text_of(item: Path) -> str:
-        return item.name
 
     body = msgpack.encode(formats, enc_hook=text_of)
     return key + blake2b(body, digest_size=SIZE).digest() + body

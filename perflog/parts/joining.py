@@ -9,7 +9,8 @@ from pathlib import Path
 from perflog.errors import UsageError
 from perflog.escaping import named
 from perflog.logs.find import LogFile
-from perflog.parts.part import ENDING, Entry, Part, is_part, read_part
+from perflog.parts import ENDING
+from perflog.parts.part import Entry, Part, is_part, read_part
 from perflog.settings.config import DEFAULTS, Settings
 from perflog.settings.options import Options
 

@@ -16,6 +16,7 @@ from perflog.errors import PerflogError
 from perflog.escaping import named
 from perflog.files import write_atomically
 from perflog.logs.find import LogFile
+from perflog.parts import ENDING
 from perflog.parts.outcomes import Packer, outcome_from, packed_log
 from perflog.parts.share import Share
 from perflog.runs.machine import Machine
@@ -24,8 +25,8 @@ from perflog.settings.options import Options
 
 #: The form of the file, and the key of a Parquet file's metadata that it stands under.
 SCHEMA, KEY = "perflog/part/1", "perflog"
-#: What a part's name ends with, and what a Parquet file's content begins with.
-ENDING, MAGIC = ".parquet", b"PAR1"
+#: What a Parquet file's content begins with.
+MAGIC = b"PAR1"
 _COLUMNS = ("position", "log", "outcome", "text")
 
 

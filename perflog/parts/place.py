@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any
 
 from msgspec import msgpack
 
 from perflog.formats.catalog import Catalog
+from perflog.formats.prebuilt import text_of
 from perflog.logs.find import LogFile
 from perflog.parts.part import Place
 from perflog.parts.share import listing_of
@@ -24,13 +22,5 @@ def place_of(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> Pla
 
 def fingerprint(catalog: Catalog) -> str:
     """What tells the parsers and path patterns in force from others, wherever their files lie."""
-    content = msgpack.encode((catalog.parsers, tuple(catalog.path_patterns)), enc_hook=_text_of)
+    content = msgpack.encode((catalog.parsers, tuple(catalog.path_patterns)), enc_hook=text_of)
     return blake2b(content, digest_size=16).hexdigest()
-
-
-def _text_of(item: Any) -> str:
-    if isinstance(item, Path):
-        return item.name
-    if isinstance(item, re.Pattern):
-        return str(item.pattern)
-    raise TypeError(f"cannot compare a {type(item).__name__}")

@@ -8,7 +8,8 @@ from copy import copy
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+
+from perflog.cli.help import Application, Group
 
 EXIT_STATUS = (
     "Exit status: 0 all logs gave numbers; 3 some log or case has no value (the rest is still printed); 2 wrong usage."
@@ -21,7 +22,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Compare": ("compare", "plan", "noise"),
     "Keep": ("save", "history"),
     "Run": ("run", "watch"),
-    "Set up": ("example", "init", "config", "conventions", "parsers", "doctor"),
+    "Set up": ("example", "init", "config", "conventions", "parsers", "doctor", "cache"),
 }
 #: The shells that typer writes completions for.
 _SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
@@ -35,10 +36,10 @@ def examples(*commands: str, more: str = "Exit status: 0 done; 2 wrong usage.") 
         more: such as the exit statuses.
     """
     lines = "\n".join(["Example:" if len(commands) == 1 else "Examples:", *(f"  {command}" for command in commands)])
-    return f"{lines}\n\n{more}".replace("[", r"\[")
+    return f"{lines}\n\n{more}"
 
 
-class Commands(TyperGroup):
+class Commands(Group):
     """The commands by their groups, with completions of values, and a shell's name behind the option that installs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -48,13 +49,6 @@ class Commands(TyperGroup):
             command.rich_help_panel = panels.get(name)  # type: ignore[attr-defined]
         ordered = [name for name in panels if name in self.commands]
         return ordered + [name for name in super().list_commands(ctx) if name not in panels]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name, with ``[default: …]`` in its help as text, and not as rich's markup."""
-        command = super().get_command(ctx, cmd_name)
-        if command is not None:
-            _as_text(command)
-        return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let ``--install-completion zsh`` mean that shell, whichever the command is typed in."""
@@ -78,16 +72,6 @@ class Commands(TyperGroup):
         super()._main_shell_completion(ctx_args, prog_name, complete_var)
 
 
-def _as_text(command: Any) -> None:
-    """Let the square brackets of defaults stand in the help of a command's options, and of the commands below it."""
-    for parameter in command.params:
-        said = getattr(parameter, "help", None)
-        if said and "[default" in said:
-            parameter.help = said.replace(r"\[default", "[default").replace("[default", r"\[default")
-    for below in getattr(command, "commands", {}).values():
-        _as_text(below)
-
-
 def _complete_for(option: str, shell: str) -> None:
     """Install or print the completion of one shell, and end."""
     from typer._completion_shared import get_completion_script, install
@@ -103,12 +87,11 @@ def _complete_for(option: str, shell: str) -> None:
     raise typer.Exit
 
 
-app = typer.Typer(
+app = Application(
     cls=Commands,
     help="Numbers that can be trusted from the training logs of deep-learning frameworks.",
     epilog=EXIT_STATUS,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -50,12 +50,12 @@ _ALIAS = "Another name of a model, framework, accelerator or precision: resnet50
 Alias = Annotated[list[str] | None, typer.Option("--alias", help=_ALIAS, show_default=False)]
 _EXPLAIN = "Say below the table what each verdict means, in plain words."
 Explain = Annotated[bool, typer.Option("--explain-verdicts", help=_EXPLAIN)]
-_MARKER = r"The name in the hidden marker of Markdown, by which the next comment replaces it. \[default: the metric]"
+_MARKER = "The name in the hidden marker of Markdown, by which the next comment replaces it. [default: the metric]"
 Marker = Annotated[str, typer.Option("--marker", help=_MARKER, show_default=False)]
 _COMMENT = "In a workflow: comment on the pull request, or replace the last comment; needs GITHUB_TOKEN."
 Comment = Annotated[bool, typer.Option("--comment", help=_COMMENT)]
 _FORM = "table, markdown, csv, json, html, github, junit, svg or png. [default: by the ending of --output, or table]"
-Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM.replace("[", r"\["), show_default=False)]
+Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
 _HISTORY = "Include the variance between earlier campaigns of one version, out of the history (--database)."
 History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
 _NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."

@@ -12,13 +12,14 @@ from typing import Annotated
 import typer
 
 from perflog.cli.base import app, examples
+from perflog.cli.help import Application
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import UsageError
 from perflog.settings.config import one_of, pairs, settings
 
-_FORM = r"table, markdown, csv or json; with --case also svg and png. \[default: by the ending of --output, or table]"
+_FORM = "table, markdown, csv or json; with --case also svg and png. [default: by the ending of --output, or table]"
 Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
 Label = Annotated[
     str, typer.Option("--label", "-l", help="The campaign's name: v2.5, or 2025-06-01.", show_default=False)
@@ -63,7 +64,7 @@ class Asked:
     quiet: bool
 
 
-history_app = typer.Typer(
+history_app = Application(
     help="The campaigns that were saved, and cases followed over them.", invoke_without_command=True
 )
 app.add_typer(history_app, name="history")

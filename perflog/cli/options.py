@@ -31,9 +31,8 @@ _KEY_VALUE = "KEY=VALUE"
 
 
 def _option(name: str, help_: str, metavar: str | None = None, show_default: bool = False) -> Any:
-    """An option whose flags recipes of regions share. Square brackets in ``help_`` are meant as they are."""
+    """An option whose flags recipes of regions share."""
     panel = NUMBERS if name in EXTRACTION else None
-    help_ = help_.replace("[", r"\[")
     return typer.Option(*FLAGS[name], help=help_, metavar=metavar, show_default=show_default, rich_help_panel=panel)
 
 
@@ -55,7 +54,7 @@ _BASELINE = "The case that speedups are relative to: devices=8. [default: one de
 _SET = "A fact about the runs that logs and paths do not tell: batch_size=32."
 _CONVENTION = "Make the numbers as a family of published reports did; other options beside it adjust it."
 _VALUES = f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"
-_DATABASE = r"A file, or postgresql://user@host/name. \[default: ~/.local/share/perflog/history.sqlite]"
+_DATABASE = "A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]"
 _NOTES = "How the numbers were made, n and doubts, under the table."
 _STYLE = "The layout of a family of reports (docs/tables.md), or your own."
 _QUIET = "No progress and no remarks."
@@ -115,7 +114,7 @@ def form_option(formats: Iterable[str], default: str = "") -> Any:
         default: said in the help where the option's own default is None; empty where it is not.
     """
     help_ = f"The format: {choices(formats)}; a file's ending names it too."
-    said = rf" \[default: {default}]" if default else ""
+    said = f" [default: {default}]" if default else ""
     return typer.Option("--format", "-f", help=help_ + said, metavar="FORMAT", show_default=not default)
 
 

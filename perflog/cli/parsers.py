@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import app, examples
+from perflog.cli.help import Application
 from perflog.cli.options import Parsers, TextOrJson
 from perflog.export.endings import format_for
 from perflog.settings.config import settings
@@ -15,7 +16,7 @@ from perflog.settings.config import settings
 if TYPE_CHECKING:
     from perflog.formats.catalog import Catalog
 
-parsers_app = typer.Typer(help="The formats perflog understands: list, show, check, new.", no_args_is_help=True)
+parsers_app = Application(help="The formats perflog understands: list, show, check, new.", no_args_is_help=True)
 app.add_typer(parsers_app, name="parsers")
 
 

@@ -17,7 +17,7 @@ Place = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", metavar="FOLDER",
-        help=r"The folder that the perflog.toml is written into. \[default: the folder of the logs]",
+        help="The folder that the perflog.toml is written into. [default: the folder of the logs]",
         show_default=False,
     ),
 ]  # fmt: skip

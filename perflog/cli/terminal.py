@@ -132,14 +132,14 @@ def erase_lines(count: int) -> None:
 
 def say_usage_error(error: Exception) -> int | None:
     """Say an error of the command line as typer does; its exit status, or None where it is no such error."""
-    from typer import Abort, rich_utils
+    from typer import Abort
 
     if isinstance(error, Abort):
-        rich_utils.rich_abort_error()
+        print("Aborted.", file=sys.stderr)
         return 1
     message, status = getattr(error, "format_message", None), getattr(error, "exit_code", None)
     if message is None or status is None:
         return None
     error.format_message = lambda: visible(message(), lines=True)  # type: ignore[attr-defined]
-    rich_utils.rich_format_error(error)  # type: ignore[arg-type]
+    error.show()  # type: ignore[attr-defined]
     return int(status)

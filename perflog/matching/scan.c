@@ -13,7 +13,9 @@
  *   3. `match_line` takes a sub-line with all its literals and goes through their rules in their order: the parser of
  *      the first that matches owns the sub-line, and of other parsers only metadata is looked for from there on.
  *
- * A text without any literal never leaves steps 1 and 2; its lines are not even told apart.
+ * A text without any literal never leaves steps 1 and 2; its lines are not even told apart. And a line that differs
+ * from one before in its digits alone needs none of the three (scan_templates.h): its bytes are compared, each of them,
+ * and its numbers read.
  *
  * Other ways to do step 2, on the 267 literals of 2026 and 8 MB of log lines without a literal, where this one takes
  * 3.7 ms: a table of pairs of bytes instead of hashes of four, each pair being the first to fourth of a window of eight
@@ -270,6 +272,7 @@ typedef struct {
     regex regexes[3]; /* by part: the whole, a tail or a jump's head; a jump's tail; also */
     group *groups;
     int32_t n_groups, n_of_kind[3], n_also;
+    bool digits_alike; /* all digits are one to its regexes */
     int ready; /* whether the regexes are compiled and the groups' numbers known; read and set as an atomic */
 } rule;
 
@@ -285,6 +288,8 @@ typedef struct {
     int32_t n_rules;
     bool by_line; /* whether some rule of it is a LINE rule */
     int dirty;    /* the reason for slow cleaning that this literal is */
+    uint8_t *zeroed; /* with a zero in place of each digit; NULL where it has none */
+    size_t zeroed_rare;
 } literal;
 
 /* Eight bytes, some of which may be any: where they stand, the literal may begin `at` bytes before. */
@@ -513,7 +518,10 @@ EXPORT void pf_drop(program *p) {
         free(p->rules[n].groups);
         free(p->rules[n].filter);
     }
-    for (int32_t n = 0; p->literals && n < p->n_literals; n++) free(p->literals[n].rules);
+    for (int32_t n = 0; p->literals && n < p->n_literals; n++) {
+        free(p->literals[n].rules);
+        free(p->literals[n].zeroed);
+    }
     if (p->context) pcre.compile_context_free(p->context);
     pthread_mutex_destroy(&p->lock);
     free(p->source);
@@ -610,6 +618,11 @@ static bool add_rule_to_literal(literal *of, int32_t rule) {
 
 static bool is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
 
+static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
+    size_t size = strlen(text);
+    return (size_t)(limit - at) >= size && !memcmp(at, text, size);
+}
+
 /* Whether so many bytes are the same; literals are so short that calling memcmp takes longer than comparing. */
 static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
     uint64_t left, right;
@@ -637,370 +650,9 @@ static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
     return left == right;
 }
 
-/* ------------------------------------------------------------------------------ subjects that cannot match
- * Several rules share a literal, and of those that are tried at one place all but one fail. That is told here at a
- * tenth of what a call of PCRE2 takes, from what a regex's text says that each match has: the bytes that it begins
- * with, as far as they can be followed without going back, and a text that stands somewhere behind them.
- *
- * A repeated set of bytes is followed where nothing that may come next begins with one of them: then each match takes
- * them all. All of a regex's text has to be of the forms that are known here, else nothing is told of it.
- */
+#include "scan_filters.h"
 
-static inline bool has_byte(const byte_set *set, uint8_t byte) { return set->bits[byte / 64] >> (byte % 64) & 1; }
-
-static void add_byte(byte_set *set, uint8_t byte) { set->bits[byte / 64] |= 1ull << (byte % 64); }
-
-static bool share_byte(const byte_set *a, const byte_set *b) {
-    uint64_t both = 0;
-    for (int n = 0; n < 4; n++) both |= a->bits[n] & b->bits[n];
-    return both != 0;
-}
-
-static void add_set(byte_set *to, const byte_set *more) {
-    for (int n = 0; n < 4; n++) to->bits[n] |= more->bits[n];
-}
-
-static const byte_set ANY_BYTE = {{~0ull, ~0ull, ~0ull, ~0ull}};
-
-static int hex_digit(uint8_t byte) {
-    return is_digit(byte) ? byte - '0' : (uint8_t)((byte | 0x20) - 'a') < 6 ? (byte | 0x20) - 'a' + 10 : -1;
-}
-
-/* The ASCII byte that an escape stands for, with `*at` behind its backslash, which is moved on; -1 for any other. */
-static int escaped_byte(const uint8_t **at, const uint8_t *end) {
-    static const char letters[] = "t\tn\nr\rf\f";
-    if (*at >= end) return -1;
-    const uint8_t byte = *(*at)++;
-    if (byte == 'x') {
-        if (end - *at < 2) return -1;
-        const int high = hex_digit((*at)[0]), low = hex_digit((*at)[1]);
-        *at += 2;
-        return high < 0 || low < 0 || high > 7 ? -1 : 16 * high + low;
-    }
-    if (is_digit(byte) || (uint8_t)((byte | 0x20) - 'a') < 26) {
-        for (const char *known = letters; *known; known += 2)
-            if ((uint8_t)known[0] == byte) return known[1];
-        return -1;
-    }
-    return byte > ' ' && byte < 0x7f ? byte : -1;
-}
-
-/* [...] with `*at` behind its bracket, which is moved on behind the other one. Characters that are not ASCII stand for
- * the set of all bytes that such have. */
-static bool read_class(const uint8_t **at, const uint8_t *end, byte_set *set) {
-    const bool others = *at < end && **at == '^';
-    *at += others;
-    const uint8_t *const first = *at;
-    while (*at < end && (**at != ']' || *at == first)) {
-        int low = *(*at)++;
-        if (low == '[' || low >= 0x80) return false; /* [:alpha:] */
-        if (low == '\\' && (low = escaped_byte(at, end)) < 0) return false;
-        int high = low;
-        if (end - *at >= 2 && **at == '-' && (*at)[1] != ']') {
-            high = (*at)[1];
-            *at += 2;
-            if (high == '[' || high >= 0x80) return false;
-            if (high == '\\' && (high = escaped_byte(at, end)) < 0) return false;
-        }
-        for (int byte = low; byte <= high; byte++) add_byte(set, (uint8_t)byte);
-    }
-    if (*at >= end) return false;
-    ++*at;
-    for (int n = 0; others && n < 4; n++) set->bits[n] = ~set->bits[n];
-    return true;
-}
-
-/* A character, class or dot, moving `*at` on; false for anything else. */
-static bool read_one(const uint8_t **at, const uint8_t *end, byte_set *set) {
-    memset(set, 0, sizeof *set);
-    int byte = *(*at)++;
-    if (byte == '[') return read_class(at, end, set);
-    if (byte == '.') {
-        *set = ANY_BYTE;
-        set->bits[0] &= ~(1ull << '\n');
-        return true;
-    }
-    if (byte == '\\') byte = escaped_byte(at, end);
-    else if (byte >= 0x80 || strchr("()|*+?{}^$]", byte)) return false;
-    if (byte < 0) return false;
-    add_byte(set, (uint8_t)byte);
-    return true;
-}
-
-typedef struct {
-    int least;      /* 0, or 1 for any other */
-    bool many;      /* there may be more than one */
-    bool given;     /* there is a quantifier */
-    bool is_simple; /* none, or a greedy *, + or ? */
-} quantity;
-
-/* The quantifier behind an atom, moving `*at` on; false where it is none that is known. */
-static bool read_quantity(const uint8_t **at, const uint8_t *end, quantity *q) {
-    *q = (quantity){1, false, false, true};
-    if (*at >= end || !strchr("*+?{", **at)) return true;
-    const uint8_t mark = *(*at)++;
-    q->given = true;
-    q->least = mark == '+' || mark == '{';
-    q->many = mark != '?';
-    if (mark == '{') {
-        q->is_simple = false;
-        if (*at >= end || !is_digit(**at)) return false;
-        q->least = **at != '0';
-        while (*at < end && (is_digit(**at) || **at == ',')) ++*at;
-        if (*at >= end || *(*at)++ != '}') return false;
-    }
-    if (*at < end && (**at == '?' || **at == '+')) {
-        q->is_simple = false;
-        ++*at;
-    }
-    return true;
-}
-
-/* With `at` at a group's bracket: where its inside begins; NULL where it is no plain group. */
-static const uint8_t *inside_of(const uint8_t *at, const uint8_t *end) {
-    at++;
-    if (at < end && *at == '*') return NULL;
-    if (at >= end || *at != '?') return at;
-    if (end - at >= 2 && at[1] == ':') return at + 2;
-    if (end - at < 3 || at[1] != 'P' || at[2] != '<') return NULL;
-    at = memchr(at, '>', (size_t)(end - at));
-    return at ? at + 1 : NULL;
-}
-
-/* The end of an alternative that begins at `at`: its `|`, or the bracket or the end behind it; NULL where something in
- * it is not known. */
-static const uint8_t *alternative_end(const uint8_t *at, const uint8_t *end) {
-    byte_set set;
-    quantity q;
-    int depth = 0;
-    while (at < end) {
-        if (*at == '(') {
-            if (!(at = inside_of(at, end))) return NULL;
-            depth++;
-        } else if (*at == ')') {
-            if (!depth--) return at;
-            at++;
-            if (!read_quantity(&at, end, &q)) return NULL;
-        } else if (*at == '|') {
-            if (!depth) return at;
-            at++;
-        } else if (*at == '^' || *at == '$') {
-            at++;
-        } else if (!read_one(&at, end, &set) || !read_quantity(&at, end, &q)) {
-            return NULL;
-        }
-    }
-    return depth ? NULL : at;
-}
-
-/* Where a group's inside ends, at its bracket. The text is known to be good. */
-static const uint8_t *group_end(const uint8_t *inside, const uint8_t *end) {
-    const uint8_t *at = alternative_end(inside, end);
-    while (at < end && *at == '|') at = alternative_end(at + 1, end);
-    return at;
-}
-
-/* Add the bytes that a match of the alternatives from `at` to `end` may begin with; whether it may be empty. */
-static bool first_bytes(const uint8_t *at, const uint8_t *end, byte_set *set) {
-    bool may_be_empty = false;
-    for (;;) {
-        const uint8_t *const stop = alternative_end(at, end);
-        bool empty = true;
-        while (empty && at < stop) {
-            byte_set one = {{0}};
-            quantity q;
-            if (*at == '^' || *at == '$') {
-                at++;
-                continue;
-            }
-            if (*at == '(') {
-                const uint8_t *const inside = inside_of(at, end), *const close = group_end(inside, end);
-                empty = first_bytes(inside, close, &one);
-                at = close + 1;
-            } else {
-                empty = false;
-                read_one(&at, end, &one);
-            }
-            read_quantity(&at, end, &q);
-            empty |= !q.least;
-            add_set(set, &one);
-        }
-        may_be_empty |= empty;
-        if (stop >= end) return may_be_empty;
-        at = stop + 1;
-    }
-}
-
-/* The same of all that follows `at`, which lies in groups that have no other alternatives and are there once. */
-static bool next_bytes(const uint8_t *at, const uint8_t *end, byte_set *set) {
-    for (;;) {
-        const uint8_t *const stop = alternative_end(at, end);
-        if (!first_bytes(at, stop, set)) return false;
-        if (stop >= end) return true;
-        at = stop + 1; /* behind the bracket */
-    }
-}
-
-/* Whether a group is there once and has no other alternatives; `*inside` is where it begins. */
-static bool is_open_group(const uint8_t *at, const uint8_t *end, const uint8_t **inside) {
-    *inside = inside_of(at, end);
-    const uint8_t *const close = alternative_end(*inside, end);
-    return *close == ')' && !(close + 1 < end && strchr("*+?{", close[1]));
-}
-
-static void add_same(filter *to, uint8_t byte) {
-    step *last = to->n_steps ? &to->steps[to->n_steps - 1] : NULL;
-    if (!last || last->kind != SAME || last->most == STEP_BYTES) {
-        last = &to->steps[to->n_steps++];
-        last->kind = SAME;
-        last->most = 0;
-    }
-    last->of.bytes[last->most++] = byte;
-}
-
-static int only_byte(const byte_set *set) {
-    int count = 0, byte = -1;
-    for (int n = 0; n < 256; n++)
-        if (has_byte(set, (uint8_t)n)) {
-            count++;
-            byte = n;
-        }
-    return count == 1 ? byte : -1;
-}
-
-/* The steps that each match begins with. Returns where they end in the regex's text. */
-static const uint8_t *make_steps(filter *to, const uint8_t *at, const uint8_t *end) {
-    while (at < end && to->n_steps < FILTER_STEPS) {
-        const uint8_t *next = at;
-        byte_set set, behind = {{0}};
-        quantity q;
-        if (*at == '(' && is_open_group(at, end, &next)) {
-            at = next;
-            continue;
-        }
-        if (*at == ')') {
-            at++;
-            continue;
-        }
-        if (*at == '(' || *at == '^' || *at == '$') break;
-        read_one(&next, end, &set);
-        read_quantity(&next, end, &q);
-        const int byte = only_byte(&set);
-        if (!q.given && byte >= 0) {
-            add_same(to, (uint8_t)byte);
-        } else {
-            /* One character that is not ASCII has several bytes. */
-            if (!q.is_simple || (!q.many && share_byte(&set, &(byte_set){{0, 0, ~0ull, ~0ull}}))) break;
-            if (q.given && (next_bytes(next, end, &behind) || share_byte(&set, &behind))) break;
-            to->steps[to->n_steps++] = (step){RUN, q.least, q.many ? INT32_MAX : 1, {set}};
-        }
-        at = next;
-    }
-    return at;
-}
-
-/* The first occurrence of a text; NULL when there is none. `rare`: where its rarest byte is. */
-static const uint8_t *find_text(const uint8_t *text, size_t size, size_t rare, const uint8_t *at, const uint8_t *end) {
-    while ((size_t)(end - at) >= size) {
-        const uint8_t *found = memchr(at + rare, text[rare], (size_t)(end - at) - size + 1);
-        if (!found) return NULL;
-        at = found - rare;
-        if (same_bytes(at, text, size)) return at;
-        at++;
-    }
-    return NULL;
-}
-
-/* Keep a text that each match has, unless it is too short or in `known`; in place of the shortest where there are many. */
-static void add_text(filter *to, string text, string known) {
-    if (text.size < SHORTEST_TEXT || find_text(text.bytes, text.size, 0, known.bytes, known.bytes + known.size)) return;
-    int32_t place = 0;
-    if (to->n_texts < FILTER_TEXTS) {
-        place = to->n_texts++;
-    } else {
-        for (int32_t n = 1; n < FILTER_TEXTS; n++)
-            if (to->texts[n].size < to->texts[place].size) place = n;
-        if (text.size <= to->texts[place].size) return;
-    }
-    memcpy(to->texts[place].bytes, text.bytes, text.size);
-    to->texts[place].size = text.size;
-    to->texts[place].rare = rarest(text);
-}
-
-/* The texts that each match has. */
-static void find_texts(filter *to, const uint8_t *at, const uint8_t *end, string known) {
-    uint8_t bytes[STEP_BYTES];
-    string text = {bytes, 0};
-    while (at <= end) {
-        const uint8_t *inside;
-        byte_set set;
-        quantity q;
-        int byte = -1;
-        if (at == end || *at == '^' || *at == '$' || *at == ')') {
-            at++;
-        } else if (*at == '(' && is_open_group(at, end, &inside)) {
-            at = inside;
-        } else if (*at == '(') {
-            at = group_end(inside_of(at, end), end) + 1;
-            read_quantity(&at, end, &q);
-        } else {
-            read_one(&at, end, &set);
-            read_quantity(&at, end, &q);
-            byte = q.given ? -1 : only_byte(&set);
-        }
-        if (byte >= 0 && text.size < STEP_BYTES) {
-            bytes[text.size++] = (uint8_t)byte;
-            continue;
-        }
-        add_text(to, text, known);
-        text.size = 0;
-    }
-}
-
-/* What is known of the subjects of a rule's first regex. False: no memory. */
-static bool make_filter(const program *p, rule *of) {
-    const uint8_t *at = of->regexes[FIRST].text.bytes, *const end = at + of->regexes[FIRST].text.size;
-    if (alternative_end(at, end) != end) return true;
-    if (!(of->filter = zeroed(1, sizeof *of->filter))) return false;
-    find_texts(of->filter, at, end, p->literals[of->literal].text);
-    if (of->kind == LINE) return true;
-    at = make_steps(of->filter, at, end);
-    of->filter->ends_in_set = !next_bytes(at, end, &of->filter->last);
-    return true;
-}
-
-static bool has_text(const filter *by, int32_t n, const uint8_t *at, const uint8_t *end) {
-    return find_text(by->texts[n].bytes, by->texts[n].size, by->texts[n].rare, at, end) != NULL;
-}
-
-static bool follows_steps(const filter *by, const uint8_t *at, const uint8_t *end) {
-    for (int32_t n = 0; n < by->n_steps; n++) {
-        const step *next = &by->steps[n];
-        if (next->kind == SAME) {
-            if (end - at < next->most || !same_bytes(at, next->of.bytes, (size_t)next->most)) return false;
-            at += next->most;
-            continue;
-        }
-        const uint8_t *const from = at, *const to = end - at > next->most ? at + next->most : end;
-        while (at < to && has_byte(&next->of.set, *at)) at++;
-        if (at - from < next->least) return false;
-    }
-    return !by->ends_in_set || (at < end && has_byte(&by->last, *at));
-}
-
-/* What of a filter a rule's last subject lacked: nothing, since it matched; nothing that the filter knows; the steps;
- * the text n, as LACKED_TEXT + n. */
-enum { MATCHED, LACKED_UNKNOWN, LACKED_STEPS, LACKED_TEXT };
-
-/* What of a filter a subject lacks: LACKED_UNKNOWN where its regex may match. `likely`: what the last one lacked, which
- * this one most likely lacks, too. */
-static int8_t lacks(const filter *by, const uint8_t *at, const uint8_t *end, int8_t likely) {
-    if (likely >= LACKED_TEXT && !has_text(by, likely - LACKED_TEXT, at, end)) return likely;
-    if (!follows_steps(by, at, end)) return LACKED_STEPS;
-    for (int32_t n = 0; n < by->n_texts; n++)
-        if (!has_text(by, n, at, end)) return (int8_t)(LACKED_TEXT + n);
-    return LACKED_UNKNOWN;
-}
+#include "scan_digits.h"
 
 /* ------------------------------------------------------------------------------ compiling rules */
 
@@ -1054,6 +706,8 @@ static bool compile_rule(program *p, int32_t index, pf_fault *fault) {
     }
     for (int32_t n = 0; n < r->n_groups; n++)
         if (!number_group(r, index, &r->groups[n], fault)) return false;
+    r->digits_alike = takes_digits_alike(r->regexes[FIRST].text) &&
+                      (r->kind != JUMP || (takes_digits_alike(r->regexes[SECOND].text) && !has_digit(r->jump)));
     return r->filter || make_filter(p, r) || complain(fault, index, OUT_OF_MEMORY);
 }
 
@@ -1162,7 +816,7 @@ static bool read_program(program *p, reader *from, pf_fault *fault) {
         int32_t index = literal_index(p, (string){(uint8_t *)(uintptr_t)marks[n].text, strlen(marks[n].text)});
         p->literals[index].dirty = marks[n].dirty;
     }
-    if (good && !build_search(p)) return complain(fault, -1, OUT_OF_MEMORY);
+    if (good && (!build_search(p) || !note_digits(p))) return complain(fault, -1, OUT_OF_MEMORY);
     return good;
 }
 
@@ -1598,11 +1252,6 @@ static int64_t digits_of(const uint8_t *at, const uint8_t *limit, const uint8_t 
     return at == from || at - from > 18 ? -1 : value;
 }
 
-static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
-    size_t size = strlen(text);
-    return (size_t)(limit - at) >= size && !memcmp(at, text, size);
-}
-
 static bool is_word_byte(uint8_t byte) { return is_digit(byte) || byte == '_' || (uint8_t)((byte | 0x20) - 'a') < 26; }
 
 /* Ray's "(name pid=N, ip=A) ": nothing in brackets within, the first pid= that the rest fits. */
@@ -1690,6 +1339,8 @@ typedef struct {
     bool by_line;
 } shape;
 
+#include "scan_templates.h"
+
 typedef struct {
     program *p;
     pf_result *result;
@@ -1711,6 +1362,8 @@ typedef struct {
     uint64_t *pending; /* a bit per rule: its literal is in the present sub-line, and it has not had its turn */
     int32_t first_pending, last_pending; /* no other words of it have bits */
     shape shapes[SHAPES];                /* those seen last */
+    templates *like;                     /* lines that others may be like */
+    template *draft;                     /* what is noted of the present line; NULL where nothing is */
     int32_t *touched;  /* the rules that matched in the present sub-line */
     int32_t n_touched;
     unit_capture *unit_captures;
@@ -1733,6 +1386,7 @@ typedef struct {
     int64_t from, to;
     int64_t feeds_until;           /* line feeds before the chunk */
     int64_t sub_line, sub_line_no; /* the sub-line that the chunk begins in */
+    bool at_line;                  /* the next chunk is to begin with a line, and no literal of it is known */
 } scan;
 
 static bool fail(scan *s, int32_t error, int32_t rule, int64_t line, const char *message) {
@@ -1794,43 +1448,57 @@ static bool keep_unit(scan *s, int32_t index, int32_t column, const uint8_t *byt
     return true;
 }
 
-/* Add what has just matched to the rule's rows. */
-static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in) {
-    const rule *of = &s->p->rules[index];
+/* Keep a group's capture in the rule's next row; `bytes` is NULL where it took no part. False: no memory. */
+static inline bool put_capture(scan *s, int32_t index, const group *g, const uint8_t *bytes, size_t size) {
+    rows *r = &s->rows[index];
+    if (g->kind == NUMBER) {
+        double *value = &r->numbers[g->column][r->n];
+        if (bytes) return number_of(bytes, size, s->buffers, value);
+        *value = (double)NAN;
+        return true;
+    }
+    if (g->kind == UNIT) return !bytes || keep_unit(s, index, g->column, bytes, size);
+    return bytes ? add_string(&r->texts[g->column], bytes, size)
+                 : add_string(&r->texts[g->column], (const uint8_t *)"", 1);
+}
+
+/* Make room for the rule's next row, and know the sub-line's rank. False: no memory. */
+static inline bool begin_row(scan *s, int32_t index, const sub_line *in) {
     rows *r = &s->rows[index];
     if (UNLIKELY(r->n == r->cap)) {
         const double part = (double)(s->origin + in->end) / (double)(s->origin + (s->buffer_end - s->base));
-        if (!more_rows(r, of, part)) return false;
+        if (!more_rows(r, &s->p->rules[index], part)) return false;
     }
     if (s->rank_stamp != s->stamp) {
         s->rank_stamp = s->stamp;
         s->rank = rank_of(s->base + in->start, s->base + in->end);
     }
-    int64_t n = r->n;
+    return true;
+}
+
+static inline void end_row(scan *s, int32_t index, int64_t offset, const sub_line *in) {
+    rows *r = &s->rows[index];
+    r->text[r->n] = s->text;
+    r->line[r->n] = in->line;
+    r->offset[r->n] = offset;
+    r->rank[r->n] = s->rank;
+    r->ranked |= s->rank >= 0;
+    r->n++;
+}
+
+/* Add what has just matched to the rule's rows. */
+static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in) {
+    const rule *of = &s->p->rules[index];
+    if (!begin_row(s, index, in)) return false;
     for (int32_t k = 0; k < of->n_groups; k++) {
         const group *g = &of->groups[k];
-        size_t size;
+        size_t size = 0;
         const uint8_t *bytes = g->part == ALSO ? NULL : capture(s, g, g->part, &size);
-        if (g->kind == NUMBER) {
-            double *value = &r->numbers[g->column][n];
-            if (!bytes)
-                *value = (double)NAN;
-            else if (!number_of(bytes, size, s->buffers, value))
-                return false;
-        } else if (g->kind == TEXT) {
-            if (!(bytes ? add_string(&r->texts[g->column], bytes, size)
-                        : add_string(&r->texts[g->column], (const uint8_t *)"", 1)))
-                return false;
-        } else if (bytes && !keep_unit(s, index, g->column, bytes, size)) {
-            return false;
-        }
+        if (!put_capture(s, index, g, bytes, size)) return false;
+        if (UNLIKELY(s->draft != NULL)) note_capture(s->draft, bytes ? bytes - s->base - in->start : -1, size);
     }
-    r->text[n] = s->text;
-    r->line[n] = in->line;
-    r->offset[n] = offset;
-    r->rank[n] = s->rank;
-    r->ranked |= s->rank >= 0;
-    r->n = n + 1;
+    if (UNLIKELY(s->draft != NULL)) note_row(s->draft, index, offset - in->start, of->n_groups);
+    end_row(s, index, offset, in);
     return true;
 }
 
@@ -1840,6 +1508,9 @@ static int try_rule(scan *s, int32_t index, int64_t offset, int64_t from, int64_
     const uint8_t *subject = s->base + from, *end = s->base + to;
     s->subjects += to - from;
     if (UNLIKELY(s->subjects > LONG_SUBJECTS)) return give_up(s) - 1;
+    if (UNLIKELY(s->draft != NULL) && !of->digits_alike && !lacks_plain_text(of, subject, end) &&
+        !lacks_plain_steps(of, subject, end))
+        refuse(s->draft);
     int8_t *lacked = &s->lacked[index];
     if (*lacked != MATCHED && of->filter) { /* a rule whose last subject matched will most likely match again */
         *lacked = lacks(of->filter, subject, end, *lacked);
@@ -2048,6 +1719,24 @@ static bool settle(scan *s, int32_t owner, bool ignores) {
     return true;
 }
 
+/* Note in the draft how often each literal of the sub-line counts, and drop the rows that its owner ignores. */
+static void note_literals(scan *s, const hit *hits, size_t n_hits, int32_t owner, bool ignores) {
+    template *draft = s->draft;
+    for (size_t n = 0; n < n_hits; n++) {
+        const presence *seen = &s->present[hits[n].literal];
+        if (seen->first != (int32_t)n) continue;
+        int32_t count = 0;
+        for (int32_t k = seen->first; k >= 0; k = hits[k].next) count++;
+        note_literal(draft, hits[n].literal, count);
+    }
+    int32_t kept = 0;
+    for (int32_t n = 0; n < draft->n_rows; n++) {
+        const rule *r = &s->p->rules[draft->rows[n].rule];
+        if (!ignores || r->role < OTHER || r->parser != owner) draft->rows[kept++] = draft->rows[n];
+    }
+    draft->n_rows = kept;
+}
+
 /* All literals of a sub-line: their rules' regexes, and who owns the sub-line. */
 static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
     int32_t owner = -1;
@@ -2061,6 +1750,7 @@ static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
     if (LIKELY(has_shape(of, hits, n_hits)) ? !match_shape(s, of, hits, &in, &owner, &ignores)
                                             : !match_hits(s, hits, n_hits, &in, &owner, &ignores))
         return false;
+    if (UNLIKELY(s->draft != NULL)) note_literals(s, hits, n_hits, owner, ignores);
     if (in.cut && s->n_touched) s->result->flags[s->text] |= CUT;
     return in.cut || !s->n_touched || settle(s, owner, ignores);
 }
@@ -2427,21 +2117,164 @@ static bool check_chunk(scan *s, const uint8_t **checked) {
     return true;
 }
 
-/* All sub-lines that end before the text does. A text that is given up is still searched for what makes it dirty, since
- * who gets it has to know. */
+/* ------------------------------------------------------------------------------ lines like one before */
+
+/* Count the literals of the lines that were like a template. */
+static void count_use(scan *s, template *of) {
+    for (int32_t n = 0; of->uses && n < of->n_literals; n++) {
+        presence *seen = &s->present[of->literals[n].literal];
+        if (!seen->occurrences) s->in_text[s->n_in_text++] = of->literals[n].literal;
+        seen->occurrences += of->uses * of->literals[n].count;
+        seen->sub_lines += of->uses;
+    }
+    of->uses = 0;
+}
+
+static void count_uses(scan *s) {
+    for (int32_t n = 0; n < s->like->n_used; n++) count_use(s, &s->like->of[s->like->used[n]]);
+}
+
+/* Keep a capture of a line that is like a template. False: no memory. */
+static inline bool put_span(scan *s, int32_t index, const group *g, const span *of, const uint8_t *line) {
+    if (of->start < 0) return put_capture(s, index, g, NULL, 0);
+    const uint8_t *const at = line + of->start;
+    if (!READS_DIGITS_AT_ONCE || g->kind != NUMBER || !of->whole || s->buffer_end - at < of->size + MOST_DIGITS)
+        return put_capture(s, index, g, at, (size_t)of->size);
+    s->rows[index].numbers[g->column][s->rows[index].n] = number_at(of, at);
+    return true;
+}
+
+/* Keep what a line holds that is like a template: the same rows with its own captures. */
+static bool use_template(scan *s, template *of, const sub_line *in) {
+    const uint8_t *const line = s->base + in->start;
+    if (!of->listed) {
+        of->listed = true;
+        s->like->used[s->like->n_used++] = (int32_t)(of - s->like->of);
+    }
+    of->uses++;
+    s->stamp++;
+    s->n_unit_captures = 0;
+    for (int32_t n = 0; n < of->n_rows; n++) {
+        const int32_t index = of->rows[n].rule;
+        const rule *r = &s->p->rules[index];
+        const span *captured = of->captures + of->rows[n].captures;
+        if (!begin_row(s, index, in)) return no_memory(s);
+        if (!n || of->rows[n - 1].rule != index) s->rows[index].before = s->rows[index].n;
+        for (int32_t k = 0; k < r->n_groups; k++)
+            if (!put_span(s, index, &r->groups[k], &captured[k], line)) return no_memory(s);
+        end_row(s, index, in->start + of->rows[n].at, in);
+    }
+    return !s->n_unit_captures || settle(s, -1, false);
+}
+
+/* Take the lines from s->from on that are like ones before, until one is not. */
+static bool follow_lines(scan *s) {
+    while (s->from < s->size) {
+        const uint8_t *const line = s->base + s->from;
+        const int64_t room = s->size - s->from < TEMPLATE_BYTES ? s->size - s->from : TEMPLATE_BYTES;
+        const uint8_t *const feed = memchr(line, '\n', (size_t)room);
+        const int32_t size = feed ? (int32_t)(feed + 1 - line) : 0;
+        template *const of = template_of(s->like, line, size);
+        if (!of) return true;
+        if (!use_template(s, of, &(sub_line){s->from, s->from + size - 1, s->feeds_until, false})) return false;
+        s->from += size;
+        s->sub_line = s->from;
+        s->sub_line_no = ++s->feeds_until;
+        if (s->like->patience < MOST_PATIENCE)
+            s->like->patience += 2;
+        else
+            s->like->next_rest = 1;
+    }
+    return true;
+}
+
+/* Whether the next chunk is to be one line, or to end with one. */
+static bool goes_by_lines(scan *s) {
+    templates *like = s->like;
+    if (s->too_long) return false;
+    if (like->rest) {
+        like->rest--;
+        return false;
+    }
+    if (like->patience > 0) return true;
+    like->patience = PATIENCE;
+    like->rest = like->next_rest;
+    like->next_rest = like->next_rest < LONGEST_REST ? 2 * like->next_rest : LONGEST_REST;
+    return false;
+}
+
+/* Set the end of the next chunk, which begins at s->from: behind all of CHUNK, or behind the next line. */
+static void set_chunk(scan *s, bool by_lines) {
+    s->to = s->size - s->from > CHUNK ? s->from + CHUNK : s->size;
+    const uint8_t *feed = by_lines ? memchr(s->base + s->from, '\n', (size_t)(s->to - s->from)) : NULL;
+    if (feed) s->to = feed + 1 - s->base;
+    s->at_line = feed != NULL;
+}
+
+/* Put the template that was drafted of the chunk's line in place of another one. */
+static void keep_draft(scan *s) {
+    templates *like = s->like;
+    template *const draft = s->draft;
+    const uint8_t *const line = s->base + s->from;
+    const int64_t size = s->to - s->from;
+    s->draft = NULL;
+    if (draft->refused || size < LEAST_TEMPLATE || size > TEMPLATE_BYTES) return;
+    if (!is_plain_line(line, (int32_t)size)) return;
+    finish_draft(s->p, draft, line, (int32_t)size);
+    const int32_t set = (int32_t)(size % TEMPLATE_SETS);
+    template *const to = &like->of[set * TEMPLATE_WAYS + like->next[set]++ % TEMPLATE_WAYS];
+    count_use(s, to);
+    draft->listed = to->listed;
+    *to = *draft;
+}
+
+/* Drop the literals beyond a chunk that ends with a line: what follows looks for them anew, from the line's first byte.
+ * No window of its literals is missed then: one that begins with the byte before its literal is for odd places. */
+static void drop_hits(scan *s) {
+    size_t kept = 0;
+    for (size_t n = 0; n < s->n_hits; n++)
+        if (s->hits[n].at < s->to) s->hits[kept++] = s->hits[n];
+    s->n_hits = kept;
+}
+
+/* The lines that end in the chunk. A text that is given up is still searched for what makes it dirty, since who gets it
+ * has to know. */
+static bool scan_chunk(scan *s, const uint8_t **checked) {
+    if (classify(s) && !check_chunk(s, checked)) return false;
+    if (s->cleaned)
+        s->dirty = 0;
+    else if (UNLIKELY(s->dirty))
+        return true;
+    if (!find_literals(s)) return false;
+    if (UNLIKELY(s->dirty)) return true;
+    if (s->at_line) drop_hits(s);
+    if (!s->too_long && !match_chunk(s) && !s->too_long) return false;
+    if (UNLIKELY(s->too_long)) s->n_hits = 0;
+    return true;
+}
+
+/* All sub-lines that end before the text does. */
 static bool scan_chunks(scan *s) {
     const uint8_t *checked = s->base;
-    for (s->from = 0; s->from < s->size; s->from = s->to) {
-        s->to = s->size - s->from > CHUNK ? s->from + CHUNK : s->size;
-        if (classify(s) && !check_chunk(s, &checked)) return false;
-        if (s->cleaned)
-            s->dirty = 0;
-        else if (UNLIKELY(s->dirty))
-            return true;
-        if (!find_literals(s)) return false;
+    s->from = 0;
+    s->at_line = true;
+    while (s->from < s->size) {
+        const bool by_lines = goes_by_lines(s);
+        const bool one_line = by_lines && s->at_line;
+        if (one_line) {
+            if (!follow_lines(s)) return false;
+            if (s->from == s->size) break;
+            s->like->patience--;
+            s->draft = &s->like->draft;
+            begin_draft(s->draft);
+        }
+        set_chunk(s, by_lines);
+        const bool good = scan_chunk(s, &checked);
+        if (one_line && s->at_line && good && !s->too_long && !s->dirty) keep_draft(s);
+        s->draft = NULL;
+        if (!good) return false;
         if (UNLIKELY(s->dirty)) return true;
-        if (!s->too_long && !match_chunk(s) && !s->too_long) return false;
-        if (UNLIKELY(s->too_long)) s->n_hits = 0;
+        s->from = s->to;
     }
     return true;
 }
@@ -2449,6 +2282,7 @@ static bool scan_chunks(scan *s) {
 /* What only the end of a text makes known: its last sub-line, the groups of `also`, the candidates. */
 static bool finish_text(scan *s, bool at_end) {
     const uint8_t *limit = s->base + s->size;
+    count_uses(s);
     if (s->n_hits) {
         const bool cut = at_end && limit[-1] != '\r' && ends_in_number(s->base + s->sub_line, limit);
         if (!match_line(s, s->hits, s->n_hits, (sub_line){s->sub_line, s->size, s->sub_line_no, cut})) return false;
@@ -2464,6 +2298,7 @@ static bool scan_text(scan *s, bool at_end) {
         presence *seen = &s->present[s->in_text[--s->n_in_text]];
         seen->occurrences = seen->sub_lines = 0;
     }
+    forget_uses(s->like);
     s->n_hits = 0;
     s->dirty = 0;
     s->too_long = false;
@@ -2542,8 +2377,9 @@ static bool prepare(scan *s, int64_t n_texts) {
     s->lacked = zeroed((size_t)p->n_rules, sizeof *s->lacked);
     s->pending = zeroed((size_t)(p->n_rules + 63) / 64, sizeof *s->pending);
     s->touched = resize(NULL, (size_t)p->n_rules, sizeof *s->touched);
+    s->like = new_templates();
     if (!s->rows || !result->line_feeds || !result->flags || !s->present || !s->in_text || !s->pending || !s->lacked ||
-        !s->touched)
+        !s->touched || !s->like)
         return no_memory(s);
     s->context = pcre.match_context_create(NULL);
     for (int slot = 0; slot < 2; slot++) s->data[slot] = pcre.match_data_create(p->captures + 1, NULL);
@@ -2601,6 +2437,7 @@ EXPORT pf_result *pf_scan(program *p, const uint8_t *buffer, const int64_t *ends
     free(s->pending);
     free(s->lacked);
     free(s->touched);
+    free(s->like);
     free(s->unit_captures);
     free(s);
     return result;

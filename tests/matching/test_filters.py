@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from perflog.matching import library
 from perflog.matching.compiled import Kind, Program, Rule
+from tests.support import examples
 
 pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available())
 
@@ -39,7 +40,7 @@ def lines_that_match(kind: Kind, regex: str, subjects: list[str]) -> list[int]:
     return [line for found in Program([rule]).scan([text.encode()]).found for line in found.line.tolist()]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(QUANTIFIERS)), min_size=1, max_size=7),
     st.lists(SUBJECTS, min_size=1, max_size=12),

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from perflog.matching import compiled, library
 from perflog.matching.compiled import Found, Program, Rule, RuleError, Scan, ScanError
+from tests.support import examples
 
 pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available())
 
@@ -527,7 +528,7 @@ def _decodes(data: bytes) -> bool:
 
 
 @given(st.integers(0, 40_000), st.sampled_from(["é", "中", "😀"]), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_characters_across_the_scanners_pieces(place: int, char: str, whole: bool) -> None:
     data = b"x" * place + (char.encode() if whole else char.encode()[:-1]) + b"x" * 300
     assert Program([STEP]).scan([data]).flags[0] == (compiled.NO_LINE_END if whole else compiled.DIRTY_UTF8)
@@ -573,7 +574,7 @@ def test_odd_numbers(text: str) -> None:
     st.text(alphabet="0123456789.eE+-,naif", max_size=30)
     | st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}(?:[eE][+-]?[0-9]{1,3})?", fullmatch=True)
 )
-@settings(max_examples=500)
+@settings(max_examples=examples(250))
 @example("1,234.5")
 @example("1,2,3e4")
 @example(",")
@@ -583,14 +584,14 @@ def test_numbers_are_those_of_the_other_engine(text: str) -> None:
 
 
 @given(st.floats(), st.sampled_from(["{!r}", "{:.3f}", "{:.6e}", "{:.17g}", "{:.20f}", "{:g}"]))
-@settings(max_examples=500)
+@settings(max_examples=examples(250))
 def test_numbers_are_those_of_python(value: float, form: str) -> None:
     text = form.format(value)
     assert _same(compiled.number(text.encode()), float(text))
 
 
 @given(st.integers(0, 2**64 + 1000), st.integers(-30, 30))
-@settings(max_examples=1000)
+@settings(max_examples=examples(500))
 @example((1 << 53) + 1, 0)
 @example(((1 << 53) + 1) * 5, -1)
 @example(9007199254740993, 1)
@@ -600,7 +601,7 @@ def test_numbers_of_up_to_20_digits(mantissa: int, power: int) -> None:
 
 
 @given(st.floats(1e-6, 1e15))
-@settings(max_examples=1000)
+@settings(max_examples=examples(500))
 def test_numbers_next_to_the_middle_of_two_doubles(value: float) -> None:
     middle = (Fraction(value) + Fraction(math.nextafter(value, math.inf))) / 2
     power = 18 - math.floor(math.log10(value))
@@ -978,7 +979,7 @@ texts = st.lists(st.sampled_from(TOKENS), max_size=60).map(lambda tokens: "".joi
 
 
 @given(rule_sets, st.lists(st.tuples(texts, st.booleans()), max_size=4))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_all_is_as_the_reference_says(rules: list[Rule], batch: list[tuple[bytes, bool]]) -> None:
     scan = Program(rules).scan([text for text, _ in batch], [at_end for _, at_end in batch])
     got = as_expected(scan, rules, len(batch))
@@ -989,7 +990,7 @@ def test_all_is_as_the_reference_says(rules: list[Rule], batch: list[tuple[bytes
 
 
 @given(rule_sets, st.lists(texts | st.sampled_from([b"ab 1\x00", b"ba12\xff\n", b"a b1 \x1b"]), max_size=6))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 def test_a_batch_is_as_each_text_alone(rules: list[Rule], batch: list[bytes]) -> None:
     program = Program(rules)
     scan = program.scan(batch)

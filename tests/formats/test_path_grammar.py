@@ -18,6 +18,7 @@ from perflog.formats.paths import (
     facts_of_path,
     numbered_label,
 )
+from tests.support import examples
 
 FACTORS = {"devices", "nodes", "devices_per_node", "batch_size", "global_batch_size"}
 
@@ -146,7 +147,7 @@ _version = st.tuples(st.sampled_from(["v", "torch", "cuda", "py", "cudnn", "nccl
 _pieces = st.one_of(_uuid, _hash, _date, _setting, _size, _model, _version)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(_pieces, min_size=1, max_size=4), st.sampled_from(["_", "-", "/"]), st.sampled_from(["", ".log", ".txt"])
 )

@@ -35,21 +35,15 @@ class Account(Struct):
 class Tried(Struct, frozen=True):
     """The patterns that were tried on a batch of texts.
 
-    Attributes:
-        patterns: each pattern's matches, where those in each text begin and end, (texts + 1,), and whether its parser
-            is generic.
-        measured: whether a parser that is not generic measured something in each text, (texts,): there generic ones
-            do not count.
+    ``of_text``: for each text those that count there, with the bounds of each one's matches in it; generic ones do not
+    count where a parser that is not generic measured something.
     """
 
-    patterns: Sequence[tuple[Matches, Sequence[int], bool]]
-    measured: Sequence[bool]
+    of_text: Sequence[Sequence[tuple[Matches, int, int]]]
 
-    def on(self, text: int) -> Iterator[tuple[Matches, int, int]]:
+    def on(self, text: int) -> Sequence[tuple[Matches, int, int]]:
         """The patterns that were tried on a text and count there, each with the bounds of its matches in it."""
-        for matches, bounds, is_generic in self.patterns:
-            if text in matches.candidates and not (is_generic and self.measured[text]):
-                yield matches, bounds[text], bounds[text + 1]
+        return self.of_text[text]
 
 
 def facts_of(matches: Matches, first_line: int, starts: Sequence[int]) -> Iterator[LogFact]:

@@ -35,10 +35,9 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
     measured = _texts_measured(batch, len(readings), generic)
     plain = _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
     tried = _tried(batch, len(readings), measured, generic)
-    matched = _matched(tried, len(readings))
     for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
         if text in plain:
-            _fold_plain(reading, plain[text], matched[text], text)
+            _fold_plain(reading, plain[text], tried, text)
             reading.counts.tried_on(tried, text)
             reading.end_block(lines, cut)
             reading.gather_facts()
@@ -57,23 +56,16 @@ def _texts_measured(batch: Batch, texts: int, generic: set[str]) -> Mask:
 
 
 def _tried(batch: Batch, texts: int, measured: Mask, generic: set[str]) -> Tried:
-    """Which patterns were tried, and where each one's matches in a text begin."""
-    borders = np.arange(texts + 1)
-    patterns = [
-        (matches, np.searchsorted(matches.text, borders).tolist(), matches.pattern.parser in generic)
-        for matches in batch.matches
-    ]
-    return Tried(patterns, measured.tolist())
-
-
-def _matched(tried: Tried, texts: int) -> list[list[tuple[Matches, int, int]]]:
-    """For each text, the patterns that matched and count there, with the bounds of their matches."""
-    matched: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
-    for matches, bounds, is_generic in tried.patterns:
-        for text in np.flatnonzero(np.diff(bounds)).tolist() if len(matches) else ():
-            if not (is_generic and tried.measured[text]):
-                matched[text].append((matches, bounds[text], bounds[text + 1]))
-    return matched
+    """Which patterns were tried on each text and count there, and where each one's matches in it begin and end."""
+    borders, is_measured = np.arange(texts + 1), measured.tolist()
+    of_text: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
+    for matches in batch.matches:
+        bounds = np.searchsorted(matches.text, borders).tolist()
+        is_generic = matches.pattern.parser in generic
+        for text in matches.candidates:
+            if not (is_generic and is_measured[text]):
+                of_text[text].append((matches, bounds[text], bounds[text + 1]))
+    return Tried(of_text)
 
 
 def _plain(
@@ -114,9 +106,11 @@ def _take(part: PlainBatch, options: Options | None) -> None:
         take_of_batch(part, options.window, options.estimator, not options.convention)
 
 
-def _fold_plain(reading: Reading, plain: _Plain, matched: Sequence[tuple[Matches, int, int]], text: int) -> None:
+def _fold_plain(reading: Reading, plain: _Plain, tried: Tried, text: int) -> None:
     """What :meth:`Reading.add` does with what a log prints, for one whose measurements are at hand."""
-    for matches, low, high in matched:
+    for matches, low, high in tried.on(text):
+        if low == high:
+            continue
         pattern = matches.pattern
         if text in matches.samples:
             reading.samples[pattern.key] = [matches.samples[text]]

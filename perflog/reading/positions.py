@@ -13,6 +13,9 @@ from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
 from perflog.measurements.rows import Floats, Rows
 from perflog.stats.arrays import distinct
 
+#: No job has so many processes: such a number beside a word like "rank" is none, and its line is the first rank's.
+BEYOND_RANKS = 1e9
+
 
 class _Position(Struct, frozen=True):
     """Position lines of one pattern and rank: line, epoch and step of each, (n,)."""
@@ -109,11 +112,12 @@ class Positions(Struct):
 def ranks_of_lines(matches: Matches) -> Ints | None:
     """Each line's rank by its launcher's tag or its own words, (n,); None where nothing tells one.
 
-    A line without a tag, among tagged ones, is the first rank's or nobody's.
+    A line without a tag, among tagged ones, is the first rank's or nobody's; so is one with a number that is no rank's.
     """
     if (matches.rank != UNTAGGED).any():
         return np.asarray(np.maximum(matches.rank, FIRST_RANK))
     if "rank" in matches.columns:
-        named: Ints = np.nan_to_num(matches.columns["rank"], nan=FIRST_RANK).astype(np.int64)
+        printed = matches.columns["rank"]
+        named: Ints = np.where(np.abs(printed) < BEYOND_RANKS, printed, FIRST_RANK).astype(np.int64)
         return named
     return None

@@ -1,17 +1,16 @@
 """The schedule over many logs: small ones many at a time, large ones in blocks, on some threads.
 
-Both engines release the interpreter's lock while they match: threads are enough (``docs/performance.md``).
+Both engines release the interpreter's lock while they match; of many small logs some batches are read elsewhere,
+in processes of their own (:mod:`perflog.processes`, ``docs/performance.md``).
 """
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
-from itertools import groupby, islice
+from itertools import islice
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
@@ -22,6 +21,8 @@ from perflog.logs.find import LogFile
 from perflog.matching import Engine, engine_for
 from perflog.reading.ahead import Bodies, ahead_of
 from perflog.reading.batch import fold_batch
+from perflog.reading.batches import Done, Elsewhere, batches, key_of
+from perflog.reading.cores import workers
 from perflog.reading.faults import reason_of
 from perflog.reading.gather import Buffers, Gathered
 from perflog.reading.parts import Block, end, fold_block, match_block, parts_of
@@ -44,16 +45,6 @@ _Held = tuple[Reading, Content | None]
 Progress = Callable[[int], None]
 
 
-def workers() -> int:
-    """How many threads to read with (``PERFLOG_THREADS`` sets it)."""
-    with suppress(ValueError):
-        asked = int(os.environ.get("PERFLOG_THREADS", ""))
-        if asked > 0:
-            return asked
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(4, cores))
-
-
 def read_logs(
     logs: Sequence[LogFile],
     catalog: Catalog,
@@ -62,6 +53,7 @@ def read_logs(
     progress: Progress | None = None,
     options: Options | None = None,
     finish_all: Callable[[Sequence[Reading]], list[T]] | None = None,
+    elsewhere: Elsewhere[T] | None = None,
 ) -> Iterator[T]:
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
@@ -73,46 +65,40 @@ def read_logs(
         progress: told the bytes read.
         options: which window ``finish`` will take, so that it is taken of many plain logs at once.
         finish_all: what ``finish`` gives for each of many readings, where that is sooner for all together.
+        elsewhere: what may read batches in place of this process, with the same result.
 
     Raises ParserError when a pattern's regex cannot be used.
     """
-    with ThreadPoolExecutor(workers()) as pool, ahead_of(logs, SMALL) as ahead:
+    threads = workers()
+    with ThreadPoolExecutor(threads) as pool, ahead_of(logs, SMALL) as ahead:
         gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)
         buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
-        reader = _Reader(engine_for(catalog), catalog, finish, finish_all, as_printed, options, pool, tell, buffers)
-        waiting: deque[Future[list[_Done[T]]]] = deque()
-        for batch in _batches(logs):
+        engine = engine_for(catalog)
+        reader = _Reader(engine, catalog, finish, finish_all, as_printed, options, pool, tell, buffers, elsewhere)
+        waiting: deque[Future[list[Done[T]]]] = deque()
+        for batch in batches(logs, BATCH, BATCH_LOGS):
             waiting.append(pool.submit(reader.read_batch, batch, ahead.bodies(batch)))
-            if len(waiting) > AHEAD:
+            if len(waiting) > max(AHEAD, threads):
                 yield from reader.results(waiting.popleft())
         while waiting:
             yield from reader.results(waiting.popleft())
 
 
-def _batches(logs: Sequence[LogFile]) -> Iterator[list[LogFile]]:
-    """Logs that are read by one job: so many of small ones, a large one alone, an archive's members together."""
-    batch: list[LogFile] = []
-    size = 0
-    for (path, in_archive), group in groupby(logs, key=lambda log: (log.path if log.member else "", bool(log.member))):
-        for log in group:
-            full = size + max(log.size, 0) > BATCH or len(batch) >= BATCH_LOGS
-            other = bool(batch) and (batch[-1].path != path if in_archive else bool(batch[-1].member))
-            if batch and ((full and not in_archive) or other):
-                yield batch
-                batch, size = [], 0
-            batch.append(log)
-            size += max(log.size, 0)
-    if batch:
-        yield batch
+def batch_reader(
+    catalog: Catalog,
+    finish: Callable[[Reading], T],
+    options: Options,
+    finish_all: Callable[[Sequence[Reading]], list[T]],
+) -> Callable[[Sequence[LogFile]], list[T | None]]:
+    """What reads one batch after the other, in the thread that asks: what became of each log, None for a large one.
 
-
-class _Done(Struct, Generic[T], frozen=True):
-    """A log that was read: what became of it; or a log that is too large for the batch, to be read in blocks."""
-
-    size: int
-    result: T | None = None
-    large: LogFile | None = None
+    Raises ParserError when a pattern's regex cannot be used.
+    """
+    pool, buffers = ThreadPoolExecutor(1), Buffers(BATCH + SMALL + 1)  # no thread starts: large logs are the caller's
+    engine, printed = engine_for(catalog), options.as_printed
+    reader = _Reader(engine, catalog, finish, finish_all, printed, options, pool, lambda _: None, buffers)
+    return lambda logs: [done.result for done in reader.read_batch(logs, {})]
 
 
 class _Reader(Struct, Generic[T], frozen=True):
@@ -127,8 +113,9 @@ class _Reader(Struct, Generic[T], frozen=True):
     pool: ThreadPoolExecutor
     tell: Progress
     buffers: Buffers
+    elsewhere: Elsewhere[T] | None = None
 
-    def results(self, job: Future[list[_Done[T]]]) -> Iterator[T]:
+    def results(self, job: Future[list[Done[T]]]) -> Iterator[T]:
         """What became of a job's logs; those that turned out to be large are read now, on all threads."""
         for done in job.result():
             if done.large is not None:
@@ -138,14 +125,21 @@ class _Reader(Struct, Generic[T], frozen=True):
                 self.tell(done.size)
                 yield cast(T, done.result)
 
-    def read_batch(self, logs: Sequence[LogFile], bodies: Bodies) -> list[_Done[T]]:
+    def read_batch(self, logs: Sequence[LogFile], bodies: Bodies) -> list[Done[T]]:
         """Read logs that were put together, in their order, those of stores by ``bodies``; runs on the pool."""
-        done: dict[tuple[str, str], _Done[T]] = {}
+        results = None if self.elsewhere is None else self.elsewhere.read(logs)
+        if results is None:
+            return self._read_here(logs, bodies)
+        pairs = zip(logs, results, strict=True)
+        return [Done(0, large=log) if result is None else Done(max(log.size, 0), result) for log, result in pairs]
+
+    def _read_here(self, logs: Sequence[LogFile], bodies: Bodies) -> list[Done[T]]:
+        done: dict[tuple[str, str], Done[T]] = {}
         gathered = self.buffers.gathered()
         for reading, content in self._contents(logs, gathered, bodies):
-            key = _key(reading.log)
+            key = key_of(reading.log)
             if content is None:
-                done[key] = _Done(0, large=reading.log)
+                done[key] = Done(0, large=reading.log)
             elif isinstance(content, Iterator):
                 done[key] = self._finished(self._guarded(reading.log, partial(self._fold_blocks, reading, content)))
             elif reading.problem or (content is not _GATHERED and not gathered.add_text(reading, content)):
@@ -153,7 +147,7 @@ class _Reader(Struct, Generic[T], frozen=True):
             if gathered.size > BATCH:
                 done |= self._fold_small(gathered)
         done |= self._fold_small(gathered)
-        return [done[_key(log)] for log in logs]
+        return [done[key_of(log)] for log in logs]
 
     def _contents(self, logs: Sequence[LogFile], gathered: Gathered, bodies: Bodies) -> Iterator[_Held]:
         """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one gathered, None for a large one."""
@@ -181,7 +175,7 @@ class _Reader(Struct, Generic[T], frozen=True):
             reason = reason_of(error)
             yield from ((Reading(log, self.as_printed), UnreadableError(reason)) for log in logs[count:])
 
-    def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], _Done[T]]:
+    def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], Done[T]]:
         readings, texts = gathered.readings, gathered.texts()
         if not readings:
             return {}
@@ -199,7 +193,7 @@ class _Reader(Struct, Generic[T], frozen=True):
                 reading.beginning = texts[place]
         gathered.clear()
         pairs = zip(readings, self._outcomes(readings), strict=True)
-        return {_key(reading.log): _Done(max(reading.log.size, 0), outcome) for reading, outcome in pairs}
+        return {key_of(reading.log): Done(max(reading.log.size, 0), outcome) for reading, outcome in pairs}
 
     def _folded_alone(self, reading: Reading, notes: list[str], text: bytes) -> Reading:
         """A log of a batch that failed, folded by itself into a new reading with the notes that it began with."""
@@ -241,8 +235,8 @@ class _Reader(Struct, Generic[T], frozen=True):
         finally:
             reading.beginning = b""
 
-    def _finished(self, reading: Reading) -> _Done[T]:
-        return _Done(max(reading.log.size, 0), self._outcome(reading))
+    def _finished(self, reading: Reading) -> Done[T]:
+        return Done(max(reading.log.size, 0), self._outcome(reading))
 
     def _fold_blocks(self, reading: Reading, loads: Iterator[Load]) -> Reading:
         """Fold a log in blocks, one after the other: a member of an archive that is read once for all."""
@@ -293,7 +287,3 @@ def _content_of(reading: Reading, gathered: Gathered, bodies: Bodies) -> Content
 def _is_file(log: LogFile) -> bool:
     """Whether a log is a small file: no pipe, no object of a store, none whose text is at hand."""
     return 0 <= log.size <= SMALL and log.pipe is None and log.text is None and log.stored is None
-
-
-def _key(log: LogFile) -> tuple[str, str]:
-    return log.path, log.member

@@ -154,17 +154,22 @@ class _SampledLines(Struct, frozen=True):
 
     def heads(self, places: Iterable[int], literal: bytes) -> list[bytes]:
         """What stands in that part of some lines before a pattern's literal."""
-        return [head_of(self.texts[place], self.places[place], literal) for place in places]
+        chosen = list(places)
+        return heads_of([self.texts[place] for place in chosen], [self.places[place] for place in chosen], literal)
 
 
-def head_of(text: bytes, match: int, literal: bytes) -> bytes:
-    """What stands on a line before a pattern's literal, from where a terminal last drew it anew.
+def heads_of(texts: Iterable[bytes], matches: Iterable[int], literal: bytes) -> list[bytes]:
+    """What stands on each line before a pattern's literal, from where a terminal last drew it anew.
 
     Args:
-        match: where the pattern matches in the line.
+        matches: where the pattern matches in each line.
     """
-    end = match if text.startswith(literal, match) else text.find(literal, match)
-    return text[_drawn_from(text, match) : end if end >= 0 else None]
+    heads = []
+    for text, match in zip(texts, matches, strict=True):
+        end = match if text.startswith(literal, match) else text.find(literal, match)
+        start = _drawn_from(text, match) if b"\r" in text or b"\b" in text else 0
+        heads.append(text[start : end if end >= 0 else None])
+    return heads
 
 
 def _drawn_from(text: bytes, match: int) -> int:

@@ -28,7 +28,7 @@ from perflog.runs.corroborate import (
     Question,
     as_throughput,
     evidence_of,
-    head_of,
+    heads_of,
     job_of,
     measuring_values,
     other_values,
@@ -155,9 +155,9 @@ def _clocks(logs: Sequence[_Log], marks: ManyMarks, jobs: Sequence[Job]) -> list
     """What the stamps on the logs' lines say, (n,)."""
     literal = logs[0].question.measured.pattern.literal.encode()
     heads = [
-        head_of(log.samples.text[place], log.samples.place[place], literal)
+        head
         for log in logs
-        for place in range(log.low, log.high)
+        for head in heads_of(log.samples.text[log.low : log.high], log.samples.place[log.low : log.high], literal)
     ]
     moments = moments_of(heads)
     kinds = moments.kind.reshape(marks.lines.shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from perflog.evidence.rounding import clock_share
@@ -9,6 +11,7 @@ from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
+from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
 from perflog.stats.resolution import printed_quantum
 
@@ -30,18 +33,37 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
     if segment.tally.printed >= 10 and segment.tally.repeats > MOST_REPEATS * segment.tally.printed:
         repeats = f"{segment.tally.repeats} of {segment.tally.printed} records repeat the step before them"
         return f"{repeats}: several ranks are blended"
-    if 0 < segment.tally.behind_first <= 2 * segment.tally.unplaced:  # evaluations would stand behind each position
-        return (
-            f"the lines are out of order: epochs without a line: {segment.tally.unplaced}, lines behind another one of "
-            f"their epoch: {segment.tally.behind_first}"
-        )
-    if pattern.position:
-        positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
-        series = positions.get(main) or next(iter(positions.values()), None)
-        for part in series.segments if series else ():
-            if part.refused and part.first_line <= segment.last_line:
-                return part.refused
+    headings = _headings(reading, pattern, main)
+    if segment.tally.behind_first:  # evaluations would stand behind each position
+        lacking = max(segment.tally.unplaced, _headings_without_line(reading.series[pattern.key], main, headings))
+        if segment.tally.behind_first <= 2 * lacking:
+            return (
+                f"the lines are out of order: epochs without a line: {lacking}, lines behind another one of their "
+                f"epoch: {segment.tally.behind_first}"
+            )
+    for part in headings:
+        if part.refused and part.first_line <= segment.last_line:
+            return part.refused
     return ""
+
+
+def _headings(reading: Reading, pattern: Pattern, main: int) -> Sequence[Segment]:
+    """The lines that print the positions of a pattern's measurements; none where its own lines do."""
+    if not pattern.position:
+        return ()
+    positions = reading.series.get(f"{pattern.parser}.{pattern.position}", {})
+    series = positions.get(main) or next(iter(positions.values()), None)
+    return series.segments if series else ()
+
+
+def _headings_without_line(of_ranks: Mapping[int, RankSeries], main: int, headings: Sequence[Segment]) -> int:
+    """How many positions no line stands behind, but for the last one of each run, which may not have been finished."""
+    series = of_ranks.get(main)
+    if series is None or not headings:
+        return 0
+    placed = sum(segment.tally.printed + segment.tally.doubled for segment in series.segments)
+    is_open = headings[-1].previous.epoch != series.segments[-1].previous.epoch
+    return sum(part.tally.printed for part in headings) - placed - (len(headings) - 1) - is_open
 
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:

@@ -108,6 +108,14 @@ def factor_of(reading: Reading, pattern: Pattern, basis: Basis, metadata: Metada
     return _factor_of_steps(metadata)
 
 
+def needs_facts(reading: Reading, pattern: Pattern, basis: Basis) -> bool:
+    """Whether some fact about a run may change its factor: not of a rate of the whole job, nor of work on the line."""
+    if not basis.is_rate:
+        return not basis.batch_on_line
+    unit, reason = _unit_of(reading, pattern, basis.value)
+    return not reason and (kind(unit) == "steps" or basis.value.scope != "job")
+
+
 def _factor_of_work(value: Value, metadata: Metadata) -> Factor:
     unit = f"{work_unit(value.unit)}/s"
     factor, unknown = scope_multiplier(value.scope, metadata)

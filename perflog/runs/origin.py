@@ -12,7 +12,7 @@ from perflog.formats.parser import Pattern
 from perflog.formats.vocabulary import Scalar
 from perflog.measurements.basis import Basis
 from perflog.reading.reading import Reading
-from perflog.runs.factor import factor_of
+from perflog.runs.factor import factor_of, needs_facts
 from perflog.runs.metadata import Metadata
 
 #: The facts that may be factors, in words.
@@ -52,7 +52,7 @@ def _factors(
 ) -> list[str]:
     """Those of some facts with another value of which the number would be another one."""
     known = [(key, metadata.values[key]) for key in keys if key in metadata.values]
-    if basis is None or not known:
+    if basis is None or not known or not needs_facts(reading, pattern, basis):
         return []
     factor = factor_of(reading, pattern, basis, metadata).value
     others = ((key, Metadata({**metadata.values, key: _another(value)}, metadata.sources)) for key, value in known)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
@@ -27,9 +27,10 @@ def primary_of(reading: Reading, catalog: Catalog, parser: str) -> Pattern | Non
 
 
 def _best_pattern(reading: Reading, catalog: Catalog, keys: Iterable[str]) -> Pattern | None:
-    keys = list(keys)
-    steps = _best_of(reading, catalog, [key for key in keys if not reading.patterns[key].total])
-    totals = _best_of(reading, catalog, [key for key in keys if reading.patterns[key].total])
+    keys, patterns = list(keys), reading.patterns
+    of_totals = [key for key in keys if patterns[key].total]
+    steps = _best_of(reading, catalog, [key for key in keys if not patterns[key].total] if of_totals else keys)
+    totals = _best_of(reading, catalog, of_totals) if of_totals else None
     if totals is None or (steps is not None and not (_samples_steps(reading, steps) and _measures(reading, totals))):
         return steps
     return totals
@@ -45,7 +46,10 @@ def _measures(reading: Reading, pattern: Pattern) -> bool:
     return any(s.store.count for series in reading.series[pattern.key].values() for s in series.segments)
 
 
-def _best_of(reading: Reading, catalog: Catalog, keys: Iterable[str]) -> Pattern | None:
+def _best_of(reading: Reading, catalog: Catalog, keys: Sequence[str]) -> Pattern | None:
+    if len(keys) == 1:  # nearly always: nothing to choose among
+        pattern = reading.patterns[keys[0]]
+        return pattern if pattern.role == "step" and _printed(reading.series[keys[0]]) else None
     best: tuple[tuple[bool, int, bool, int], Pattern] | None = None
     most: dict[str, int] = {}
     for key in keys:

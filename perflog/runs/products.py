@@ -6,16 +6,15 @@ number on all lines. It is the batch of whatever the rate is said of: of the job
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
-
-import numpy as np
+from math import isfinite
 
 from perflog.evidence.rounding import decimals_of
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import Fact
 from perflog.matching.samples import Samples
-from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading
 from perflog.runs.extent import Extent
 from perflog.stats.centre import median
@@ -57,31 +56,33 @@ def _of_samples(rate: Value) -> bool:
 def _batch(rate: Value, time: Value, samples: list[Samples], extent: Extent) -> int | None:
     """The one whole number that rate times time is on the lines of a run, within their digits; None for none or two."""
     parts = [_numbers(rate, time, part, extent) for part in samples if {rate.group, time.group} <= part.columns.keys()]
-    numbers = parts[0] if len(parts) == 1 else np.concatenate([np.empty((2, 0)), *parts], axis=1)
-    if numbers.shape[1] < LEAST_LINES:
+    numbers = [pair for part in parts for pair in part]
+    if len(numbers) < LEAST_LINES:
         return None
     parsed = rate_unit(rate.unit)
     scale = seconds_in(time.unit) * (parsed[1] if parsed else 1.0)
-    halves = np.array([[_half_digit(column)] for column in numbers])
-    least, most = (np.maximum(numbers - halves, 0.0), numbers + halves)
-    low, high = least[0] * least[1] * scale, most[0] * most[1] * scale
-    middle = round(median((numbers[0] * numbers[1]).tolist()) * scale)
+    half_rate, half_time = (_half_digit(column) for column in zip(*numbers, strict=True))
+    bounds = [
+        (max(r - half_rate, 0.0) * max(t - half_time, 0.0) * scale, (r + half_rate) * (t + half_time) * scale)
+        for r, t in numbers
+    ]
+    middle = round(median([r * t for r, t in numbers]) * scale)
     whole = [n for n in (middle - 1, middle, middle + 1) if n > 0]
-    lines = numbers.shape[1]
-    near = [n for n in whole if int(((low <= n) & (n <= high)).sum()) / lines >= MOST_LINES]
+    near = [n for n in whole if len([1 for low, high in bounds if low <= n <= high]) / len(numbers) >= MOST_LINES]
     return near[0] if len(near) == 1 else None
 
 
-def _numbers(rate: Value, time: Value, samples: Samples, extent: Extent) -> Floats:
-    """Rate and time on the lines of a run that hold both, as they are printed, (2, n)."""
-    both = np.array((samples.columns[rate.group], samples.columns[time.group]))
-    inside = (samples.line >= extent.first_step) & (samples.line <= extent.last_step)
-    with np.errstate(all="ignore"):
-        known = inside & (both > 0).all(axis=0) & np.isfinite(both[0] * both[1])
-    return both if known.all() else both[:, known]
+def _numbers(rate: Value, time: Value, samples: Samples, extent: Extent) -> list[tuple[float, float]]:
+    """Rate and time on the lines of a run that hold both, as they are printed."""
+    columns = samples.line.tolist(), samples.columns[rate.group].tolist(), samples.columns[time.group].tolist()
+    return [
+        (r, t)
+        for line, r, t in zip(*columns, strict=True)
+        if extent.first_step <= line <= extent.last_step and r > 0 and t > 0 and isfinite(r * t)
+    ]
 
 
-def _half_digit(numbers: Floats) -> float:
+def _half_digit(numbers: Sequence[float]) -> float:
     """Half of the last digit that the numbers need."""
-    decimals = decimals_of(numbers.tolist(), _DECIMALS - 1)
+    decimals = decimals_of(numbers, _DECIMALS - 1)
     return float(0.5 * 10.0 ** -(_DECIMALS if decimals is None else decimals))

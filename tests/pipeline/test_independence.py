@@ -69,7 +69,7 @@ def alone() -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     chosen=st.lists(st.sampled_from(LOGS), min_size=2, max_size=40, unique=True), threads=st.sampled_from(["1", "3"])
 )

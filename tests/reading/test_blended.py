@@ -85,18 +85,32 @@ def epochs(*parts: tuple[int, list[int]]) -> bytes:
     return b"".join(b"Epoch %d/6\n" % epoch + b"".join(KERAS % time for time in times) for epoch, times in parts)
 
 
-def test_lines_behind_another_epoch_than_their_own_give_a_reason(tmp_path: Path) -> None:
+def test_evaluations_and_lost_lines_of_epochs_change_nothing(tmp_path: Path) -> None:
     ordered = epochs(*((epoch, [30]) for epoch in range(1, 7)))
     evaluated = epochs(*((epoch, [30, 20]) for epoch in range(1, 7)))
     lost = epochs((1, [30, 20]), (2, [30, 20]), (4, [30, 20]), (5, [30, 20]), (6, [30, 20]))
-    mixed = epochs((1, []), (2, [30]), (3, [30, 30]), (4, []), (5, [30]), (6, [30, 30]))
-    for data in (ordered, evaluated, lost):
+    killed = epochs(*((epoch, [30, 20]) for epoch in range(1, 5)), (5, []))
+    for data in (ordered, evaluated, lost, killed, killed * 2):
         (run,) = runs_of(tmp_path, "a.log", data)
         assert run.throughput.value == pytest.approx(1000 / 30)
-    (run,) = runs_of(tmp_path, "a.log", mixed)
+
+
+@pytest.mark.parametrize(
+    ("mixed", "lacking", "behind"),
+    [
+        ([(1, []), (2, [30]), (3, [30, 30]), (4, []), (5, [30]), (6, [30, 30])], 2, 2),
+        ([(1, []), (2, [30]), (3, [70, 30]), (5, []), (4, [30, 30, 30]), (6, [])], 2, 3),
+        ([(1, [30]), (2, [70, 30]), (3, [30, 30]), (5, []), (4, [])], 1, 2),
+    ],
+)
+def test_lines_out_of_order_give_a_reason(
+    mixed: list[tuple[int, list[int]]], lacking: int, behind: int, tmp_path: Path
+) -> None:
+    """The second and the third gave 20 and 30 steps a second: no epoch is left out between those that have a line."""
+    (run,) = runs_of(tmp_path, "a.log", epochs(*mixed))
     assert run.throughput.value is None
     assert run.throughput.reason == (
-        "the lines are out of order: epochs without a line: 1, lines behind another one of their epoch: 2"
+        f"the lines are out of order: epochs without a line: {lacking}, lines behind another one of their epoch: {behind}"
     )
 
 

@@ -55,9 +55,10 @@ def same_in_both_ways(builder: RunBuilder, reading: Reading) -> None:
     assert [shown(outcome) for outcome in builder.build_all([reading] * TIMES)] == [by_itself] * TIMES
 
 
-def test_all_fixtures(alone: Alone) -> None:
+@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_fixtures(step: int, alone: Alone) -> None:
     asked = 0
-    for _, log, side in parser_fixtures():
+    for _, log, side in list(parser_fixtures())[::step]:
         builder = RunBuilder(catalog(), Options(**arguments(side.get("arguments", []))))
         for reading in read_logs(find_logs([log]), catalog(), lambda finished: finished):
             same_in_both_ways(builder, reading)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import signal
@@ -97,12 +96,10 @@ def _missing_extra(error: ImportError) -> PerflogError | None:
 def _command() -> int:
     """Run the command; its exit status. Wrong usage is said as the library of the command line says it."""
     from perflog.cli import app_for
-    from perflog.cli.stand_ins import put_stand_ins
     from perflog.cli.terminal import say_usage_error
+    from perflog.processes.own import settle
 
-    put_stand_ins()
-    _keep_freed_memory()
-    gc.set_threshold(_OBJECTS, 20, 20)
+    settle()
     try:
         # on its own typer would give a closed pipe the status 1, and say wrong usage without making its texts visible
         status = app_for(sys.argv[1:])(prog_name="perflog", standalone_mode=False)
@@ -137,26 +134,6 @@ def _close_streams() -> None:
         except (OSError, ValueError):
             with suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-#: So many new objects before circles among them are looked for, rather than 700: importing numpy and typer and making
-#: the parsers takes a twentieth less time, and what reading logs makes has no circles.
-_OBJECTS = 20_000
-#: glibc's ``mallopt`` parameters (malloc.h), and the sizes of arrays and of free memory that are kept.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _KEPT, _TRIMMED = -1, -3, 16 << 20, 32 << 20
-
-
-def _keep_freed_memory() -> None:
-    """Let glibc use the memory of one block of a log for the next.
-
-    By default each block's arrays are mapped anew and given back, and the kernel clears their pages each time: a
-    tenth of the time of 20,000 logs. It is the command's own process, so no host program is touched.
-    """
-    if sys.platform == "linux":
-        with suppress(OSError, AttributeError, TypeError):
-            libc = ctypes.CDLL(None)
-            libc.mallopt(_MMAP_THRESHOLD, _KEPT)
-            libc.mallopt(_TRIM_THRESHOLD, _TRIMMED)
 
 
 if __name__ == "__main__":

@@ -13,18 +13,19 @@ from perflog.cases.copies import TextsOf
 from perflog.cases.last_resort import APART, cases_of
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
-from perflog.inference.known import inferred_runs
 from perflog.logs.digest import digests
-from perflog.logs.find import RUNNING, LogFile, find_logs
+from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
+from perflog.processes.finishing import Finishing
+from perflog.processes.helping import helpers
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import RunBuilder
 from perflog.runs.device_index import indexed_by_device
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
     from perflog.parts.part import Part
     from perflog.parts.share import Share
 
@@ -78,11 +79,17 @@ class Extraction:
 
 
 def extract_logs(
-    logs: list[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None, look: Look | None = None
+    logs: list[LogFile],
+    options: Options,
+    catalog: Catalog,
+    progress: Progress | None = None,
+    look: Look | None = None,
+    cache: Cache | None = None,
 ) -> Extraction:
     """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go.
 
-    Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``look`` sees nothing.
+    Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``look`` sees nothing. With a
+    ``cache``, and nobody who looks, the logs that have not changed are not read.
 
     Raises:
         UsageError: where the parts are not all, or not of one whole, or made with other options.
@@ -93,14 +100,22 @@ def extract_logs(
         parts = parts_among(logs)
         if parts:
             return _of_parts(parts, options, catalog)
-    outcomes = _counted(_outcomes(logs, logs, options, catalog, progress, look), len(logs), progress)
-    return _together(outcomes, options, catalog, digests)
+    if cache is None or look is not None:
+        outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look)
+    else:
+        outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress)
+    return _together(_counted(outcomes, len(logs), progress), options, catalog, digests)
 
 
 def part_of(
-    logs: Sequence[LogFile], share: Share, options: Options, catalog: Catalog, progress: Progress | None = None
+    logs: Sequence[LogFile],
+    share: Share,
+    options: Options,
+    catalog: Catalog,
+    progress: Progress | None = None,
+    cache: Cache | None = None,
 ) -> Part:
-    """What a worker reads: its share of all logs that were found.
+    """What a worker reads: its share of all logs that were found; with a ``cache``, of those that have changed.
 
     Raises:
         UsageError: when one is a pipe: every worker must find the same logs.
@@ -114,7 +129,11 @@ def part_of(
     positions = {log: position for position, log in enumerate(logs)}
     own = share.of(logs)
     of_log: dict[LogFile, Outcome] = {}
-    for outcome in _counted(_outcomes(own, logs, options, catalog, progress, None), len(own), progress):
+    if cache is None:
+        outcomes: Iterable[Outcome] = _outcomes(own, logs, options, catalog, progress, None)
+    else:
+        outcomes = _kept_outcomes(cache, own, logs, options, catalog, progress)
+    for outcome in _counted(outcomes, len(own), progress):
         of_log[outcome.log if isinstance(outcome, Skipped) else outcome[0].log] = outcome
     texts = digests([log for log, outcome in of_log.items() if not isinstance(outcome, Skipped)])
     entries = [Entry(positions[log], log, of_log[log], texts.get(log)) for log in own]
@@ -123,8 +142,8 @@ def part_of(
 
 def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
     """The extraction that all parts together hold."""
+    from perflog.formats.fingerprint import fingerprint
     from perflog.parts.joining import joined, options_for
-    from perflog.parts.place import fingerprint
 
     whole = joined(paths)
     if whole.parsers != fingerprint(catalog):
@@ -156,17 +175,11 @@ def _outcomes(
     look: Look | None,
 ) -> Iterator[Outcome]:
     """What becomes of each log; ``among``: all logs whose names may say what a number in its name counts."""
-    builder = RunBuilder(catalog, options, indexed_by_device(among, catalog.path_patterns))
+    indexed = indexed_by_device(among, catalog.path_patterns)
+    finishing = Finishing(catalog, options, indexed)
 
     def finish_all(readings: Sequence[Reading]) -> list[Outcome]:
-        finished = (reading for reading in readings if not _grows(reading.log))
-        built = iter(builder.build_all(list(finished)))
-        outcomes: list[Outcome] = []
-        for reading in readings:
-            outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
-            if isinstance(outcome, Skipped) and not reading.problem and not _grows(reading.log):
-                outcome = inferred_runs(reading, catalog, options) or outcome
-            outcomes.append(outcome)
+        outcomes = finishing.outcomes(readings)
         for reading, outcome in zip(readings, outcomes, strict=True):
             if look is not None:
                 look(reading, outcome)
@@ -175,7 +188,31 @@ def _outcomes(
     def finish(reading: Reading) -> Outcome:
         return finish_all([reading])[0]
 
-    return read_logs(list(logs), catalog, finish, options.as_printed, progress, options, finish_all)
+    with helpers(logs if look is None else (), catalog, options, indexed) as elsewhere:
+        outcomes: Iterator[Outcome] = read_logs(
+            list(logs), catalog, finish, options.as_printed, progress, options, finish_all, elsewhere
+        )
+        yield from outcomes
+
+
+def _kept_outcomes(
+    cache: Cache,
+    logs: Sequence[LogFile],
+    among: Sequence[LogFile],
+    options: Options,
+    catalog: Catalog,
+    progress: Progress | None,
+) -> Iterator[Outcome]:
+    """What becomes of each log, as :func:`_outcomes` gives it; those that have not changed are not read."""
+    from perflog.cache.outcomes import with_kept
+
+    def read(changed: Sequence[LogFile]) -> Iterator[Outcome]:
+        if progress is not None:
+            total = sum(max(log.size, 0) for log in logs)
+            progress(total - sum(max(log.size, 0) for log in changed))
+        return _outcomes(changed, among, options, catalog, progress, None)
+
+    return with_kept(cache, logs, among, options, catalog, read)
 
 
 def _counted(outcomes: Iterable[Outcome], count: int, progress: Progress | None) -> Iterator[Outcome]:
@@ -187,15 +224,6 @@ def _counted(outcomes: Iterable[Outcome], count: int, progress: Progress | None)
         if counter is not None:
             counter.log_read()
         yield outcome
-
-
-def _grows(log: LogFile) -> bool:
-    """Whether a log's training has not ended."""
-    return log.path.endswith(RUNNING)
-
-
-def _of_growing(log: LogFile) -> Skipped:
-    return Skipped(log, "its training has not ended (`perflog watch` shows it)")
 
 
 def extract_paths(

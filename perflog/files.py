@@ -32,7 +32,7 @@ _REFUSED = {stat.S_IFDIR: "it is a folder", stat.S_IFBLK: "it is a block device"
 
 def is_temporary(name: str) -> bool:
     """Whether a file of this name is a temporary file of perflog's."""
-    return _TEMPORARY.fullmatch(name) is not None
+    return name.startswith(".perflog-") and _TEMPORARY.fullmatch(name) is not None
 
 
 def write_atomically(path: Path, data: str | bytes | Iterable[bytes], parents: bool = False) -> None:

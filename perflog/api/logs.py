@@ -163,21 +163,33 @@ class Explanations(Result, Sequence["Explanation"]):
 
 
 @in_python_terms
-def extract(paths: Paths, **options: Unpack[ExtractionOptions]) -> Extracted:
+def extract(paths: Paths, cache: bool | None = None, **options: Unpack[ExtractionOptions]) -> Extracted:
     """Extract benchmark numbers from logs (``perflog extract``).
 
     Args:
         paths: files and folders.
-        options: the options of extraction (see :mod:`perflog.api`).
+        cache: whether to keep what is read, and to read the logs alone that have changed since (``docs/scale.md``);
+            None: where ``PERFLOG_CACHE`` is set, but not in CI.
+        options: ``warmup``, ``steps`` and ``last`` (which steps count), ``estimator``, ``aggregate`` and ``values``
+            (how the number is made), ``baseline`` (of speedups), ``set`` (facts that logs do not tell), ``convention``,
+            ``parser`` and ``parsers``; ``help(perflog.api)`` has the values of each.
 
     Returns:
         Frames of cases, runs and skipped files.
 
     Raises:
-        perflog.errors.UsageError: for an option or a path that is not right.
+        perflog.errors.UsageError: for an option or a path that is not right, and for a cache that others may write to.
     """
+    from perflog.cache.asking import cache_if_wanted
+
     logs = path_list(paths)
-    return extracted(Extractions().of(logs, settings_of(options, logs)))
+    return extracted(Extractions(cache=cache_if_wanted(cache, _warn)).of(logs, settings_of(options, logs)))
+
+
+def _warn(remark: str) -> None:
+    import warnings
+
+    warnings.warn(remark, stacklevel=2)
 
 
 def extracted(extraction: Extraction) -> Extracted:

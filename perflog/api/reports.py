@@ -124,7 +124,7 @@ def report(
     if reason := refusal(file, as_page):
         raise UsageError(reason)
     made = make_report(path_list(paths), given_options(options), file, language, as_page, Extractions())
-    return Report(made.files, made.described)
+    return Report(made.files, f"{made.described}; {made.missing}" if made.missing else made.described)
 
 
 @plain  # a recipe's errors speak of its options, which are written as on the command line

@@ -31,6 +31,7 @@ COMMANDS = {
     "run": ("run", "watch"),
     "merge": ("merge",),
     "setup": ("init", "doctor"),
+    "cache": ("cache",),
 }
 
 

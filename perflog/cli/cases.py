@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: How many skipped files are named.
 MOST_SKIPPED = 5
+#: Formats that are no single text or file.
+OF_SEVERAL_FILES = ("dlperf", "tensorboard")
 #: Formats that are no text.
 BINARY = ("parquet", "xlsx")
 
@@ -56,9 +58,40 @@ def write_cases(
         _write_tensorboard(extraction, output, quiet)
     else:
         emit(_encoded(extraction, form, view, to_terminal(output)), output, quiet)
+    _end(_remarks(extraction, form), extraction.complete, quiet)
+
+
+class Result(NamedTuple):
+    """What is printed of an extraction: its content, the remarks for people, and whether every case has a value."""
+
+    content: str | bytes
+    remarks: tuple[str, ...]
+    complete: bool
+
+
+def result_of(extraction: Extraction, form: str, view: View, terminal: bool) -> Result:
+    """What :func:`write_cases` writes in one of the formats that are one text or file."""
+    encoded = _encoded(extraction, form, view, terminal)
+    content = encoded if isinstance(encoded, str | bytes) else b"".join(encoded)
+    return Result(content, tuple(_remarks(extraction, form)), extraction.complete)
+
+
+def write_result(result: Result, output: Path | None, quiet: bool) -> None:
+    """Write a result as :func:`write_cases` does.
+
+    Raises:
+        typer.Exit: with status 3 where a log or a case has no value.
+    """
+    emit(result.content, output, quiet)
+    _end(result.remarks, result.complete, quiet)
+
+
+def _end(remarks: Iterable[str], complete: bool, quiet: bool) -> None:
+    """Say the remarks on stderr, and end with status 3 where something has no value."""
     if not quiet:
-        _remarks(extraction, form)
-    if not extraction.complete:
+        for remark in remarks:
+            print(remark, file=sys.stderr)
+    if not complete:
         raise typer.Exit(3)
 
 
@@ -97,18 +130,18 @@ def _write_tensorboard(extraction: Extraction, folder: Path, quiet: bool) -> Non
     say_written(folder, quiet, described)
 
 
-def _remarks(extraction: Extraction, form: str) -> None:
-    """What a person should know that the table does not say, on stderr."""
+def _remarks(extraction: Extraction, form: str) -> Iterator[str]:
+    """What a person should know that the table does not say, line by line."""
     if extraction.skipped and form != "json":
         first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
         for skipped in first_failed[:MOST_SKIPPED]:
-            print(f"skipped {skipped.log.name}: {skipped.reason}", file=sys.stderr)
+            yield f"skipped {skipped.log.name}: {skipped.reason}"
         rest = len(extraction.skipped) - MOST_SKIPPED
         if rest > 0:
-            print(f"skipped {rest} more files (--format json lists them)", file=sys.stderr)
+            yield f"skipped {rest} more files (--format json lists them)"
     if not extraction.cases:
-        print("no training log found; `perflog explain FILE` says why a file is none", file=sys.stderr)
+        yield "no training log found; `perflog explain FILE` says why a file is none"
     if form == "dlperf":
         for run in extraction.runs:
             if run.throughput.value is None:
-                print(f"no value {run.log.name}: {run.throughput.reason}", file=sys.stderr)
+                yield f"no value {run.log.name}: {run.throughput.reason}"

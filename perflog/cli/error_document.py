@@ -8,20 +8,17 @@ from contextlib import suppress
 from itertools import zip_longest
 
 SCHEMA = "perflog/error/1"
-#: The options that name a format or a file, and what asks for JSON there.
-_FORMAT, _OUTPUT = ("-f", "--format"), ("-o", "--output")
+#: The option that names a format.
+_FORMAT = ("-f", "--format")
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
-    """Whether the words of a command line ask for JSON: by the format, or by the ending of the output's name.
+    """Whether the words of a command line ask for JSON. The ending of a file's name does not: that asks for a file.
 
-    >>> asks_for_json(["extract", "logs", "-f", "json"]), asks_for_json(["extract", "logs", "--format=csv"])
+    >>> asks_for_json(["extract", "logs", "-f", "json"]), asks_for_json(["extract", "logs", "-o", "cases.json"])
     (True, False)
     """
-    forms = [value.lower() for value in _values(words, _FORMAT)]
-    if forms:
-        return forms[-1] == "json"
-    return any(value.lower().endswith(".json") for value in _values(words, _OUTPUT))
+    return [value.lower() for value in _values(words, _FORMAT)][-1:] == ["json"]
 
 
 def print_error(words: Sequence[str], code: str, message: str, status: int) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import EXIT_STATUS, app, examples
-from perflog.cli.cases import form_of, write_cases
+from perflog.cli.cases import OF_SEVERAL_FILES, form_of, write_cases
+from perflog.cli.kept import cache_of, write_kept_cases
 from perflog.cli.options import (
     Configured,
     Format,
@@ -31,6 +32,7 @@ from perflog.export.endings import format_for
 from perflog.settings.config import DEFAULTS, find_config, names_in, pairs, settings
 
 if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
     from perflog.extraction import Extraction
     from perflog.settings.config import Settings
 
@@ -44,7 +46,9 @@ _SHARD = (
 Shard = Annotated[str, typer.Option("--shard", help=_SHARD, metavar="K/N", show_default=False)]
 _ON = "Let a cluster read the logs: ray for the one that this machine belongs to, or ray://HOST:PORT."
 On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False)]
-_SHARDS = r"With --on: in how many shares. \[default: 4 for each processor]"
+_SHARDS = "With --on: in how many shares. [default: 4 for each processor]"
+_CACHE = "Read the logs alone that have changed since they were last read with it (docs/scale.md)."
+WithCache = Annotated[bool | None, typer.Option("--cache/--no-cache", help=_CACHE, show_default=False)]
 Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
 
 
@@ -64,18 +68,22 @@ Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max
 def extract(
     logs: Logs, given: Given, where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False,
     watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None, format_: Format = None,
-    output: Output = None, quiet: Quiet = False,
+    output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Extract throughput, speedup and the program's own results from training logs."""
     chosen = settings(given | {"format": format_}, logs)
+    kept = cache_of(cache, quiet)
     if shard:
-        _write_share(shard, logs, chosen, output, quiet)
+        _write_share(shard, logs, chosen, output, quiet, kept)
         return
     form = form_of(output, chosen)
     view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
     if watch:
         show_again_and_again(logs, chosen, view)
-    extraction = _on(on, logs, chosen, shards, quiet) if on else extractions(quiet).of(logs, chosen)
+    if kept is not None and not on and form not in OF_SEVERAL_FILES:
+        write_kept_cases(kept, logs, chosen, form, view, output, quiet)
+        return
+    extraction = _on(on, logs, chosen, shards, quiet) if on else extractions(quiet, kept).of(logs, chosen)
     write_cases(view.of(extraction), form, view, output, quiet, logs)
 
 
@@ -145,11 +153,13 @@ def conventions(format_: TextOrJson = None) -> None:
         print(f"{name}\n    {rule.title}")
 
 
-def _write_share(share: str, logs: list[str], chosen: Settings, output: Path | None, quiet: bool) -> None:
+def _write_share(
+    share: str, logs: list[str], chosen: Settings, output: Path | None, quiet: bool, cache: Cache | None
+) -> None:
     """Read a share of the logs into a part, and say how many it has."""
     from perflog.cluster.shares import write_share
 
-    part = write_share(share, logs, chosen, output, extractions(quiet).progress)
+    part = write_share(share, logs, chosen, output, extractions(quiet).progress, cache)
     if not quiet:
         print(f"part {part.share}: {len(part.entries)} of {part.place.logs} logs written to {output}", file=sys.stderr)
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
     from perflog.extraction import Progress
     from perflog.report.extractions import Extractions, ProgressOf
 
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 
 
-def extractions(quiet: bool) -> Extractions:
+def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
     """What one command reads its logs through: each set of logs once, with a progress bar."""
-    _import_numpy()
+    import_numpy()
     from perflog.report.extractions import Extractions
 
-    return Extractions(progress_bar(quiet))
+    return Extractions(progress_bar(quiet), cache)
 
 
 #: How many threads numpy's linear algebra starts when it is imported.
 _LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
 
 
-def _import_numpy() -> None:
+def import_numpy() -> None:
     """Import numpy without the threads of its linear algebra, which perflog does not use.
 
     To start one for each processor takes a third of the import. The environment is then as it was, since trainings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perflog.cluster.on_ray import Told, parts_by_ray, task_of
 from perflog.errors import UsageError
@@ -16,11 +17,19 @@ from perflog.parts.share import share_of
 from perflog.report.extractions import ProgressOf, catalog_of, no_progress
 from perflog.settings.config import Settings
 
+if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
+
 
 def write_share(
-    share: str, logs: Sequence[str], chosen: Settings, file: Path | None, progress_of: ProgressOf = no_progress
+    share: str,
+    logs: Sequence[str],
+    chosen: Settings,
+    file: Path | None,
+    progress_of: ProgressOf = no_progress,
+    cache: Cache | None = None,
 ) -> Part:
-    """Read a share of the logs, such as ``3/10``, and write it as a part.
+    """Read a share of the logs, such as ``3/10``, and write it as a part; with a ``cache``, those that have changed.
 
     Raises:
         UsageError: for a share such as 11/10, no file to write to, or one of another ending.
@@ -34,7 +43,7 @@ def write_share(
         )
     files = find_logs(logs)
     with progress_of(sum(max(log.size, 0) for log in own.of(files))) as progress:
-        part = part_of(files, own, chosen.options(), catalog_of(chosen), progress)
+        part = part_of(files, own, chosen.options(), catalog_of(chosen), progress, cache)
     write_part(file, part)
     return part
 

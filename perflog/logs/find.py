@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,8 +117,11 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
         if isinstance(path, Address) and wholes.setdefault(path, path.whole) != path.whole:
             raise UsageError(f"two logs are named {path!r}: expected addresses that differ before their query")
         for log in _logs_at(path):
-            logs.setdefault((log.path, log.member), replace(log, given=path))
-    return sorted(logs.values(), key=lambda log: (natural(log.name), log.name))
+            # a third of the time of `dataclasses.replace`, for each of 20,000 logs
+            given_so = LogFile(log.path, log.size, log.member, path, log.pipe, log.text, log.stored)
+            logs.setdefault((log.path, log.member), given_so)
+    natural_of = _NaturalPaths()
+    return sorted(logs.values(), key=lambda log: (natural_of(log.name), log.name))
 
 
 def _logs_at(path: str) -> Iterable[LogFile]:
@@ -150,6 +153,26 @@ def natural(text: str) -> list[str | int]:
     # read as base 16, digits have the same order, and Python has no limit on how many there may be (4,300 in base 10)
     parts[1::2] = [int(digits, 16) for digits in pieces[1::2]]
     return parts
+
+
+class _NaturalPaths:
+    """Sort keys of paths: what :func:`natural` gives, each folder and each name of a file taken apart once."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[str | int]] = {}
+
+    def __call__(self, path: str) -> list[str | int]:
+        folder, slash, name = path.rpartition("/")
+        if not slash:
+            return natural(path)
+        above, below = self._of(f"{folder}/"), self._of(name)
+        return [*above[:-1], f"{above[-1]}{below[0]}", *below[1:]]
+
+    def _of(self, text: str) -> list[str | int]:
+        parts = self._parts.get(text)
+        if parts is None:
+            parts = self._parts[text] = natural(text)
+        return parts
 
 
 def _missing(path: str, error: Exception) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -32,11 +33,15 @@ class _Run(Struct, array_like=True):
 
 
 class _Outcome(Struct, array_like=True):
-    """The runs of a log, or the reason why it has none."""
+    """The runs of a log, or the reason why it has none.
+
+    ``by_bytes``: its texts stand as the characters of their bytes, since some are no UTF-8: names of files are in them.
+    """
 
     runs: list[_Run]
     reason: str = ""
     failed: bool = False
+    by_bytes: bool = False
 
 
 class _Log(Struct, array_like=True):
@@ -62,8 +67,14 @@ class Packer:
     def outcome(self, outcome: Outcome) -> bytes:
         """What became of a log."""
         if isinstance(outcome, Skipped):
-            return _ENCODER.encode(_Outcome([], outcome.reason, outcome.failed))
-        return _ENCODER.encode(_Outcome([self._run(run) for run in outcome]))
+            packed = _Outcome([], outcome.reason, outcome.failed)
+        else:
+            packed = _Outcome([self._run(run) for run in outcome])
+        try:
+            return _ENCODER.encode(packed)
+        except UnicodeEncodeError:
+            packed.by_bytes = True
+            return _ENCODER.encode(_with_texts(msgspec.to_builtins(packed), _by_bytes))
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -87,16 +98,27 @@ def outcome_from(log: bytes, outcome: bytes, machines: Sequence[Machine]) -> tup
     """A log and what became of it. The log counts as a pipe that was read: nothing looks for it on this machine.
 
     Raises:
-        msgspec.MsgspecError, IndexError: where the bytes are none.
+        msgspec.MsgspecError, IndexError, UnicodeError: where the bytes are none.
     """
     packed = _LOG.decode(log)
     pipe = Pipe()
     pipe.taken = True
     found = LogFile(_path(packed.path), packed.size, _path(packed.member), _path(packed.given), pipe)
+    return found, outcome_of(found, outcome, machines)
+
+
+def outcome_of(log: LogFile, outcome: bytes, machines: Sequence[Machine]) -> Outcome:
+    """What became of a log that is at hand.
+
+    Raises:
+        msgspec.MsgspecError, IndexError, UnicodeError: where the bytes are none.
+    """
     content = _OUTCOME.decode(outcome)
+    if content.by_bytes:
+        content = msgspec.convert(_with_texts(msgspec.msgpack.decode(outcome), _from_bytes), _Outcome)
     if content.reason:
-        return found, Skipped(found, content.reason, content.failed)
-    return found, [_run_from(run, found, machines) for run in content.runs]
+        return Skipped(log, content.reason, content.failed)
+    return [_run_from(run, log, machines) for run in content.runs]
 
 
 def _run_from(packed: _Run, log: LogFile, machines: Sequence[Machine]) -> Run:
@@ -104,8 +126,30 @@ def _run_from(packed: _Run, log: LogFile, machines: Sequence[Machine]) -> Run:
     return Run(log=log, machine=machine, **{name: getattr(packed, name) for name in ALIKE})
 
 
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Plain data with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [_with_texts(item, change) for item in value]
+    if isinstance(value, dict):
+        return {_with_texts(key, change): _with_texts(item, change) for key, item in value.items()}
+    return value
+
+
+def _by_bytes(text: str) -> str:
+    """A text as the characters of its bytes; ASCII stays as it is."""
+    return text.encode("utf-8", "surrogatepass").decode("latin-1")
+
+
+def _from_bytes(text: str) -> str:
+    """The text that :func:`_by_bytes` was given."""
+    return text.encode("latin-1").decode("utf-8", "surrogatepass")
+
+
 def _storable(path: str) -> str:
     """A path whose bytes that are no UTF-8 stand as NUL and two digits, which no path holds."""
+    path = str(path)  # an address of a store is a text of its own kind
     if path.isascii():
         return path
     return "".join(f"\0{ord(c) - 0xDC00:02x}" if "\udc80" <= c <= "\udcff" else c for c in path)

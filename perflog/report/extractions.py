@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from perflog.cases.choosing import chosen
 from perflog.extraction import Extraction, Progress, extract_logs
-from perflog.formats.catalog import Catalog, load_catalog
+from perflog.formats.catalog import Catalog
 from perflog.logs.find import find_logs
 from perflog.settings.config import Settings
+
+if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
 
 #: Given the number of bytes to read, shows progress while it is entered; what it gives is called with each share read.
 ProgressOf = Callable[[int], AbstractContextManager[Progress | None]]
@@ -28,8 +32,10 @@ class Extractions:
         progress: shows how far the reading is.
     """
 
-    def __init__(self, progress: ProgressOf = no_progress) -> None:
+    def __init__(self, progress: ProgressOf = no_progress, cache: Cache | None = None) -> None:
+        """``cache``: what keeps the outcomes of logs that have not changed, where the user asks for it."""
         self.progress = progress
+        self._cache = cache
         self._extractions: dict[str, Extraction] = {}
 
     def of(self, logs: Sequence[str], settings: Settings, where: Mapping[str, str] | None = None) -> Extraction:
@@ -52,11 +58,10 @@ class Extractions:
             files = find_logs(logs)
             catalog = catalog_of(settings)
             with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-                self._extractions[key] = extract_logs(files, options, catalog, progress)
+                self._extractions[key] = extract_logs(files, options, catalog, progress, cache=self._cache)
         return self._extractions[key]
 
 
 def catalog_of(settings: Settings) -> Catalog:
     """The parsers in force: perflog's and the user's, or those alone that ``parser`` names."""
-    catalog = load_catalog(settings.values["parsers"])
-    return catalog.only(settings.values["parser"]) if settings.values["parser"] else catalog
+    return settings.catalog()

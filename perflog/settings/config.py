@@ -18,6 +18,7 @@ from perflog.errors import UsageError
 from perflog.spelling import did_you_mean
 
 if TYPE_CHECKING:
+    from perflog.formats.catalog import Catalog
     from perflog.settings.confinement import Confinement
     from perflog.settings.convention import Convention
     from perflog.settings.options import Options
@@ -101,6 +102,18 @@ class Settings:
         rule = _convention(values["convention"])
         adjusted = [_OF_CONVENTIONS[key] for key in rule.fixed if self.sources[key] != _source_of(rule.name)]
         return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
+
+    def catalog(self) -> Catalog:
+        """The parsers in force: perflog's and the user's, or those alone that ``parser`` names.
+
+        Raises:
+            ParserError: for a parser's file that is not well formed.
+            UsageError: for a folder of parsers that is not there, or a parser that is not known.
+        """
+        from perflog.formats.catalog import load_catalog
+
+        catalog = load_catalog(self.values["parsers"])
+        return catalog.only(self.values["parser"]) if self.values["parser"] else catalog
 
     def _place(self, option: str) -> str:
         """An option as messages name it: where it was given."""

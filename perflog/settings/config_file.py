@@ -20,7 +20,7 @@ from perflog.settings.options import Aggregate, Estimator, Values
 _OF_COMMANDS = frozenset({
     "rows", "columns", "value", "where", "sort", "wide", "style", "lang", "templates", "notes", "digits", "title",
     "name", "missing", "kind", "output", "html", "quiet", "metric", "margin", "level", "across", "gate", "fail-on",
-    "label", "date", "replace", "case", "detect", "only", "repeats", "watch", "tolerance",
+    "label", "date", "replace", "case", "detect", "only", "repeats", "watch", "tolerance", "cache",
 })  # fmt: skip
 #: The key that a fault of a config file is about: an unknown one, or one with a wrong value.
 _FAULT = re.compile(r"unknown option '([^']+)'|([\w.]+) = ")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from perflog.cases.case import Case
 from perflog.compare.rows import CaseComparison
 from perflog.compare.sides import RunSeries, Side
+from perflog.runs.throttled import throttled_among, throttling_of
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -29,7 +31,16 @@ def doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
         if row.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA):  # what would help
             notes += _steps(word, series)
         notes += [f"{word}: {note}" for note in case.notes if note.startswith("warm-up")]
+        notes += _throttled(word, case)
     return notes
+
+
+def _throttled(word: str, case: Case) -> list[str]:
+    runs = throttled_among(case.runs)
+    if not runs:
+        return []
+    findings = dict.fromkeys(finding for run in runs for finding in throttling_of(run))
+    return [f"{word}: {len(runs)} of {len(case.runs)} runs were throttled while they ran ({'; '.join(findings)})"]
 
 
 def _drifts(word: str, series: Sequence[RunSeries]) -> list[str]:

@@ -22,6 +22,7 @@ from perflog.reading.reading import Reading
 from perflog.runs.machine import Facts, differences, identity, known_facts
 from perflog.runs.primary import segments_of
 from perflog.runs.run import Outcome, Run
+from perflog.runs.throttled import throttled_among
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
@@ -115,7 +116,18 @@ def machine_notes(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     if len(old_machines) == len(new_machines) == 1:
         changed = differences(old_machines[0], new_machines[0], most=6)
         notes += [f"the machine changed: {changed}"] if changed else []
-    return notes
+    return [*notes, *_throttling_note(pairs)]
+
+
+def _throttling_note(pairs: Sequence[Pair]) -> list[str]:
+    """How many runs of each side are known to have been throttled; nothing where none is."""
+    old = [run for pair in pairs for run in pair.old.runs]
+    new = [run for pair in pairs for run in pair.new.runs]
+    of_old, of_new = len(throttled_among(old)), len(throttled_among(new))
+    if not of_old and not of_new:
+        return []
+    counts = f"{of_old} of {len(old)} runs of the old side and {of_new} of {len(new)} of the new one"
+    return [f"{counts} were throttled while they ran: what differs may be the state of the hardware"]
 
 
 def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:

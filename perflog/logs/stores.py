@@ -31,7 +31,7 @@ class Version:
     @classmethod
     def of(cls, meta: Mapping[str, Any]) -> Version:
         """The version that a store's answer tells."""
-        return cls(int(meta["size"]), str(meta.get("e_tag") or ""), meta.get("last_modified"))
+        return cls(int(meta["size"]), _tag(str(meta.get("e_tag") or "")), meta.get("last_modified"))
 
     def is_of(self, meta: Mapping[str, Any]) -> bool:
         """Whether an answer tells of the same bytes."""
@@ -44,6 +44,11 @@ class Version:
     def conditions(self) -> dict[str, Any]:
         """What a request says so that no other version answers it; a weak tag never holds there (RFC 9110, 13.1.1)."""
         return {"if_match": self.tag} if self.tag and not self.tag.startswith("W/") else {}
+
+
+def _tag(text: str) -> str:
+    """An entity tag as headers have it, in quotes: Azure's listings leave them out."""
+    return text if not text or text.endswith('"') else f'"{text}"'
 
 
 class Store:

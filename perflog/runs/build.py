@@ -29,6 +29,7 @@ from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
+from perflog.runs.throttled import throttling_note
 from perflog.runs.throughput import Speed, corroborated, question_of, ranks_that_count, speed_of
 from perflog.settings.options import Options
 
@@ -215,6 +216,7 @@ class RunBuilder:
         machine = self._machines.of(reading.log.path, store_of(reading.log))
         if machine is not None and machine.problem:
             notes = [*notes, machine.problem]
+        notes = [*notes, throttling_note(machine, reading.log.path)]
         return Run(
             log=reading.log,
             parser=parser,
@@ -247,12 +249,10 @@ def why_no_run(reading: Reading) -> str:
     )
     if matched:
         return f"lines of {', '.join(matched)}, but no measurement among them"
-    seen = sorted(key for key, pattern, account in tried if account.candidates and pattern.role == "step")
+    seen = sorted({pattern.parser for _, pattern, account in tried if account.candidates and pattern.role == "step"})
     if seen:
-        names = ", ".join(seen[:3])
-        return (
-            f"no line of a known format ({names}: the literal occurs, the pattern never matches; see `perflog explain`)"
-        )
+        near = ", ".join(seen[:2]) + (f" and {len(seen) - 2} more" if len(seen) > 2 else "")
+        return f"no line of a known format (words of {near} occur, but no line is theirs: see `perflog explain`)"
     return "no line of a known format"
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from perflog.extraction import extract_paths
 from tests.parts.test_parts import document
 from tests.support import ROOT, catalog, options
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: its tests are skipped")
-pytestmark = pytest.mark.long
+#: Ray is imported where a test uses it: most runs of the tests only collect these.
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: its tests are skipped"),
+]
 CAMPAIGN = ROOT / "fixtures" / "campaign"
 PERFLOG = [sys.executable, "-m", "perflog"]
 

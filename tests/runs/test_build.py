@@ -334,7 +334,7 @@ def test_a_training_that_failed_at_once_is_a_run_too() -> None:
         ("hello\n", "no line of a known format"),
         (
             "row of houses\n",
-            "no line of a known format (made.step: the literal occurs, the pattern never matches; see `perflog explain`)",
+            "no line of a known format (words of made occur, but no line is theirs: see `perflog explain`)",
         ),
         ("set batch_size=8\n", "no line of a known format"),
         ("eval 5\n", "lines of made, but no measurement among them"),

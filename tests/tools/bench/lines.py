@@ -90,8 +90,8 @@ def _pool() -> Pool:
 
 @cache
 def _days() -> list[str]:
-    """Enough dates for the ten-gigabyte log, whose run lasts some 1,700 days."""
-    return [f"{date(2023, 8, 2) + timedelta(days=n):%Y/%m/%d}" for n in range(4000)]
+    """Enough dates for a log of fifty gigabytes, whose run lasts some 8,500 days."""
+    return [f"{date(2023, 8, 2) + timedelta(days=n):%Y/%m/%d}" for n in range(10_000)]
 
 
 @cache

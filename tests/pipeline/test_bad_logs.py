@@ -25,7 +25,7 @@ from tests.support import FIXTURES, arguments, extracted, parser_fixtures
 from tests.tools.known_logs import FAST, SLOW, KnownLog, Speed, known_logs
 
 #: How many logs each property tries: eleven properties times 1,250 are more than the 10,000 of `make fuzz`.
-EXAMPLES = int(os.environ.get("PERFLOG_BAD_LOGS", "50"))
+EXAMPLES = int(os.environ.get("PERFLOG_BAD_LOGS", "30"))
 EACH = settings(
     max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )

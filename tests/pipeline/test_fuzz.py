@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from perflog.extraction import Extraction, extract_logs
+from perflog.logs.find import LogFile
 from tests.support import FIXTURES
+from tests.tools import fuzz_seeds
+from tests.tools.fuzz_batch import ALONE, Laboratory, laboratory_in, try_batch
 from tests.tools.fuzz_checks import Mutant, differences, faults_of, metric_faults
-from tests.tools.fuzz_seeds import GIVEN, Said, Seed, by_folder, extracted, kind_of, letters, options_of, said_of
+from tests.tools.fuzz_seeds import (
+    ENOUGH_RECORDS,
+    GIVEN,
+    Places,
+    Said,
+    Seed,
+    beginning,
+    by_folder,
+    extracted,
+    kind_of,
+    letters,
+    options_of,
+    said_of,
+    short_seeds,
+    whole_seeds,
+)
+from tests.tools.fuzz_tally import Tally, keep, load
 from tests.tools.mutations import MUTATIONS, Mutation
 
 BY_NAME = {mutation.name: mutation for mutation in MUTATIONS}
@@ -107,3 +129,114 @@ def test_damaged_numbers_in_logs_of_all_formats(mutation: Mutation, given: int, 
     assert {folder.name: each.fault for folder, each in said.items() if each.fault} == {}
     assert list(metric_faults(extraction)) == []
     assert sum(bool(each.values) for each in said.values()) > len(folders) / 3
+
+
+#: Logs of three formats, which say all that a number in samples takes.
+SMALL = ("seed001/GPUx32_time2train_ips-bs4.log", "parsers/build_nanogpt/train_gpt2.log", "parsers/deep_text/attn.log")
+#: Logs of a batch here: enough for a few of each mutation.
+FEW = 96
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+    return laboratory_in(tmp_path_factory.mktemp("fuzz"), {name: (FIXTURES / name).read_bytes() for name in SMALL})
+
+
+Damage = Callable[[Extraction], None]
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, damage: Damage) -> None:
+    """Let the program do something wrong with what it extracted."""
+
+    def extract(*given: Any) -> Extraction:
+        extraction = extract_logs(*given)
+        damage(extraction)
+        return extraction
+
+    monkeypatch.setattr(fuzz_seeds, "extract_logs", extract)
+
+
+def bytes_of(log: LogFile) -> bytes:
+    return Path(log.path).read_bytes()
+
+
+def test_a_sound_program_shows_nothing(lab: Laboratory) -> None:
+    tally = try_batch(lab, 1, 0, FEW)
+    assert tally.lines == []
+    assert tally.tried.total() == FEW
+    assert tally.numbers.total() > FEW / 3
+    assert tally.also["logs alone too"] == ALONE
+
+
+def test_a_wrong_factor_is_found_in_each_log_that_has_it(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rate is off by 3 % where a NUL byte is in the log."""
+    wrong: set[str] = set()
+
+    def damage(extraction: Extraction) -> None:
+        for run in extraction.runs:
+            if run.throughput.value is not None and b"\x00" in bytes_of(run.log):
+                run.throughput.value *= 1.03
+                run.throughput.rounding = None
+                wrong.add(run.log.path)
+
+    planted(monkeypatch, damage)
+    tally = try_batch(lab, 1, 0, FEW)
+    assert {key for key in tally.found if key != "NUL bytes|changed"} <= {"several|changed"}
+    assert tally.found["NUL bytes|changed"] == tally.numbers["NUL bytes"] > 0
+
+
+def test_an_exception_is_found_with_its_log_and_the_others_are_checked(
+    lab: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program fails as a whole where a log has a BEL in it, which ends the titles of terminals."""
+
+    def damage(extraction: Extraction) -> None:
+        for run in extraction.runs:
+            if b"\x07" in bytes_of(run.log):
+                raise ZeroDivisionError("planted")
+
+    planted(monkeypatch, damage)
+    tally = try_batch(lab, 1, 1, FEW)
+    assert 0 < tally.found["escape sequences|exception"] <= tally.tried["escape sequences"]
+    assert all("planted" in line for line in tally.lines)
+    assert tally.tried.total() == FEW
+    assert tally.numbers.total() > FEW / 3
+
+
+def test_an_infinite_number_is_found(lab: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damage(extraction: Extraction) -> None:
+        for run in extraction.runs:
+            if run.throughput.value is not None and b"nan" in bytes_of(run.log):
+                run.throughput.value = float("inf")
+
+    planted(monkeypatch, damage)
+    assert any(key.endswith("no number") for key in try_batch(lab, 1, 2, FEW).found)
+
+
+def test_a_log_is_cut_to_a_beginning_that_has_its_number(tmp_path: Path) -> None:
+    head = b"=> creating model 'cnn'\n"
+    form = b"Epoch: [0][%d/6000]\tTime  0.100000 ( 0.100000)\tData  0.0004 ( 0.0004)\tLoss 4.6099e+00 (4.6099e+00)\n"
+    long = head + b"".join(form % step for step in range(0, 6000, 10))
+    places = Places(tmp_path)
+    whole = whole_seeds(places, {"long.log": long, "none.log": b"nothing\n" * 3000})
+    cut, none = sorted(short_seeds(places, whole), key=lambda seed: seed.path)
+    assert long.startswith(cut.data)
+    assert cut.data.endswith(b"\n")
+    assert len(cut.data) < len(long) / 4
+    assert cut.said[0].values["steps/s"] == pytest.approx([10.0])
+    assert cut.said[0].records >= ENOUGH_RECORDS
+    assert len(none.data) < 4000
+    assert beginning(b"ab\ncd\nef", 5) == b"ab\n"
+    assert beginning(b"a" * 9, 5) == b"a" * 5
+
+
+def test_the_counts_are_kept_whole_and_of_one_seed(tmp_path: Path) -> None:
+    state, tally = tmp_path / "state.json", Tally(seconds=2.0)
+    tally.tried["joined"] += 7
+    tally.report("1 4", "joined", "changed", "1 for 2", "bbbb/bbbc")
+    assert load(state, 1, 384)[0] == 0
+    keep(state, 1, 384, 5, tally)
+    assert load(state, 1, 384) == (5, tally)
+    assert tally.summary() == "7 logs, 0 with a number, 1 findings, 4 logs per second of processor time"
+    with pytest.raises(SystemExit, match="name that seed, or another file"):
+        load(state, 2, 384)

@@ -66,6 +66,15 @@ def test_tags_of_twenty_digits_are_no_ranks(tmp_path: Path) -> None:
     assert Engines(load_catalog()).differences([tagged, ray, ranked]) == []
 
 
+@pytest.mark.parametrize("rank", ["9223372036854775809", "9" * 25, "9" * 400])
+def test_a_rank_of_many_digits_on_the_line_itself_is_none(rank: str, tmp_path: Path) -> None:
+    """Such a number is cast to no rank; pytest makes numpy's warning of it an error."""
+    log = FIXTURES / "parsers" / "oneflow_wide_deep" / "models.log"
+    whole = only_run(of_bytes(tmp_path, log, log.read_bytes())).throughput.value
+    text = log.read_bytes().replace(b"[rank:0] iter: 600/", f"[rank:{rank}] iter: 600/".encode())
+    assert only_run(of_bytes(tmp_path, log, text)).throughput.value == whole
+
+
 @pytest.mark.parametrize("number", ["1e308", "1e25", "nan", "inf", "-inf", "1e999", "1e-320", "9" * 400, "0", "-1"])
 def test_rates_that_cannot_be_meant_give_no_number(number: str, tmp_path: Path) -> None:
     text = re.sub(rb"throughput: [0-9.]+", b"throughput: " + number.encode(), ONEFLOW.read_bytes())

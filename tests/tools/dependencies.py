@@ -3,7 +3,7 @@
 Every package that perflog and its extras need, as it is installed here, with its age and the newest version of the
 package index; then pip-audit (installed into ``build/audit``) looks each up in the index's list of known
 vulnerabilities. Where the index does not tell of vulnerabilities, a line says how many packages were not looked up, and
-the ages are what remains. Status 1: a version is vulnerable, or was withdrawn; 3: some could not be looked up.
+the ages are what remains; where it cannot be reached, one line says so. Status 1: a version is vulnerable, or was withdrawn; 3: some could not be looked up.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -147,9 +148,16 @@ def audited(versions: dict[str, str]) -> tuple[list[str], int]:
 def main() -> None:
     """Print the table and the faults."""
     versions = installed()
-    pins = [pin_of(name, version) for name, version in versions.items()]
-    print(*lines(pins), sep="\n")
-    known, unknown = audited(versions)
+    try:
+        pins = [pin_of(name, version) for name, version in versions.items()]
+        print(*lines(pins), sep="\n")
+        known, unknown = audited(versions)
+    except (OSError, subprocess.SubprocessError) as error:
+        print(
+            f"the package index could not be reached ({error}): of {len(versions)} packages neither the ages nor the "
+            f"known vulnerabilities were looked up. Try again where {urlsplit(INDEX).netloc} can be reached."
+        )
+        sys.exit(3)
     print(*known, f"{len(versions)} packages: {len(known)} known vulnerabilities", sep="\n")
     if unknown:
         print(f"{unknown} of them could not be looked up: the index here does not tell of vulnerabilities by version")

@@ -30,7 +30,9 @@ demo: $(BIN)/perflog
 	$(BIN)/perflog --version
 	$(BIN)/perflog extract fixtures/seed004/logs_fp32/mindspore/resnet50/bz128 --warmup 100 --steps 100 --quiet
 
-test: lint types pytest
+# The types are checked beside the tests, which wait now and then for what they have started.
+test: lint
+	$(MAKE) --jobs=2 types pytest
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -57,7 +59,8 @@ coverage: $(VENV)/.dev
 # through both engines.
 fuzz: $(VENV)/.dev
 	PERFLOG_CAMPAIGN=1 PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/pipeline/test_bad_logs.py \
-		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py
+		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py \
+		tests/evidence/test_stamps.py tests/formats/test_path_grammar.py tests/formats/test_soundness.py
 	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)
 
 # A part of the tests that touches every package, on each Python that perflog runs on; one that is neither here nor can be

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from importlib.util import find_spec
 from typing import NamedTuple, ParamSpec, TypeVar
 
 from perflog.errors import PerflogError
@@ -37,9 +38,25 @@ EXTRAS = {
 def missing_extra(error: ImportError) -> PerflogError | None:
     """The sentence for a package that is not installed; None where no extra brings it."""
     package = (error.name or "").partition(".")[0]
-    extra = EXTRAS.get(package)
-    if extra is None:
-        return None
+    return None if package not in EXTRAS else _missing(package)
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package is there, without importing it."""
+    return find_spec(package) is not None
+
+
+def require(package: str) -> None:
+    """Raise PerflogError, with the command that installs it, where a package of an extra is not there.
+
+    For what would be needed only at the end of long work.
+    """
+    if not is_installed(package):
+        raise _missing(package)
+
+
+def _missing(package: str) -> PerflogError:
+    extra = EXTRAS[package]
     problem = PerflogError(
         f"{extra.purpose} needs the package {package}, which is not installed: pip install 'perflog[{extra.name}]'"
     )

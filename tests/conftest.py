@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,6 +40,8 @@ _FIRST = (
 )
 
 _NUMBERS = itertools.count(1)
+#: Numbers of folders by the names of their tests.
+_FOLDERS: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,6 +63,13 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector leave out what is there before the first test: the modules, and the tests themselves."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder, named as pytest names it, which looks through the folders of all tests before for the number."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}-{next(_FOLDERS[name])}", numbered=False)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,12 @@ RESULTS: dict[str, tuple[Callable[[Path], Any], str]] = {
 }  # fmt: skip
 
 
+@cache
+def result(name: str, folder: Path) -> Any:
+    """A result of this kind, made once for all tests that only look at it."""
+    return RESULTS[name][0](folder)
+
+
 class Balance(HTMLParser):
     """Which tags of a page are open, and whether one of them acts."""
 
@@ -87,16 +94,15 @@ class Balance(HTMLParser):
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_one_short_line(name: str, folder: Path) -> None:
-    make, begins = RESULTS[name]
-    text = repr(make(folder))
-    assert text.startswith(begins) and text.endswith(">"), text
+    text = repr(result(name, folder))
+    assert text.startswith(RESULTS[name][1]) and text.endswith(">"), text
     assert len(text) < MOST_CHARACTERS and "\n" not in text
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "report"])
 @pytest.mark.long
 def test_a_notebook_shows_a_result(name: str, folder: Path) -> None:
-    page = RESULTS[name][0](folder)._repr_html_()
+    page = result(name, folder)._repr_html_()
     balance = Balance(page)
     assert balance.open == [] and balance.tags <= {"p", "table", "thead", "tbody", "tr", "th", "td", "br", "pre", "img"}
     assert balance.tags & {"table", "pre", "img"}
@@ -123,26 +129,25 @@ def test_the_bare_result_of_60_runs_is_short() -> None:
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in ("plot", "png", "report")])
 def test_a_result_has_frames(name: str, folder: Path) -> None:
-    result = RESULTS[name][0](folder)
-    frame = result.frame
+    frame = result(name, folder).frame
     assert isinstance(frame, pl.DataFrame) and frame.height >= 1
-    pandas = result.to_pandas()
+    pandas = result(name, folder).to_pandas()
     assert isinstance(pandas, pd.DataFrame)
     assert (list(pandas.columns), len(pandas)) == (frame.columns, frame.height)
 
 
 def test_frames_hold_the_numbers(folder: Path) -> None:
-    compared = RESULTS["compare"][0](folder).frame.row(0, named=True)
+    compared = result("compare", folder).frame.row(0, named=True)
     assert compared["ratio"] == pytest.approx(1.1) and compared["verdict"] == "faster" and compared["devices"] == 8
     assert (compared["old_median"], compared["new_median"]) == (pytest.approx(102.0), pytest.approx(112.2))
-    audited = RESULTS["audit"][0](folder).frame.row(0, named=True)
+    audited = result("audit", folder).frame.row(0, named=True)
     assert audited["published"] == 130.0 and audited["difference"] == pytest.approx(130 / 102 - 1)
-    changed = RESULTS["readme"][0](folder).frame.row(0, named=True)
+    changed = result("readme", folder).frame.row(0, named=True)
     assert (changed["old"], changed["new"], changed["line"]) == ("130.00", "102.00", 5)
-    assert RESULTS["series"][0](folder).frame["value"].to_list() == pytest.approx([102.0, 112.2])
-    table = RESULTS["table"][0](folder).frame
+    assert result("series", folder).frame["value"].to_list() == pytest.approx([102.0, 112.2])
+    table = result("table", folder).frame
     assert table["devices"].to_list() == [8] and table["throughput (images/s)"].to_list() == pytest.approx([102.0])
-    assert RESULTS["extract"][0](folder).to_pandas("runs")["throughput"].tolist() == pytest.approx(
+    assert result("extract", folder).to_pandas("runs")["throughput"].tolist() == pytest.approx(
         [100, 101, 102, 103, 104]
     )
 

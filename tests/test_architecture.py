@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -44,18 +46,32 @@ def room_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
-def imports(file: Path) -> Iterator[tuple[int, str]]:
-    """(line, module) of every import of perflog's own modules, wherever it stands in the file."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "perflog":
-            if node.module == "perflog":
-                yield from ((node.lineno, f"perflog.{alias.name}") for alias in node.names)
-            else:
-                yield node.lineno, node.module
-        elif isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "perflog")
+@cache
+def imports_and_prints(file: Path) -> tuple[list[tuple[int, str]], list[int]]:
+    """What a module imports of perflog's own, with the lines, and the lines where it prints; wherever in the file."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    return [found for node in nodes for found in imported(node)], [node.lineno for node in nodes if prints(node)]
 
 
+def imported(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, module) of perflog's own modules that this node of the syntax imports."""
+    if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "perflog":
+        if node.module == "perflog":
+            yield from ((node.lineno, f"perflog.{alias.name}") for alias in node.names)
+        else:
+            yield node.lineno, node.module
+    elif isinstance(node, ast.Import):
+        yield from ((node.lineno, alias.name) for alias in node.names if alias.name.split(".")[0] == "perflog")
+
+
+def prints(node: ast.AST) -> TypeGuard[ast.expr]:
+    """Whether this node of the syntax is a call of print, or names one of the standard streams."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "print"
+    return isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
+
+
+@cache
 def floors() -> dict[str, float]:
     order = packages_told()
     found: dict[str, float] = {name: float(at) for at, name in enumerate(order)}
@@ -89,7 +105,7 @@ def test_no_import_runs_back_up(file: Path) -> None:
         return  # the front door: its imports happen on use
     back = [
         f"{file.relative_to(ROOT)}:{line} imports {module}"
-        for line, module in imports(file)
+        for line, module in imports_and_prints(file)[0]
         if module != "perflog" and order[room_of(module)] > here
     ]
     assert back == []
@@ -103,15 +119,4 @@ def test_only_the_command_line_prints(file: Path) -> None:
         "build_hook.py",
     ):  # the last two are scripts of their own
         return
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    calls = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-    ]
-    streams = [
-        node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in ("stdout", "stderr") and ast.unparse(node.value) == "sys"
-    ]
-    assert calls + streams == []
+    assert imports_and_prints(file)[1] == []

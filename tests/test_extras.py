@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -71,6 +72,24 @@ def test_reading_tables_and_readmes_need_no_extra(words: list[str], shown: str, 
     assert "needs the package" not in done.stderr and "internal error" not in done.stderr
     assert shown in done.stdout
     assert status is None or done.returncode == status, done.stderr
+
+
+def test_a_report_without_the_package_for_pictures_says_so_and_has_the_rest(tmp_path: Path) -> None:
+    for name, described in (("r.html", "12 cases, 0 pictures"), ("R.md", "4 regions, 0 pictures")):
+        done = without("report", "fixtures/seed004", "-o", str(tmp_path / name))
+        wrote, missing = done.stderr.splitlines()
+        assert done.returncode == 0 and described in wrote
+        assert missing == (
+            f"perflog: {tmp_path / name} has no pictures: drawing pictures needs the package matplotlib, which is not "
+            "installed: pip install 'perflog[plot]'"
+        )
+    assert "363.4" in (tmp_path / "R.md").read_text(encoding="utf-8")
+
+
+def test_what_a_file_needs_is_asked_for_before_the_logs(tmp_path: Path) -> None:
+    """The folder is not there; the first thing that is wrong is that no .xlsx can be written."""
+    done = without("extract", "nosuch", "-o", str(tmp_path / "t.xlsx"))
+    assert done.returncode == 2 and "pip install 'perflog[xlsx]'" in done.stderr
 
 
 def test_every_extra_of_the_installation_is_known() -> None:

@@ -14,7 +14,7 @@ from perflog.audit.sizes import difference, size
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
 from perflog.export.annotations import Annotation, commands
-from perflog.export.columns import TextTable
+from perflog.export.columns import TextTable, counted
 from perflog.export.junit import Test, junit
 
 SCHEMA = "perflog/audit/1"
@@ -122,10 +122,11 @@ def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str
         lines += [f"    {visible(shortened(line))}" for line in explained(judgement)]
     total = counts(judgements)
     each = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
-    lines.append(f"{len(judgements)} cells: {each}")
+    lines.append(f"{counted(len(judgements), 'cell')}: {each}")
     contradicting = pairs(judgements)
     if contradicting:
-        lines.append(f"{len(contradicting)} pairs of cells contradict each other")
+        verb = "contradicts" if len(contradicting) == 1 else "contradict"
+        lines.append(f"{counted(len(contradicting), 'pair')} of cells {verb} each other")
     if reason := unchecked(judgements):
         lines.append(reason)
     return "\n".join(lines) + "\n"

@@ -47,7 +47,9 @@ def _built(
 ) -> tuple[list[Case], list[Skipped]]:
     kept, copies = without_copies(runs, texts)
     kept, other_ranks = of_first_ranks(kept, patterns)
-    return build_cases(settled(kept, patterns), options), [*copies, *other_ranks]
+    copied = {left_out.log for left_out in copies}
+    of_copies = [run for run in runs if run.log in copied] if copied else []
+    return build_cases(settled(kept, patterns, of_copies), options), [*copies, *other_ranks]
 
 
 def _sound_and_faulty(

@@ -176,9 +176,15 @@ def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
     if not differing or len([key for key in differing if key != "label"]) > NEARLY:
         return f"not on the {there} side"
     differences = ", ".join(_differences(mine, nearest, differing))
-    if OTHER_WORK & {*differing}:
+    if _is_other_work(mine, nearest, differing):
         return f"not on the {there} side; nearest: {differences}, which is other work"
     return f"not on the {there} side; nearest: {differences} (--across {','.join(differing)} pairs them)"
+
+
+def _is_other_work(mine: Key, theirs: Key, differing: Sequence[str]) -> bool:
+    """Whether no option should be offered that pairs two cases: 1 and 32 devices are no two versions of one number."""
+    other_devices = "devices" in differing and "devices" in mine and "devices" in theirs
+    return other_devices or bool(OTHER_WORK & {*differing})
 
 
 def _differences(mine: Key, theirs: Key, differing: Sequence[str]) -> list[str]:

@@ -23,10 +23,16 @@ _Series = Mapping[int, Sequence[Run]]
 MOST_NUMBERS = 6
 
 
-def settled(runs: Sequence[Run], patterns: PathPatterns) -> list[Run]:
-    """The runs, each with its repeat or, where the number in its log's name is none, with it in its label."""
+def settled(runs: Sequence[Run], patterns: PathPatterns, copies: Sequence[Run] = ()) -> list[Run]:
+    """The runs, each with its repeat or, where the number in its log's name is none, with it in its label.
+
+    ``copies``: runs of logs that do not count, whose numbers belong to the series all the same.
+    """
     places = _numbered(runs, lambda run, name: _counter_of(run, name, patterns))
     series = _series(zip(places, runs, strict=True))
+    for place in _numbered(copies, lambda run, name: _counter_of(run, name, patterns)):
+        if place is not None and place[0] in series:
+            series[place[0]].setdefault(place[1], [])
     why_not = {stem: _why_no_repeats(stem, members) for stem, members in series.items()}
     return [
         run if place is None or (why := why_not[place[0]]) is None else _labelled(run, patterns, why)

@@ -37,9 +37,9 @@ Html = Annotated[
     bool,
     typer.Option("--html", help="One HTML page that holds everything; also when the output's name ends in .html."),
 ]
-_TABLE_FORMATS = "markdown, html, latex, csv or xlsx; also by the ending of --output. \\[default: markdown]"
+_TABLE_FORMATS = "markdown, html, latex, csv or xlsx; also by the ending of --output. [default: markdown]"
 TableFormat = Annotated[str | None, typer.Option("--format", "-f", help=_TABLE_FORMATS, show_default=False)]
-_BY_DEFAULT = r" \[default: what tells the cases apart]"
+_BY_DEFAULT = " [default: what tells the cases apart]"
 ReportRows = Annotated[
     str, typer.Option(*FLAGS["rows"], help=f"Fields of the tables' rows.{_BY_DEFAULT}", show_default=False)
 ]
@@ -147,3 +147,5 @@ def report(
     result = make_report(logs, given, output, lang, page, extractions(quiet), choice)
     result.write()
     say_written(output, quiet, result.described)
+    if result.missing:
+        print(f"perflog: {output} has {result.missing}", file=sys.stderr)

@@ -31,6 +31,8 @@ ENDINGS = {
 }
 #: The endings that messages offer; the others mean the same.
 _SECOND_NAMES = frozenset({".markdown", ".htm", ".patch"})
+#: The package that writes a format, where an extra brings it.
+_PACKAGES = {"xlsx": "xlsxwriter", "svg": "matplotlib", "png": "matplotlib", "pdf": "matplotlib"}
 
 
 def format_for(
@@ -47,12 +49,14 @@ def format_for(
 
     Raises:
         UsageError: for a format that the command has not, and for an ending that says another format or none.
+        PerflogError: where the package that writes the format is not installed.
     """
     from perflog.files import is_written_into
     from perflog.settings.config import one_of
 
     if given is not None:
         one_of("format", given, list(formats))
+        _require_package(given)
         return given
     if output is None or not output.suffix or is_written_into(output):
         return default
@@ -65,7 +69,16 @@ def format_for(
             f"--output '{named(str(output))}': expected an ending that says what this command writes "
             f"({', '.join(endings_of(formats))}), found {found}{hint}"
         )
+    _require_package(form)
     return form
+
+
+def _require_package(form: str) -> None:
+    """Raise PerflogError where what writes a format is not installed: before the work, not after it."""
+    if form in _PACKAGES:
+        from perflog.extras import require
+
+        require(_PACKAGES[form])
 
 
 def endings_of(formats: Collection[str]) -> list[str]:

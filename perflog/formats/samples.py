@@ -6,7 +6,7 @@ must be those expected. A mismatch is shown with the line and a caret where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any
 
@@ -19,6 +19,8 @@ _Place = Callable[[Pattern, str], str]
 
 #: Seconds in which the place is looked for where a pattern gave up; each try compiles a regex.
 _PATIENCE = 5.0
+#: How many beginnings of the pattern are tried in one call, of which each has a price of its own.
+_TOGETHER = 16
 
 
 def check_parser(parser: Parser) -> list[str]:
@@ -174,14 +176,24 @@ def gave_up(pattern: Pattern, line: str) -> str:
         return f"  {line}\n  ^ the literal {pattern.literal!r} does not occur in this line"
     _end_of_match(pattern.regex, line)  # the first try takes the time of an import too
     give_up = monotonic() + _PATIENCE
-    for end in range(len(pattern.regex), 0, -1):
+    for longest in range(len(pattern.regex), 0, -_TOGETHER):
         if monotonic() > give_up:
             break
-        matched = _end_of_match(pattern.regex[:end], line)
-        if matched:
-            rest = pattern.regex[end:]
-            return f"  {line}\n  {' ' * matched}^ expected here: {rest[:60]}"
+        ends = range(longest, max(longest - _TOGETHER, 0), -1)
+        for beginning in _matching([pattern.regex[:end] for end in ends], line):
+            if matched := _end_of_match(beginning, line):
+                rest = pattern.regex[len(beginning) :]
+                return f"  {line}\n  {' ' * matched}^ expected here: {rest[:60]}"
     return f"  {line}\n  ^ the pattern does not match from its first character on"
+
+
+def _matching(regexes: Sequence[str], line: str) -> list[str]:
+    """Those of the texts that are regexes and match somewhere in the line, in one call of polars for all of them."""
+    import polars as pl
+
+    tried = [pl.col("line").str.find(regex, strict=False).alias(str(n)) for n, regex in enumerate(regexes)]
+    starts = pl.DataFrame({"line": [line]}).select_seq(tried).row(0)
+    return [regex for regex, start in zip(regexes, starts, strict=True) if start is not None]
 
 
 def _end_of_match(regex: str, line: str) -> int:

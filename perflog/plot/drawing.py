@@ -42,6 +42,7 @@ _SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "perflog", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 10,
     "font.sans-serif": ["DejaVu Sans"], "axes.spines.top": False,
     "axes.spines.right": False, "axes.facecolor": "none", "figure.facecolor": "none", "axes.linewidth": 0.8,
+    "axes.titley": 1.0,  # where it stands anyway: left to itself, matplotlib measures all ticks to find that out
 }  # fmt: skip
 #: What each form says of its maker and its date: a date would change the bytes.
 _METADATA: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.plot.scaling import panels_of
-from perflog.plot.steps import MOST_CASES
+from perflog.plot.steps import MOST_CASES, MOST_RUNS
 
 #: Fields of the columns where they vary; all other fields stand in the rows.
 _COLUMNS = ("precision", "batch_size")
@@ -85,11 +85,16 @@ class Contents:
         many = len(self.models) > _MOST_NAMED
         models = [several.format(count=len(self.models))] if many else self.models
         names = [", ".join(self.frameworks), ", ".join(models)]
-        return (" · " if len(self.frameworks) > 1 else " ").join(filter(None, names)) or "perflog"
+        return (" · " if many or len(self.frameworks) > 1 else " ").join(filter(None, names)) or "perflog"
 
 
-def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
+def contents(extraction: Extraction, choice: Choice | None = None, pictures: bool = True) -> Contents:
     """Choose sections, rows, columns, values and pictures by what varies between the cases.
+
+    Args:
+        extraction: all cases.
+        choice: what the user chose of the report.
+        pictures: whether the report has pictures at all.
 
     Raises:
         UsageError: when there is no case.
@@ -97,16 +102,22 @@ def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
     cases = require_cases(extraction)
     choice = choice or Choice()
     parts = sections(cases)
-    panels = [panels_of(part.cases) for part in parts]
+    panels = [panels_of(part.cases) if pictures else 0 for part in parts]
     drawn = _drawn(panels)
     models = {spelling(name): name for part in reversed(parts) for name in reversed(part.models) if name}
     return Contents(
         tuple(sorted({str(case.key["framework"]) for case in cases if "framework" in case.key})),
         tuple(sorted(models.values())),
         tuple(_section(part, _where(part, parts), scaling, choice) for part, scaling in zip(parts, drawn, strict=True)),
-        any("step_time" in case.metrics for case in cases) and len(cases) <= MOST_CASES,
+        pictures and _has_steps(cases),
         sum(count > 0 for count in panels) - sum(drawn),
     )
+
+
+def _has_steps(cases: Sequence[Case]) -> bool:
+    """Whether a report draws the step times of these cases: where there are some, and one picture holds all runs."""
+    few = len(cases) <= MOST_CASES and sum(len(case.runs) for case in cases) <= MOST_RUNS
+    return few and any("step_time" in case.metrics for case in cases)
 
 
 def _drawn(panels: Sequence[int]) -> list[bool]:

@@ -56,8 +56,16 @@ def key_of(run: Run) -> RunKey:
     return run.log.name, run.first_line
 
 
-def read_with_lines(logs: Sequence[str], settings: Settings, extractions: Extractions) -> ReadLogs:
+def read_with_lines(
+    logs: Sequence[str], settings: Settings, extractions: Extractions, most_traces: int | None = None
+) -> ReadLogs:
     """Extract, and keep what a page shows beside the cases.
+
+    Args:
+        logs: paths of logs.
+        settings: the options in force.
+        extractions: how files are read, with progress.
+        most_traces: where more runs have step times, none are kept; None: no limit.
 
     Raises:
         UsageError: when a path does not exist, or an option is not right.
@@ -69,6 +77,8 @@ def read_with_lines(logs: Sequence[str], settings: Settings, extractions: Extrac
     def look(reading: Reading, outcome: Outcome) -> None:
         for run, segment in segments_of(reading, outcome, catalog):
             used[key_of(run)] = lines_used(run, segment)
+            if most_traces is not None and len(known) > most_traces:
+                continue
             trace = trace_of(run, segment)
             if trace is not None:
                 known.append(trace)
@@ -76,7 +86,8 @@ def read_with_lines(logs: Sequence[str], settings: Settings, extractions: Extrac
     files = find_logs(logs)
     with extractions.progress(sum(max(file.size, 0) for file in files)) as progress:
         extraction = extract_logs(files, options, catalog, progress, look)
-    return ReadLogs(extraction, tuple(known), used)
+    too_many = most_traces is not None and len(known) > most_traces
+    return ReadLogs(extraction, () if too_many else tuple(known), used)
 
 
 def lines_used(run: Run, segment: Segment) -> tuple[tuple[int, ...], int]:

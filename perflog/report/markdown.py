@@ -20,9 +20,10 @@ from perflog.cases.case import Case
 from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
 from perflog.logs.addresses import is_address
-from perflog.report.contents import Choice, Contents, SectionContents, contents, require_cases
+from perflog.report.contents import Choice, Contents, SectionContents, require_cases
 from perflog.resources import folder
 from perflog.runs.machine import described
+from perflog.runs.throttled import throttled_among
 from perflog.settings.amount import Amount, Window
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
@@ -53,8 +54,11 @@ def environment(extraction: Extraction, language: str) -> list[Facts]:
     named, cases = words(language)["environment"], require_cases(extraction)
     frameworks = dict.fromkeys(str(case.key.get("framework", "")) for case in _sorted(cases, "framework"))
     counts = sorted({len(case.runs) for case in cases})
-    machines = [(named["machine"], text) for text in described(run.machine for case in cases for run in case.runs)]
-    of_all = (*machines, (named["runs"], ", ".join(map(str, counts))))
+    runs = [run for case in cases for run in case.runs]
+    machines = [(named["machine"], text) for text in described(run.machine for run in runs)]
+    slowed = len(throttled_among(runs))
+    throttled = [(named["throttled"], named["throttled_runs"].format(count=slowed, of_all=len(runs)))] if slowed else []
+    of_all = (*machines, *throttled, (named["runs"], ", ".join(map(str, counts))))
     if len(frameworks) == 1:
         return [Facts("", (*_facts(cases, named, _ENVIRONMENT), *of_all))]
     groups = []
@@ -140,14 +144,12 @@ def address(log: str, base: Path) -> str:
     return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))
 
 
-def skeleton(
-    extraction: Extraction, recipe: Recipe, output: Path, language: str, choice: Choice,
-) -> str:  # fmt: skip
-    """A report's text with empty regions."""
+def skeleton(recipe: Recipe, shown: Contents, output: Path, language: str, choice: Choice) -> str:
+    """A report's text with empty regions; ``shown``: its sections and pictures."""
     from jinja2 import FileSystemLoader
     from jinja2.sandbox import SandboxedEnvironment
 
-    texts, shown = words(language), contents(extraction, choice)
+    texts = words(language)
     loader = FileSystemLoader(folder("templates") / "reports")
     templates = SandboxedEnvironment(loader=loader, trim_blocks=True, keep_trailing_newline=True)
     stems = _stems(shown.sections)

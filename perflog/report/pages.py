@@ -25,9 +25,15 @@ def environment() -> Any:
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
+    class Environment(SandboxedEnvironment):
+        """A sandbox in which ``a.b`` is the entry of a plain dictionary: a page of many cases asks for 150,000."""
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
+
     templates = folder("templates")
     loader = FileSystemLoader([templates / "reports", templates / "pages"])
-    return SandboxedEnvironment(
+    return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )
 

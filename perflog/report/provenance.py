@@ -108,13 +108,13 @@ def _name_of(case: Case | None, shown: Named) -> str:
     return "" if case is None else shown.names[shown.places[id(case)]]
 
 
-def _folders(case: Case, base: Path) -> dict[str, list[tuple[str, str]]]:
+def _folders(case: Case, base: Path) -> list[tuple[str, list[tuple[str, str]]]]:
     """A case's logs by folder: names and addresses."""
     folders: dict[str, dict[str, str]] = {}
     for run in case.runs:
         folder, _, name = run.log.name.rpartition("/")
         folders.setdefault(folder or ".", {})[name] = address(run.log.path, base)
-    return {folder: list(logs.items()) for folder, logs in folders.items()}
+    return [(folder, list(logs.items())) for folder, logs in folders.items()]
 
 
 def _metric_name(name: str, texts: Words) -> str:
@@ -150,11 +150,11 @@ def _run(run: Run, read: ReadLogs, base: Path, texts: Words) -> dict[str, Any]:
         "address": address(run.log.path, base),
         "first_line": run.first_line,
         "last_line": run.last_line,
-        "lines": run.lines,
+        "of_lines": texts["page"]["of_lines"].format(lines=run.lines),
         "parser": run.parser,
         "used": lines_of(run, read.used),
         "metrics": [_metric(metric, run.parser, texts) for metric in run.metrics.values()],
-        "metadata": metadata,
+        "metadata": list(metadata.items()),
         "evidence": [] if run.evidence is None else [_witness(witness, texts) for witness in run.evidence.witnesses],
         "notes": run.notes,
     }

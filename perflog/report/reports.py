@@ -13,8 +13,10 @@ from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.columns import counted
+from perflog.extras import is_installed
 from perflog.files import is_written_into, missing_folder, write_atomically
 from perflog.logs.addresses import Address, is_address
+from perflog.plot.steps import MOST_RUNS
 from perflog.report.contents import Choice, contents
 from perflog.report.extractions import Extractions
 from perflog.report.html import page
@@ -26,6 +28,10 @@ from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled
 from perflog.settings.config import settings
 
+_WITHOUT_PICTURES = (
+    "no pictures: drawing pictures needs the package matplotlib, which is not installed: pip install 'perflog[plot]'"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -34,10 +40,12 @@ class Report:
     Attributes:
         files: what each file is to hold: the report's own, and those of its pictures.
         described: what it holds, in words.
+        missing: what it would hold in another installation, and which package would bring it; empty: nothing.
     """
 
     files: Mapping[Path, bytes]
     described: str
+    missing: str = ""
 
     def write(self) -> None:
         """Write the files, each whole or not at all."""
@@ -78,7 +86,7 @@ def html_report(wanted: Wanted, extractions: Extractions) -> Report:
         UsageError: when there is no case, or the cases do not fit one table.
     """
     given, choice, base = settings(wanted.given, wanted.logs), wanted.choice, wanted.output.parent
-    read = read_with_lines(wanted.logs, given, extractions)
+    read = read_with_lines(wanted.logs, given, extractions, None if choice.where else MOST_RUNS)
     extraction = replace(read.extraction, cases=chosen(read.extraction.cases, choice.where))
     dimensions = [*_given("--rows", choice.rows), *_given("--columns", choice.columns)]
     in_language = ["--lang", wanted.language] if wanted.language != "en" else []
@@ -86,11 +94,12 @@ def html_report(wanted: Wanted, extractions: Extractions) -> Report:
         shlex.join(["perflog", "extract", *wanted.words]),
         shlex.join(["perflog", "report", *wanted.words, *dimensions, *in_language, "-o", wanted.output.name]),
     ]
-    shown = contents(extraction, choice)
+    with_pictures = is_installed("matplotlib")
+    shown = contents(extraction, choice, with_pictures)
     data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language)
     pictures = sum(section.scaling for section in shown.sections) + shown.steps
     described = f"{counted(len(extraction.cases), 'case')}, {counted(pictures, 'picture')}, {len(data) / 1000:,.0f} kB"
-    return Report({wanted.output: data}, described)
+    return Report({wanted.output: data}, described, "" if with_pictures else _WITHOUT_PICTURES)
 
 
 def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
@@ -110,11 +119,14 @@ def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
         words_of(_near_folders(given, output.parent)),
         _allowed([*logs, *(given.get("parsers") or ())], output.parent),
     )
-    empty = skeleton(extraction, recipe, output, wanted.language, wanted.choice)
+    with_pictures = is_installed("matplotlib")
+    shown = contents(extraction, wanted.choice, with_pictures)
+    empty = skeleton(recipe, shown, output, wanted.language, wanted.choice)
     recipes = Recipes(output.parent, extractions, None)  # the recipes say what the user named
     text, regions = filled(empty, str(output), recipes.make)
     described = f"{counted(regions, 'region')}, {counted(len(recipes.pictures), 'picture')}"
-    return Report({**recipes.pictures, output: text.encode("utf-8")}, described)
+    missing = "" if with_pictures else _WITHOUT_PICTURES
+    return Report({**recipes.pictures, output: text.encode("utf-8")}, described, missing)
 
 
 def _given(flag: str, text: str) -> list[str]:

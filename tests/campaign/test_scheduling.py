@@ -219,10 +219,10 @@ def test_the_journal_tells_how_long_a_job_may_take(tmp_path: Path) -> None:
 
 
 def test_a_training_without_an_end_is_killed_at_its_time_limit(tmp_path: Path) -> None:
-    campaigns.run(campaigns.schedule(campaign(tmp_path, models=["hanging"], repeats=1, time_limit=2)))
+    campaigns.run(campaigns.schedule(campaign(tmp_path, models=["hanging"], repeats=1, time_limit=5)))
     (log,) = (tmp_path / "logs").rglob("*.failed")
     last = log.read_text().splitlines()[-1]
-    assert last == "perflog run: failed: hang: no end within 2 s; 10 of 20 steps logged [NumPy]"
+    assert last == "perflog run: failed: hang: no end within 5 s; 10 of 20 steps logged [NumPy]"
 
 
 def test_the_last_lines_of_other_nodes_are_kept_of_a_failure(tmp_path: Path) -> None:

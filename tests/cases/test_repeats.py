@@ -51,6 +51,16 @@ def test_which_logs_are_repeats(tmp_path: Path, names: tuple[str, ...], cases: l
     assert cases_of(made, tmp_path) == [[f"{name}.log" for name in case] for case in cases]
 
 
+def test_a_copied_log_leaves_its_siblings_repeats(tmp_path: Path) -> None:
+    """x_2 is a copy of x_1: what is left, 1 and 3, is no series, but the names are."""
+    rates = {1: 100.0, 2: 100.0, 3: 101.0}
+    made = extraction(tmp_path, {f"x_{number}.log": benchmark(rate) for number, rate in rates.items()})
+    assert cases_of(made, tmp_path) == [["x_1.log", "x_3.log"]]
+    assert [run.values["repeat"] for run in made.runs] == [1, 3]
+    assert [Path(left_out.log.name).name for left_out in made.skipped] == ["x_2.log"]
+    assert not any("no repeats" in note for case in made.cases for note in case.notes)
+
+
 def test_what_is_no_series_is_said(tmp_path: Path) -> None:
     made = extraction(tmp_path, {f"x_{number}.log": benchmark(100 + number) for number in (18, 50)})
     assert [case.label.rpartition("/")[2] for case in made.cases] == ["x_18", "x_50"]
@@ -86,7 +96,8 @@ def test_a_copy_counts_once(tmp_path: Path) -> None:
     assert [(skipped.log.name, skipped.reason) for skipped in made.skipped] == [
         (str(tmp_path / "x_1.log"), f"the same text as {first}: a log counts once")
     ]
-    assert f"{first} counts once: the same text is in {tmp_path / 'x_1.log'}" in made.cases[0].notes
+    (copied,) = (case for case in made.cases if case.runs[0].log.name == first)
+    assert f"{first} counts once: the same text is in {tmp_path / 'x_1.log'}" in copied.notes
 
 
 def test_a_log_given_twice_and_packed_counts_once(tmp_path: Path) -> None:

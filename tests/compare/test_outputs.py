@@ -131,6 +131,13 @@ def test_an_alias_pairs_two_names_of_one_model_and_says_so(tmp_path: Path) -> No
     assert "which is other work" in text and "pairs them" not in text, "another model is never offered"
 
 
+def test_another_number_of_devices_is_never_offered(tmp_path: Path) -> None:
+    old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {EIGHT.replace("1n8g", "1n4g"): 500.0}, seed=2)
+    text = perflog(["compare", str(old), str(new)])[1]
+    assert "devices is 8 and 4, which is other work" in text and "pairs them" not in text
+
+
 # ---------------------------------------------------------------- GitHub
 
 

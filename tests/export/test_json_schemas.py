@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,18 @@ def strict(schema: Any) -> Any:
     )
 
 
+@cache
+def validator_of(name: str) -> jsonschema.Draft202012Validator:
+    """What holds documents against a schema, in which no key may be left undescribed."""
+    return jsonschema.Draft202012Validator(strict(json_schema(name)), format_checker=jsonschema.FormatChecker())
+
+
 def check(document: Any) -> str:
     """Hold a document against the schema that it names, and give the schema's name."""
     name = str(document["schema"]).split("/")[1]
-    validator = jsonschema.Draft202012Validator(strict(json_schema(name)), format_checker=jsonschema.FormatChecker())
     errors = [
-        f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}" for error in validator.iter_errors(document)
+        f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
+        for error in validator_of(name).iter_errors(document)
     ]
     assert errors == []
     return name
@@ -176,6 +183,8 @@ def test_errors_where_json_is_asked_for(words: list[str], code: str, status: int
 def test_errors_elsewhere_are_sentences_alone(tmp_path: Path) -> None:
     done = perflog_process("extract", "nosuch", "-f", "csv", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr == "perflog: no such file or folder: 'nosuch'\n"
+    done = perflog_process("extract", "nosuch", "-o", "cases.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, ""), "the file was asked for, not standard output"
 
 
 @pytest.mark.parametrize(
@@ -185,8 +194,9 @@ def test_errors_elsewhere_are_sentences_alone(tmp_path: Path) -> None:
         ("extract logs -fjson", True),
         ("extract logs --format JSON", True),
         ("extract logs --format=json -o x.csv", True),
-        ("extract logs -o out.json", True),
-        ("extract logs -oout.json", True),
+        ("extract logs -o out.json", False),
+        ("extract logs -oout.json", False),
+        ("extract logs -o out.csv -f json", True),
         ("extract logs -o out.json -f csv", False),
         ("extract json", False),
         ("extract -- -f json", False),

@@ -73,7 +73,7 @@ def parsed(file: Path) -> Parsed:
 
 def test_the_index_tells_how_each_case_stands_and_leads_to_its_page(folder: Path) -> None:
     index = parsed(folder / "index.html")
-    assert "4 cases over 24 campaigns, 2025-01-01 to 2025-01-24." in index.text
+    assert "Cases: 4. Campaigns: 24, from 2025-01-01 to 2025-01-24." in index.text
     assert "1 worse; 2 better; 1 new part, too few campaigns yet" in index.text
     assert "PyTorch bert-base fp32 bs32 1 device v2.12 2025-01-13" in index.text
     rows = re.findall(
@@ -82,7 +82,7 @@ def test_the_index_tells_how_each_case_stands_and_leads_to_its_page(folder: Path
     assert [name.split()[1] for name, _ in rows] == ["bert-base", "gpt2", "rn50", "vit-b16"], "the worst first"
     assert all((folder / place).is_file() for _, place in rows)
     assert sum(tag == "svg" and a.get("class") == "sparkline" for tag, a in index.tags) == 4
-    assert "Machine 2: 4 campaigns, v2.20 to v2.23 gpu.name V100 → A100" in index.text
+    assert "Machine 2: v2.20 to v2.23 (campaigns: 4) gpu.name V100 → A100" in index.text
 
 
 def test_a_case_has_its_picture_its_changes_its_machines_and_its_logs(folder: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_case_has_its_picture_its_changes_its_machines_and_its_logs(folder: Pa
     assert sum(tag == "line" and a.get("class") == "break" for tag, a in page.tags) == 1
     assert re.search(r"−\d\.\d % at v2\.12 \(2025-01-13\): median \d+\.\d\d before, \d+\.\d\d from there\.", page.text)
     assert "A new part, not compared with the one before it. Changed: the machine: gpu.name V100 → A100" in page.text
-    assert "Changes of level were not looked for: 4 campaigns with a value, and 10 are needed." in page.text
+    assert "Changes of level were not looked for: campaigns with a value: 4, of 10 that are needed." in page.text
     assert "logs/2.12/bert-base/1g/bert-base_b32_fp32_3.log lines 24–203 : " in page.text
 
 

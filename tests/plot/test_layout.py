@@ -57,7 +57,7 @@ def texts_beside_axes(figure: Any) -> Sequence[Any]:
     return [text for text in figure.texts if text.get_text().strip()]
 
 
-@pytest.mark.parametrize("count", [1, 6, 24, pytest.param(100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [1, 6, *(pytest.param(count, marks=pytest.mark.long) for count in (24, 100))])
 @pytest.mark.parametrize("kind", ["scaling", "spread", "steps", "versions"])
 def test_nothing_leaves_the_picture_or_lies_on_the_data(kind: str, count: int) -> None:
     figure = drawn(kind, count)

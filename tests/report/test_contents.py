@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from perflog.cases.choosing import chosen
 from perflog.cases.sections import sections
 from perflog.cli import app
 from perflog.errors import UsageError
+from perflog.plot.steps import MOST_RUNS
 from perflog.report.contents import MOST_PANELS, Choice, contents
 from perflog.report.markdown import environment, listed, report_title
 from tests.plot.made import extraction, run
@@ -77,6 +79,8 @@ def test_a_title_names_few_models_and_counts_many() -> None:
     assert report_title(few, "en") == "A x, y, z: training performance"
     assert report_title(many, "en") == "A, B · 4 models: training performance"
     assert report_title(many, "zh") == "A, B · 4 个模型 训练性能"
+    one_framework = contents(extraction([run({"framework": "A", "model": m, "devices": 1}, 1.0) for m in "wxyz"]))
+    assert report_title(one_framework, "en") == "A · 4 models: training performance"
 
 
 def test_a_report_draws_so_many_panels_and_says_what_it_does_not() -> None:
@@ -84,6 +88,24 @@ def test_a_report_draws_so_many_panels_and_says_what_it_does_not() -> None:
     shown = contents(extraction(runs))
     assert sum(section.scaling for section in shown.sections) == MOST_PANELS // 2
     assert shown.undrawn == MOST_PANELS - MOST_PANELS // 2
+
+
+def test_step_times_are_drawn_of_as_many_runs_as_one_picture_holds() -> None:
+    facts: dict[str, str | int] = {"framework": "A", "model": "m", "devices": 1}
+    made = [run({**facts, "repeat": repeat}, 1.0) for repeat in range(1, MOST_RUNS + 2)]
+    with_steps = [
+        replace(bare, metrics={**bare.metrics, "step_time": replace(bare.throughput, name="step_time", unit="s")})
+        for bare in made
+    ]
+    assert not contents(extraction(with_steps)).steps, "`perflog plot --kind steps` refuses so many"
+    assert contents(extraction(with_steps[:-1])).steps
+    assert not contents(extraction(with_steps[:-1]), pictures=False).steps
+
+
+def test_a_report_without_pictures_has_none_and_leaves_none_out() -> None:
+    runs = [run({"framework": "A", "model": f"m{n}", "devices": d}, d) for n in range(MOST_PANELS) for d in (1, 2)]
+    shown = contents(extraction(runs), pictures=False)
+    assert not any(section.scaling for section in shown.sections) and shown.undrawn == 0
 
 
 def test_cases_are_chosen_and_a_name_that_is_none_is_told() -> None:

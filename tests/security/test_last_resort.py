@@ -112,11 +112,19 @@ def test_cases_that_cannot_be_built_together_stand_alone(logs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", ['ValueError("two\\nlines")', 'MemoryError("")', '__import__("polars").exceptions.PanicException("two lines")']
+    ("form", "place", "error"),
+    [
+        ("json", '"perflog.export.document", "_case"', 'ValueError("two\\nlines")'),
+        ("csv", '"perflog.export.encoding", "encoded"', 'MemoryError("")'),
+        ("csv", '"perflog.export.encoding", "encoded"', '__import__("polars").exceptions.PanicException("two lines")'),
+        pytest.param("json", '"perflog.export.document", "_case"', 'MemoryError("")', marks=pytest.mark.long),
+        pytest.param(
+            "json", '"perflog.export.document", "_case"', '__import__("polars").exceptions.PanicException("two lines")',
+            marks=pytest.mark.long,
+        ),
+        pytest.param("csv", '"perflog.export.encoding", "encoded"', 'ValueError("two\\nlines")', marks=pytest.mark.long),
+    ],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    ("form", "place"), [("json", '"perflog.export.document", "_case"'), ("csv", '"perflog.export.encoding", "encoded"')]
-)
 def test_an_output_that_cannot_be_made_is_one_line_and_leaves_the_old_file(
     logs: Path, error: str, form: str, place: str
 ) -> None:

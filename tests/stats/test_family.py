@@ -162,8 +162,10 @@ def test_runs_that_do_not_carry_the_rows_are_told() -> None:
 @pytest.mark.parametrize(
     ("noise", "sides", "rows", "tables"),
     [
-        ("log-normal", Sides((5, 5), (0.2, 0.2)), 20, 100), ("log-normal", Sides((5, 20), (0.1, 0.02)), 20, 100),
-        ("heavy tails (t₂)", Sides((4, 20), (0.1, 0.01)), 20, 100), ("two states", Sides((4, 4), (0.1, 0.1)), 20, 100),
+        ("log-normal", Sides((5, 5), (0.2, 0.2)), 20, 100),
+        pytest.param("log-normal", Sides((5, 20), (0.1, 0.02)), 20, 100, marks=pytest.mark.long),
+        pytest.param("heavy tails (t₂)", Sides((4, 20), (0.1, 0.01)), 20, 100, marks=pytest.mark.long),
+        ("two states", Sides((4, 4), (0.1, 0.1)), 20, 100),
         ("two states", Sides((5, 5), (0.1, 0.1)), 1, 300),
     ],
 )  # fmt: skip

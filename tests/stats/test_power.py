@@ -41,7 +41,7 @@ def counted(change: float, spread: float, n: int, table: Table, tables: int, see
     ("change", "spread", "n", "rows"),
     [
         (0.05, 0.01, 5, 1),
-        (0.05, 0.02, 9, 1),
+        pytest.param(0.05, 0.02, 9, 1, marks=pytest.mark.long),
         pytest.param(0.05, 0.01, 6, 6, marks=pytest.mark.long),
         pytest.param(0.05, 0.01, 5, 20, marks=pytest.mark.long),
         pytest.param(0.10, 0.05, 12, 4, marks=pytest.mark.long),

@@ -13,6 +13,17 @@ from scipy import special, stats
 from perflog.stats.quotient import LEAST_RUNS, QuotientInterval, critical_value, quotient_interval
 from perflog.stats.student import incomplete_beta, t_cdf, t_quantile
 
+#: How many runs the case and its baseline have.
+RUNS = [
+    (4, 4), (4, 200), (5, 20),
+    *(pytest.param(runs, marks=pytest.mark.long) for runs in [(4, 10), (4, 20), (4, 50), (5, 5), (10, 20)]),
+]  # fmt: skip
+#: These, and how much wider the case spreads.
+COVERED = [
+    (4, 4, 1.0),
+    (4, 20, 3.0),
+    *(pytest.param(*case, marks=pytest.mark.long) for case in [(5, 5, 3.0), (5, 20, 0.3)]),
+]
 CASE, BASE = [742.0, 751, 748, 755, 739], [99.0, 101.5, 100.2, 98.7]
 
 
@@ -35,7 +46,7 @@ def coverage(runs: tuple[int, int], spreads: tuple[float, float], level: float) 
     return float(np.mean(held))
 
 
-@pytest.mark.parametrize("runs", [(4, 4), (4, 10), (4, 20), (4, 50), (4, 200), (5, 5), (5, 20), (10, 20)])
+@pytest.mark.parametrize("runs", RUNS)
 def test_the_critical_value_covers_what_is_stated_within_a_point(runs: tuple[int, int]) -> None:
     """At any ratio of the spreads; Welch's own covers 93.3 % of 4 runs beside 200."""
     found = [coverage(runs, (1.0, wider), 0.95) for wider in (0.1, 0.2, 0.5, 1, 2, 4, 7, 12)]
@@ -79,7 +90,7 @@ def test_a_known_factor_scales_both_ends() -> None:
     assert QuotientInterval(6.0, 8.0, 0.95).scaled(1 / 8) == QuotientInterval(0.75, 1.0, 0.95)
 
 
-@pytest.mark.parametrize(("m", "n", "wider"), [(4, 4, 1.0), (5, 5, 3.0), (5, 20, 0.3), (4, 20, 3.0)])
+@pytest.mark.parametrize(("m", "n", "wider"), COVERED)
 def test_the_coverage_is_what_is_stated_within_a_point(m: int, n: int, wider: float) -> None:
     """2,500 quotients of log-normal runs; a share of 95 % is then known to 0.44 points."""
     random = np.random.default_rng(m * 100 + n)

@@ -75,10 +75,10 @@ def test_mser5_of_a_constant_a_short_and_a_broken_series() -> None:
 
 def test_a_million_steps_take_no_time() -> None:
     values = 1 + 0.01 * np.random.default_rng(3).standard_normal(1_000_000)
-    began = time.perf_counter()
+    began = time.process_time()
     mser5(values)
     drift(values)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 # ---------------------------------------------------------------- by hand

@@ -84,6 +84,7 @@ def test_its_inputs_are_the_options_of_the_three_commands() -> None:
 # ---------------------------------------------------------------- readme and audit
 
 
+@pytest.mark.long
 def test_readme_checks_and_regenerates(runner: Runner) -> None:
     shutil.copytree(FIXTURES / "seed004/logs_fp32", runner.request.tree / "logs")
     runner.request.readme(RECIPE)
@@ -116,6 +117,7 @@ def test_audit_holds_a_table_against_its_logs(runner: Runner) -> None:
 # ---------------------------------------------------------------- compare
 
 
+@pytest.mark.long
 def test_compare_fails_where_a_case_is_slower_and_says_so_everywhere(runner: Runner, sides: str) -> None:
     done = runner.run(script(), command="compare", sides=sides)
     assert done.returncode == 1, done.stdout + done.stderr

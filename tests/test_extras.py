@@ -74,6 +74,7 @@ def test_reading_tables_and_readmes_need_no_extra(words: list[str], shown: str, 
     assert status is None or done.returncode == status, done.stderr
 
 
+@pytest.mark.long
 def test_a_report_without_the_package_for_pictures_says_so_and_has_the_rest(tmp_path: Path) -> None:
     for name, described in (("r.html", "12 cases, 0 pictures"), ("R.md", "4 regions, 0 pictures")):
         done = without("report", "fixtures/seed004", "-o", str(tmp_path / name))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.tools.notebook import NOTEBOOK, executed
 
 
@@ -17,6 +19,7 @@ def shown(document: dict[str, Any]) -> list[tuple[str, str]]:
     return cells
 
 
+@pytest.mark.long
 def test_the_notebook_shows_what_it_holds() -> None:
     """After a change that is meant, ``python -m tests.tools.notebook`` writes it anew."""
     held = json.loads(NOTEBOOK.read_text(encoding="utf-8"))

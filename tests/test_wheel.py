@@ -28,6 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(out.glob("perflog-*.whl"))
 
 
+@pytest.mark.long
 def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in (

@@ -48,6 +48,7 @@ def names(logs: Path) -> list[str]:
     return sorted(str(path.relative_to(logs)) for path in logs.rglob("*.log*"))
 
 
+@pytest.mark.long
 def test_the_layout_of_the_logs_and_what_stands_beside_them(tmp_path: Path) -> None:
     file = campaign(tmp_path, batch_sizes=[8, 16], repeats=2)
     done = run("run", str(file))
@@ -78,6 +79,7 @@ def test_the_layout_of_the_logs_and_what_stands_beside_them(tmp_path: Path) -> N
     assert (again.returncode, "4 of 4 runs are there" in again.stderr, "[" in again.stderr) == (0, True, False)
 
 
+@pytest.mark.long
 def test_repeats_are_added_and_parts_are_chosen(tmp_path: Path) -> None:
     file = campaign(tmp_path, batch_sizes=[8, 16], repeats=3)
     assert (

@@ -78,6 +78,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess
     return folder / "logs", done
 
 
+@pytest.mark.long
 def test_every_case_ends_with_the_verdict_that_is_true(measured: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     logs, done = measured
     verdicts = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.stdout.splitlines()}

@@ -76,6 +76,7 @@ def test_earlier_campaigns_make_the_interval_what_campaigns_differ_by(tmp_path: 
     assert not any("variance between campaigns" in note for note in compared(old, new, history)["notes"])
 
 
+@pytest.mark.long
 def test_a_campaign_that_is_compared_is_none_of_the_earlier_ones(tmp_path: Path, history: str) -> None:
     comparison = compared(tmp_path / "a", write(tmp_path / "new", 1060), history, "--history")
     assert any("as 3 earlier campaigns in" in note for note in comparison["notes"])
@@ -107,6 +108,7 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert any("is not known of speedup" in note for note in speedups["notes"])
 
 
+@pytest.mark.long
 def test_noise_shows_both_levels_with_their_degrees_of_freedom(tmp_path: Path, history: str) -> None:
     new = write(tmp_path / "new", 1060)
     done = run("noise", str(new), "--history", "--database", history, "-f", "json")

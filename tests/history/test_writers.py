@@ -56,6 +56,7 @@ def together(*writers: Writer) -> list[list[str]]:
     return [writer.said() for writer in writers]
 
 
+@pytest.mark.long
 def test_two_writers_lose_nothing(database: str) -> None:
     """They begin the history together, too."""
     names = [[f"{who}{n}" for n in range(5)] for who in "ab"]

@@ -80,6 +80,7 @@ def test_a_limit_leaves_other_logs_as_they_are(free: int, tmp_path: Path, monkey
         open_small(log, 100 << 20)
 
 
+@pytest.mark.long
 def test_logs_of_trainings_are_far_from_the_limit(tmp_path: Path) -> None:
     """The densest text that a training prints, one line again and again, compresses less than 1,000 times in gzip."""
     text = LOG.read_bytes().splitlines(keepends=True)[20] * 1_000_000

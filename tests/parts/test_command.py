@@ -22,6 +22,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["json", "csv", "table", "markdown"])
 def test_merge_prints_what_extract_prints(parts: Path, form: str) -> None:
     merged, extracted = perflog("merge", str(parts), "-f", form, "-q"), perflog("extract", LOGS, "-f", form, "-q")

@@ -126,6 +126,7 @@ def test_a_part_that_was_cut_off_is_an_error(three: list[Path], tmp_path: Path, 
         extract_paths([three[0], cut, three[2]], options(), catalog())
 
 
+@pytest.mark.long
 @given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
 @settings(max_examples=60, deadline=None)
 def test_a_damaged_part_is_an_error_or_the_same(three: list[Path], place: float, bit: int) -> None:

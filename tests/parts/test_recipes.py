@@ -15,6 +15,8 @@ import yaml
 
 from tests.support import ROOT
 
+pytestmark = pytest.mark.long
+
 RECIPES = ROOT / "docs" / "recipes"
 SHARES = 2
 _NOBODY = ("SLURM_", "JOB_COMPLETION_INDEX", "PERFLOG_")

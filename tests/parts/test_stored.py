@@ -37,6 +37,7 @@ def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Pat
     assert document(extract_paths(files, options(), catalog())) == document(whole)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("store")
 def test_the_commands_and_the_server_is_asked_no_more_for_the_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

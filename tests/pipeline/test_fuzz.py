@@ -185,6 +185,7 @@ def test_a_wrong_factor_is_found_in_each_log_that_has_it(lab: Laboratory, monkey
     assert tally.found["NUL bytes|changed"] == tally.numbers["NUL bytes"] > 0
 
 
+@pytest.mark.long
 def test_an_exception_is_found_with_its_log_and_the_others_are_checked(
     lab: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

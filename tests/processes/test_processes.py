@@ -143,6 +143,7 @@ def test_ctrl_c_is_no_matter_of_a_worker(two: Ready, tmp_path: Path) -> None:
     assert two.statuses == [None, None]
 
 
+@pytest.mark.long
 def test_workers_end_with_the_command_that_ctrl_c_ends(logs: list[LogFile], monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
@@ -189,6 +190,7 @@ print(len(perflog.extract(sys.argv[1]).runs))
 """
 
 
+@pytest.mark.long
 def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
     """Workers never run the user's own program, as those of multiprocessing do; and no module beside the logs."""
     for number in range(4):

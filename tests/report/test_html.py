@@ -186,6 +186,7 @@ def test_a_campaign_of_thirty_cases_stays_small() -> None:
     assert len(page(read, contents(extraction), ["perflog"], Path.cwd(), "en")) < 1_500_000
 
 
+@pytest.mark.long
 def test_cases_that_differ_in_their_version_alone_are_told_apart(tmp_path: Path) -> None:
     for version in ("1.1.0", "1.10.2"):
         for devices in ("1n1g", "1n2g"):
@@ -222,6 +223,7 @@ def test_the_panel_holds_the_log_lines_that_the_number_stands_on(tmp_path: Path)
     assert "94 more lines that count" in text  # 100 steps of the window
 
 
+@pytest.mark.long
 def test_an_address_stays_when_logs_are_added(seed: Path, half: str) -> None:
     some, all_ = (set(re.findall(r'data-case="([^"]*)"', text)) for text in (half, seed.read_text(encoding="utf-8")))
     assert len(some) == 6 and some < all_
@@ -321,6 +323,7 @@ def test_what_is_missing_stays_last(browser: Any, tmp_path: Path) -> None:
     assert "steps, warm-up 100" in find(browser, "#panel-body").text
 
 
+@pytest.mark.long
 @needs_browser
 def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path) -> None:
     opened(browser, seed)
@@ -407,6 +410,7 @@ def test_a_hostile_name_runs_nothing(browser: Any, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.long
 @needs_browser
 def test_without_scripts_numbers_lead_to_the_details(browser: Any, seed: Path) -> None:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

@@ -67,6 +67,7 @@ def test_fixtures(step: int, alone: Alone) -> None:
     assert by_itself < 0.9 * (TIMES + 1) * asked  # else nothing was made together
 
 
+@pytest.mark.long
 @needs_corpus
 def test_the_corpus() -> None:
     builder = RunBuilder(catalog(), Options(set={"devices": "8", "batch_size": "32"}))

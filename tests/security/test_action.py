@@ -197,6 +197,7 @@ def test_no_module_of_the_pull_request_is_run(runner: Runner) -> None:
     assert not (runner.request.tree / "was-here").exists()
 
 
+@pytest.mark.long
 def test_what_is_true_passes_and_what_is_stale_fails(runner: Runner) -> None:
     readme = runner.request.readme(TRUE_REGION)
     stale = runner.run(steps()[-1])

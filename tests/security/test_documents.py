@@ -60,6 +60,7 @@ def test_hostile_markdown_takes_linear_time(kind: str, tmp_path: Path) -> None:
     judged(tmp_path, "report.md", MARKDOWN[kind])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", HTML)
 def test_hostile_html_takes_linear_time(kind: str, tmp_path: Path) -> None:
     judged(tmp_path, "report.html", HTML[kind])

@@ -194,6 +194,7 @@ def test_a_marker_of_blanks_takes_no_time(request_: PullRequest) -> None:
 # ---------------------------------------------------------------- what normal users do
 
 
+@pytest.mark.long
 def test_paths_inside_the_repository_work_as_ever(request_: PullRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """``..`` inside the repository, links inside it, styles and parsers of its own, a picture in another folder."""
     tree = request_.tree

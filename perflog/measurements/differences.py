@@ -6,7 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perflog.measurements.basis import Basis
-from perflog.measurements.rows import Columns, Floats, Ints, shifted
+from perflog.measurements.rows import Columns, Floats, Ints, Mask, kept, shifted
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps
 from perflog.measurements.work import running_totals, work_per_step
@@ -27,19 +27,28 @@ def differences(
     since_start = basis.value.since == "start"
     counted = (steps.within if per_epoch else steps.end - (count.origin if since_start else 0.0)) - basis.value.offset
     totals = running_totals(basis, columns, counted)
-    covers, time = np.full(len(counted), np.nan), np.full(len(counted), np.nan)
-    usable = np.flatnonzero(np.isfinite(totals) & (counted > 0))
-    if not len(usable):
-        return covers, covers.copy(), time, running
-    total, count_of, epoch = totals[usable], counted[usable], steps.epoch[usable]
+    usable = np.isfinite(totals) & (counted > 0)
+    if not usable.any():
+        unknown = np.full(len(counted), np.nan)
+        return unknown, unknown.copy(), unknown.copy(), running
+    total, count_of, epoch = kept(totals, usable), kept(counted, usable), kept(steps.epoch, usable)
     resumed = count.resumed and not since_start
     before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
-    covers[usable] = count_of - before_count
-    time[usable] = total - before_total
+    covers = _at(usable, count_of - before_count)
+    time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
     after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work)
     return covers, covers * batch, time, after
+
+
+def _at(usable: Mask, values: Floats) -> Floats:
+    """Values at the places of a mask, (n,), NaN at the others."""
+    if len(values) == len(usable):
+        return values
+    spread = np.full(len(usable), np.nan)
+    spread[usable] = values
+    return spread
 
 
 def _before(
@@ -51,15 +60,14 @@ def _before(
     before_count = shifted(counted, running.counted if known else 0.0)
     restart = np.zeros(len(total), dtype=bool)
     if basis.value.since == "epoch":
-        restart = np.diff(epoch, prepend=epoch[0]) > 0
+        restart = epoch > shifted(epoch, epoch[0])
         if known:
             restart[0] = epoch[0] != running.epoch
-    before_total = np.where(restart, 0.0, before_total)
-    before_count = np.where(restart, 0.0, before_count)
+    before_total[restart] = before_count[restart] = 0.0
     clock = basis.value.quantity in ("elapsed", "timestamp")
     if clock:  # a clock that goes back has begun anew at a moment that nothing tells
         back = ~restart & (total < before_total)
-        before_total, before_count = np.where(back, np.nan, before_total), np.where(back, np.nan, before_count)
+        before_total[back] = before_count[back] = np.nan
     if not known and (basis.value.quantity == "timestamp" or resumed or basis.first_is_start):
         before_count[0] = before_total[0] = np.nan  # nothing says when the first interval began
     if resumed and not clock:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
 from perflog.measurements.differences import counted_work, differences
-from perflog.measurements.rows import Floats, Mask, Rows
+from perflog.measurements.rows import Floats, Mask, Rows, kept
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps, explicit_covers
 from perflog.measurements.store import FIELDS
@@ -62,10 +62,10 @@ def measure(
         unknown &= (steps.within if basis.value.since == "epoch" else steps.end) > basis.value.offset
     if basis.first_is_start:  # nothing to be said of it
         unknown = np.zeros(len(good), dtype=bool)
-    kept: slice | Mask = slice(None) if good.all() else good
-    measured = np.empty((len(FIELDS), len(good) if good.all() else int(good.sum())))
-    for place, column in enumerate((steps.end - reach, steps.end, covers, time, work, rows.lines, steps.epoch)):
-        measured[place] = column[kept]
+    measured = np.empty((len(FIELDS), int(good.sum())))
+    np.subtract(kept(steps.end, good), kept(reach, good), out=measured[0])
+    for place, column in enumerate((steps.end, covers, time, work, rows.lines, steps.epoch), 1):
+        measured[place] = kept(column, good)
     return Measured(measured, ~good & ~by_design, unknown, running, good)
 
 

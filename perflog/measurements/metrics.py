@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.rows import Columns, Floats, Mask
+from perflog.measurements.rows import Columns, Floats, Mask, kept
 from perflog.measurements.store import FIELDS
 
 _TIME, _LINE = FIELDS.index("time"), FIELDS.index("line")
@@ -45,7 +45,7 @@ def with_metrics(pattern: Pattern, measured: Floats, columns: Columns, good: Mas
     if not metrics:
         return measured
     unknown = np.full(len(good), np.nan)
-    return np.vstack((measured, *(columns.get(value.group, unknown)[good] for value in metrics)))
+    return np.vstack((measured, *(kept(columns.get(value.group, unknown), good) for value in metrics)))
 
 
 class MeansOverTime:

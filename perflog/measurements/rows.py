@@ -79,6 +79,11 @@ def shifted(values: NDArray[Any], first: float) -> NDArray[Any]:
     return before
 
 
+def kept(values: NDArray[Any], keep: Mask) -> NDArray[Any]:
+    """Those of values, (…, n), that a mask keeps, (n,); the very array where it keeps all, as nearly always."""
+    return values if keep.all() else values[..., keep]
+
+
 def last_numbers(lines: Ints, columns: Columns) -> dict[str, tuple[float, int]]:
     """The last number of each of ``LAST_GROUPS``, with its line."""
     last = {}

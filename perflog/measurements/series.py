@@ -26,7 +26,7 @@ from perflog.measurements.order import (
     why_broken,
     why_it_goes_on,
 )  # fmt: skip
-from perflog.measurements.rows import Floats, Ints, Mask, Rows, last_numbers, shifted
+from perflog.measurements.rows import Floats, Ints, Mask, Rows, kept, last_numbers, shifted
 from perflog.measurements.segment import Previous, Segment, previous_of
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
@@ -208,10 +208,10 @@ class RankSeries:
             segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
         segment.tally.lead(measured.good)
         table = with_metrics(self.pattern, measured.rows, rows.columns, measured.good)
-        whole = self._whole_rows(segment, rows)[measured.good]
-        kept = self._without_pauses(segment, table[:, whole], paused[measured.good][whole])
-        kept = self._without_closing(segment, kept, rows)
-        segment.store.append(self._without_first_of_epochs(segment, kept))
+        whole = kept(self._whole_rows(segment, rows), measured.good)
+        table = self._without_pauses(segment, kept(table, whole), kept(kept(paused, measured.good), whole))
+        table = self._without_closing(segment, table, rows)
+        segment.store.append(self._without_first_of_epochs(segment, table))
 
     def _without_closing(self, segment: Segment, measured: Floats, rows: Rows) -> Floats:
         """The measurements, (fields, used), but for the end of a bar that took much longer than what came before.
@@ -273,7 +273,7 @@ class RankSeries:
         first = measured[6] != shifted(measured[6], segment.tally.last_epoch)
         segment.tally.last_epoch = float(measured[6, -1])
         segment.tally.first_of_epochs += int(first.sum())
-        return measured[:, ~first]
+        return kept(measured, ~first)
 
     def _note_steps(self, segment: Segment, rows: Rows, steps: Steps) -> None:
         tally = segment.tally

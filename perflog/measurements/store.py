@@ -34,6 +34,8 @@ class _Spilled(Struct, frozen=True):
 def _ramp(column: Rows) -> tuple[float, float] | None:
     """(first, step) of a column that rises by equal steps (0: constant), else None. Steps and work mostly do."""
     first, step = float(column[0]), float(column[1] - column[0]) if len(column) > 1 else 0.0
+    if first + step * (len(column) - 1) != column[-1]:  # most that are none are told by their end
+        return None
     return (first, step) if np.array_equal(first + step * np.arange(len(column)), column) else None
 
 

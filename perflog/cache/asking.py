@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from perflog.cache.cache import Cache, Tell
+from typing import TYPE_CHECKING
+
 from perflog.cache.place import folder_of_cache, is_wanted
+
+if TYPE_CHECKING:
+    from perflog.cache.cache import Cache, Tell
 
 
 def cache_if_wanted(asked: bool | None, tell: Tell) -> Cache | None:
@@ -16,4 +20,8 @@ def cache_if_wanted(asked: bool | None, tell: Tell) -> Cache | None:
     Raises:
         UsageError: where there is no place for it.
     """
-    return Cache(folder_of_cache(), tell) if is_wanted(asked) else None
+    if not is_wanted(asked):
+        return None
+    from perflog.cache.cache import Cache
+
+    return Cache(folder_of_cache(), tell)

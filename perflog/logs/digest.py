@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from perflog.logs.containers import Load, blocks_of, read_archive
@@ -38,6 +37,8 @@ def _of_objects(logs: Sequence[LogFile]) -> dict[LogFile, bytes | None]:
     """The same of a store's small objects, many at a time, since a server takes its time for each."""
     if not logs:
         return {}
+    from concurrent.futures import ThreadPoolExecutor
+
     from perflog.logs.stored import THREADS
 
     with ThreadPoolExecutor(THREADS, thread_name_prefix="perflog-store") as pool:

@@ -6,7 +6,6 @@ back one at a time. So a 10 GB log needs no more memory than a 2 GB one (``docs/
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 
@@ -29,6 +28,13 @@ class _Spilled(Struct, frozen=True):
     fields: int
     n: int
     ramps: dict[int, tuple[float, float]]
+
+
+def _temporary_file() -> IO[bytes]:
+    """A file without a name, which lives as long as the columns in it."""
+    import tempfile
+
+    return tempfile.TemporaryFile(prefix="perflog-")
 
 
 def _ramp(column: Rows) -> tuple[float, float] | None:
@@ -71,7 +77,7 @@ class Store:
 
     def _spill(self) -> None:
         if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
+            self._file = _temporary_file()
         self._file.seek(0, 2)  # blocks may have been read in part
         for rows in self._blocks:
             n = rows.shape[1]
@@ -118,7 +124,7 @@ class Values:
         self._bytes += part.nbytes
         if self._bytes > IN_MEMORY:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="perflog-")  # noqa: SIM115 - lives as long as the columns
+                self._file = _temporary_file()
             for kept in self._parts:
                 self._file.write(kept.tobytes())
             self._parts.clear()

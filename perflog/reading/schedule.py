@@ -34,7 +34,7 @@ T = TypeVar("T")
 #: Logs up to this size, unpacked, are read whole and matched together with others.
 SMALL = 4 << 20
 #: How many bytes of small logs are matched together, and how many logs at most.
-BATCH, BATCH_LOGS = 8 << 20, 400
+BATCH, BATCH_LOGS = 4 << 20, 400
 #: Jobs under way at once: enough for the threads, few enough for memory.
 AHEAD = 3
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from perflog.errors import PerflogError, UsageError
@@ -140,6 +141,8 @@ def _call(request: PullRequest, method: str, place: str, data: Mapping[str, str]
         with opener.open(call, timeout=_TIMEOUT) as answer:
             return json.load(answer)
     except (OSError, ValueError, HTTPException) as error:  # an answer of 400 or more is an OSError too
+        if isinstance(error, HTTPError):
+            error.close()
         why = getattr(error, "reason", None) or str(error) or type(error).__name__
         status = getattr(error, "code", None)
         said = f"{status} {why}" if status else str(why)

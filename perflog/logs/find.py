@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,7 +130,7 @@ def _logs_at(path: str) -> Iterable[LogFile]:
     if isinstance(path, Address):
         return _on_server(path)
     try:
-        status = os.fstat(0) if path == STANDARD_INPUT else Path(path).stat()
+        status = _status_of_input() if path == STANDARD_INPUT else Path(path).stat()
     except (OSError, ValueError) as error:
         kind = NoSuchPathError if isinstance(error, FileNotFoundError) else UsageError
         raise kind(_missing(path, error)) from None
@@ -173,6 +174,14 @@ class _NaturalPaths:
         if parts is None:
             parts = self._parts[text] = natural(text)
         return parts
+
+
+def _status_of_input() -> os.stat_result:
+    """What standard input is; raises OSError where it was closed before Python started, which may since have opened
+    something else under its number."""
+    if sys.__stdin__ is None:
+        raise OSError("it is closed")
+    return os.fstat(0)
 
 
 def _missing(path: str, error: Exception) -> str:

@@ -123,8 +123,11 @@ class EntryFile:
         connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None)
         connection.text_factory = bytes  # a damaged entry may be a text that is none
         with closing(connection):
+            connection.execute("BEGIN")  # one state of the file: another writer may be making its table
             application, form = _header(connection)
-            if (application, form) == (0, 0) and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            is_empty = (application, form) == (0, 0) and not _has_tables(connection)
+            connection.execute("COMMIT")
+            if is_empty:
                 _make_table(connection)
             elif application != APPLICATION:
                 raise ForeignFileError("it is not perflog's")
@@ -188,6 +191,10 @@ def _header(connection: sqlite3.Connection) -> tuple[int, int]:
     application: int = connection.execute("PRAGMA application_id").fetchone()[0]
     form: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return application, form
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
 
 
 def _mark_used(connection: sqlite3.Connection, keys: Sequence[bytes], today: int) -> None:

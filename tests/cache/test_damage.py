@@ -10,12 +10,14 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from perflog.cache.entries import LIMIT, EntryFile
+from perflog.cache.entries import LIMIT, EntryFile, _make_table
 from tests.cache.support import Place, later, logs_in
 from tests.logs.test_find import as_user
 from tests.support import ROOT
@@ -153,6 +155,27 @@ def test_two_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     contents, damaged = file.entries(keys)
     assert damaged == 0
     assert contents == {key: key[:1] * 1000 for key in keys}
+
+
+class _Interrupted(sqlite3.Connection):
+    """A connection before whose second question about the header another writer makes the file's table."""
+
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+        if sql == "PRAGMA user_version":
+            path = super().execute("PRAGMA database_list").fetchone()[2]
+            other = sqlite3.Connection(path, timeout=0, isolation_level=None)
+            with closing(other), suppress(sqlite3.OperationalError):  # which may have to wait
+                _make_table(other)
+        return super().execute(sql, *arguments)
+
+
+def test_a_file_that_another_writer_is_making_is_not_taken_for_a_foreign_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = EntryFile(tmp_path / "cache")
+    monkeypatch.setattr("perflog.cache.entries.sqlite3.connect", partial(sqlite3.connect, factory=_Interrupted))
+    file.add({b"key": b"content"})
+    assert file.entries([b"key"]) == ({b"key": b"content"}, 0)
 
 
 def test_what_was_not_used_for_the_longest_time_goes_first(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from perflog.cases.case import Case, said_of_all
 from perflog.cases.copies import TextsOf
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from perflog.cache.cache import Cache
     from perflog.parts.part import Part
     from perflog.parts.share import Share
+    from perflog.runs.sight import Sight
 
 #: Told the number of bytes there are, once, and then the bytes read.
 Progress = Callable[[int], None]
@@ -83,13 +85,13 @@ def extract_logs(
     options: Options,
     catalog: Catalog,
     progress: Progress | None = None,
-    look: Look | None = None,
+    sight: Sight[Any] | None = None,
     cache: Cache | None = None,
 ) -> Extraction:
-    """Extract from logs already found; ``look`` sees each reading with its runs before the reading is let go.
+    """Extract from logs already found; ``sight`` sees the measurements of each run before they are let go.
 
-    Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``look`` sees nothing. With a
-    ``cache``, and nobody who looks, the logs that have not changed are not read.
+    Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``sight`` sees nothing. With
+    a ``cache`` the logs that have not changed are not read.
 
     Raises:
         UsageError: where the parts are not all, or not of one whole, or made with other options.
@@ -100,10 +102,11 @@ def extract_logs(
         parts = parts_among(logs)
         if parts:
             return _of_parts(parts, options, catalog)
-    if cache is None or look is not None:
+    if cache is None:
+        look = None if sight is None else partial(sight.see, catalog=catalog)
         outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look)
     else:
-        outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress)
+        outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress, sight)
     return _together(_counted(outcomes, len(logs), progress), options, catalog, digests)
 
 
@@ -202,17 +205,20 @@ def _kept_outcomes(
     options: Options,
     catalog: Catalog,
     progress: Progress | None,
+    sight: Sight[Any] | None = None,
 ) -> Iterator[Outcome]:
     """What becomes of each log, as :func:`_outcomes` gives it; those that have not changed are not read."""
     from perflog.cache.outcomes import with_kept
+
+    look = None if sight is None else partial(sight.see_for_later, catalog=catalog)
 
     def read(changed: Sequence[LogFile]) -> Iterator[Outcome]:
         if progress is not None:
             total = sum(max(log.size, 0) for log in logs)
             progress(total - sum(max(log.size, 0) for log in changed))
-        return _outcomes(changed, among, options, catalog, progress, None)
+        return _outcomes(changed, among, options, catalog, progress, look)
 
-    return with_kept(cache, logs, among, options, catalog, read)
+    return with_kept(cache, logs, among, options, catalog, read, sight)
 
 
 def _counted(outcomes: Iterable[Outcome], count: int, progress: Progress | None) -> Iterator[Outcome]:

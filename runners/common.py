@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import runner_data
 
 #: Stages of the small CNN: channels and stride of each 3x3 convolution.
 CNN = ((32, 1), (64, 2), (128, 2))
@@ -30,7 +32,7 @@ def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None
     parser.add_argument(
         "--data",
         type=Path,
-        help="folder with images.npy (n, 3, size, size; uint8) and labels.npy (n); synthetic without",
+        help="data of your own (the README says in which layouts); synthetic without",
     )
     parser.add_argument("--side", type=Path, help="write the runner's own wall-clock throughput to this JSON file")
     for name, choices in (more or {}).items():
@@ -44,32 +46,62 @@ def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None
 
 
 class Batches:
-    """Batches of images (n, 3, size, size; float32) and labels (n; int32), as many as there are steps."""
+    """Batches of images (n, 3, size, size; float32) and labels (n; int32), as many as there are steps.
 
-    def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int, steps: int | None = None) -> None:
-        self.steps, self.batch, self.rank, self.ranks = steps or chosen.steps, chosen.batch_size, rank, ranks
-        if chosen.data:  # mapped, so that a rank reads its own share only
-            self.images, self.labels = (
-                np.load(chosen.data / "images.npy", mmap_mode="r"),
-                np.load(chosen.data / "labels.npy"),
-            )
-            return
-        random = np.random.default_rng(
-            rank
-        )  # one batch again and again: what is measured is training, not drawing numbers
-        self.images = random.standard_normal((self.batch, 3, chosen.image_size, chosen.image_size), dtype=np.float32)
-        self.labels = random.integers(0, chosen.classes, self.batch).astype(np.int32)
+    Attributes:
+        told: which data they are, in words.
+    """
+
+    def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int, loaders: dict, steps: int | None = None):
+        """``loaders``: by layout (:mod:`runner_data`) what gives batches of a rank for ever, as uint8 or as 0 to 255."""
+        self.steps, self.rank, self.ranks = steps or chosen.steps, rank, ranks
+        self.batch, self.classes = chosen.batch_size, chosen.classes
+        self.images, self.labels, self.loaded = None, None, None
+        if chosen.data is None:
+            random = np.random.default_rng(rank)  # one batch again and again: training is measured, not drawing numbers
+            shape = (self.batch, 3, chosen.image_size, chosen.image_size)
+            self.images = random.standard_normal(shape, dtype=np.float32)
+            self.labels = random.integers(0, chosen.classes, self.batch).astype(np.int32)
+            self.told = "synthetic"
+        else:
+            layout = runner_data.layout_of(chosen.data, (runner_data.ARRAYS, *loaders))
+            self.told = f"{layout} at {chosen.data}"
+            if layout == runner_data.ARRAYS:
+                self._map(chosen)
+            else:
+                self.loaded = iter(loaders[layout](chosen, rank, ranks))
+        if rank == 0:
+            line(f"perflog runner: data: {self.told}")
 
     def __len__(self) -> int:
         return self.steps
 
     def __iter__(self):
         for step in range(self.steps):
-            if self.images.dtype != np.uint8:
+            if self.loaded is not None:
+                images, labels = next(self.loaded)
+                yield np.asarray(images, dtype=np.float32) / 127.5 - 1, self._checked(labels)
+            elif self.images.dtype != np.uint8:
                 yield self.images, self.labels
-                continue
-            at = (np.arange(self.batch) + (step * self.ranks + self.rank) * self.batch) % len(self.labels)
-            yield self.images[at].astype(np.float32) / 127.5 - 1, self.labels[at].astype(np.int32)
+            else:
+                at = (np.arange(self.batch) + (step * self.ranks + self.rank) * self.batch) % len(self.labels)
+                yield self.images[at].astype(np.float32) / 127.5 - 1, self._checked(self.labels[at])
+
+    def _map(self, chosen: argparse.Namespace) -> None:
+        """Map the arrays, so that a rank reads its own share only."""
+        self.images = np.load(chosen.data / "images.npy", mmap_mode="r")
+        self.labels = np.load(chosen.data / "labels.npy")
+        shape = (len(self.labels), 3, chosen.image_size, chosen.image_size)
+        if self.images.shape != shape or self.images.dtype != np.uint8 or not len(self.labels):
+            found = f"{self.images.shape}, {self.images.dtype}, with {len(self.labels)} labels"
+            sys.exit(f"--data {chosen.data}: expected images.npy of {shape}, uint8; found {found}")
+
+    def _checked(self, labels) -> np.ndarray:
+        numbers = np.asarray(labels).astype(np.int32).reshape(-1)
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.classes:
+            found = f"{numbers.min()} to {numbers.max()}"
+            sys.exit(f"--data: expected labels from 0 to {self.classes - 1}, as this model has classes; found {found}")
+        return numbers
 
 
 class Clock:
@@ -80,6 +112,7 @@ class Clock:
 
     def __init__(self, chosen: argparse.Namespace, rank: int, ranks: int) -> None:
         self.chosen, self.rank, self.ranks = chosen, rank, ranks
+        self.data = "synthetic"
         self.ends: list[float] = []
         self.began = 0.0
 
@@ -117,6 +150,7 @@ class Clock:
             "steps": counted,
             "batch_size": self.chosen.batch_size,
             "processes": self.ranks,
+            "data": self.data,
             "samples": samples,
         }
         _write(side, {**job, "seconds": seconds, "samples_per_second": samples / seconds, "ranks": ranks})

@@ -27,8 +27,8 @@ RECIPE = "table logs -w 100 -n 100 --rows devices --value throughput --no-notes"
 ONE, EIGHT = "1n1g/rn50_b128_fp32", "1n8g/rn50_b128_fp32"
 #: Inputs that are the Action's own: what is run, what it is run on, a secret, and Python's version.
 OWN = {"command", "files", "sides", "token", "python-version"}
-#: Options of no use in a workflow: the help, silence, and a comment, which a token asks for.
-LEFT_OUT = {"help", "quiet", "comment"}
+#: Options of no use in a workflow: the help, silence, a comment, which a token asks for, and the cache of a machine.
+LEFT_OUT = {"help", "quiet", "comment", "cache"}
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of, texts
+from perflog.api.options import ExtractionOptions, PathLike, Paths, extractions_of, path_list, settings_of, texts
 from perflog.api.showing import Result, counted
 from perflog.api.terms import in_python_terms
-from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
     from perflog.export.columns import TextTable
@@ -93,7 +92,7 @@ class Regressions(Result):
 @in_python_terms
 def save(
     paths: Paths, label: str, *, date: datetime | None = None, replace: bool = False,
-    database: PathLike | None = None, **options: Unpack[ExtractionOptions],
+    database: PathLike | None = None, cache: bool | None = None, **options: Unpack[ExtractionOptions],
 ) -> Saved:  # fmt: skip
     """Keep a campaign's cases, runs and metrics in the history (``perflog save``).
 
@@ -103,6 +102,7 @@ def save(
         date: when it was measured, with its time zone; None: now.
         replace: whether these results take the place of those that have the label.
         database: the history's database; None: as on the command line.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -117,7 +117,7 @@ def save(
 
     logs = path_list(paths)
     chosen = settings_of(options, logs, database)
-    return store(database_of(chosen), Extractions().of(logs, chosen), label, date, replace)
+    return store(database_of(chosen), extractions_of(cache).of(logs, chosen), label, date, replace)
 
 
 @in_python_terms

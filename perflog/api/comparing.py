@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of, texts
+from perflog.api.options import ExtractionOptions, PathLike, Paths, extractions_of, path_list, settings_of, texts
 from perflog.api.showing import Result, counted
 from perflog.api.terms import in_python_terms
-from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
     from perflog.cases.pairs import Unpaired
@@ -100,7 +99,7 @@ class Noise(Result):
         return f"{text}, spread between runs up to {100 * max(spreads):.2g} %" if spreads else text
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.compare.noise_output import noise_table
+        from perflog.compare.noise_table import noise_table
 
         return (noise_table(self.noise),)
 
@@ -122,6 +121,7 @@ def compare(
     where: Mapping[str, Any] | None = None,
     history: bool = False,
     database: PathLike | None = None,
+    cache: bool | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Comparison:
     """Compare two sides case by case (``perflog compare``).
@@ -138,6 +138,7 @@ def compare(
         where: the cases with these values alone: ``{"devices": "1:8"}``.
         history: whether to look up in the history what campaigns of one version differ by.
         database: the history's database; None: as on the command line.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -155,7 +156,7 @@ def compare(
     rule = Rule(metric, share(margin, "margin"), level)
     sides = [os.fspath(old), os.fspath(new)]
     chosen = settings_of(options, [side for side in sides if Path(side).exists()], database)
-    opened = open_sides(sides, chosen, Extractions())
+    opened = open_sides(sides, chosen, extractions_of(cache))
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases or {})
     known = {**chosen.values["aliases"], **(aliases or {})}
     patterns = path_patterns(chosen.values["parsers"])
@@ -167,7 +168,8 @@ def compare(
 @in_python_terms
 def plan(
     paths: Paths, detect: str | float = 0.05, *, margin: str | float = 0.02, metric: str = "throughput",
-    database: PathLike | None = None, **options: Unpack[ExtractionOptions],
+    where: Mapping[str, Any] | None = None, database: PathLike | None = None, cache: bool | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
     """How many runs a side each case needs for ``compare`` to call a change (``perflog plan``).
 
@@ -176,7 +178,9 @@ def plan(
         detect: the change that must be seen, a share above the margin: 0.05, or ``"5%"``.
         margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
+        where: the cases with these values alone, as :func:`compare` takes them.
         database: the history's database; None: as on the command line.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -187,13 +191,14 @@ def plan(
     """
     from perflog.compare.rule import share
 
-    return _noise(paths, metric, share(detect, "detect"), share(margin, "margin"), database, options)
+    return _noise(paths, metric, share(detect, "detect"), share(margin, "margin"), where, database, cache, options)
 
 
 @in_python_terms
 def noise(
     paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", history: bool = False,
-    database: PathLike | None = None, **options: Unpack[ExtractionOptions],
+    where: Mapping[str, Any] | None = None, database: PathLike | None = None, cache: bool | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
     """How much the runs of each case differ, and the change that as many runs could show (``perflog noise``).
 
@@ -202,7 +207,9 @@ def noise(
         margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
         history: whether to look up in the history what campaigns of one version differ by.
+        where: the cases with these values alone, as :func:`compare` takes them.
         database: the history's database; None: as on the command line.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -213,7 +220,7 @@ def noise(
     """
     from perflog.compare.rule import share
 
-    return _noise(paths, metric, None, share(margin, "margin"), database, options, history)
+    return _noise(paths, metric, None, share(margin, "margin"), where, database, cache, options, history)
 
 
 def _noise(
@@ -221,7 +228,9 @@ def _noise(
     metric: str,
     detect: float | None,
     margin: float,
+    where: Mapping[str, Any] | None,
     database: PathLike | None,
+    cache: bool | None,
     options: ExtractionOptions,
     history: bool = False,
 ) -> Noise:
@@ -232,4 +241,4 @@ def _noise(
     one_of("metric", metric, list(METRICS))
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)
-    return Noise(noise_of(names, chosen, Extractions(), metric, detect, margin, history))
+    return Noise(noise_of(names, chosen, extractions_of(cache), metric, detect, margin, history, texts(where)))

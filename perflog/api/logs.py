@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, path_list, settings_of
+from perflog.api.options import ExtractionOptions, PathLike, Paths, extractions_of, path_list, settings_of
 from perflog.api.showing import Result, counted, pandas_frame
 from perflog.api.terms import in_python_terms
 from perflog.extraction import Extraction
-from perflog.report.extractions import Extractions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,16 +179,8 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, and for a cache that others may write to.
     """
-    from perflog.cache.asking import cache_if_wanted
-
     logs = path_list(paths)
-    return extracted(Extractions(cache=cache_if_wanted(cache, _warn)).of(logs, settings_of(options, logs)))
-
-
-def _warn(remark: str) -> None:
-    import warnings
-
-    warnings.warn(remark, stacklevel=2)
+    return extracted(extractions_of(cache).of(logs, settings_of(options, logs)))
 
 
 def extracted(extraction: Extraction) -> Extracted:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from perflog.logs.addresses import as_address
 from perflog.settings.config import Settings, settings
+
+if TYPE_CHECKING:
+    from perflog.report.extractions import Extractions
 
 PathLike = str | os.PathLike[str]
 Paths = PathLike | Iterable[PathLike]
@@ -49,6 +53,22 @@ def given_options(options: ExtractionOptions) -> dict[str, Any]:
     if given.get("parsers") is not None:
         given["parsers"] = [os.fspath(folder) for folder in given["parsers"]]
     return given
+
+
+def extractions_of(cache: bool | None) -> Extractions:
+    """What one call reads its logs through, with the cache where it is asked for.
+
+    Raises:
+        UsageError: where there is no place for the cache.
+    """
+    from perflog.cache.asking import cache_if_wanted
+    from perflog.report.extractions import Extractions
+
+    return Extractions(cache=cache_if_wanted(cache, _warn))
+
+
+def _warn(remark: str) -> None:
+    warnings.warn(remark, stacklevel=2)
 
 
 def path_list(paths: Paths) -> list[str]:

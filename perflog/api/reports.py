@@ -7,11 +7,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, given_options, path_list, settings_of, texts
+from perflog.api.options import (
+    ExtractionOptions,
+    PathLike,
+    Paths,
+    extractions_of,
+    given_options,
+    path_list,
+    settings_of,
+    texts,
+)
 from perflog.api.report_results import Picture, Readme, Report, Table
 from perflog.api.terms import in_python_terms
 from perflog.extras import plain
-from perflog.report.extractions import Extractions
 
 
 @in_python_terms
@@ -30,6 +38,7 @@ def table(
     titles: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
     missing: str | None = None,
+    cache: bool | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Table:
     """Make a report's table: cases in rows and columns (``perflog table``).
@@ -48,6 +57,7 @@ def table(
         titles: headings of fields and values.
         names: texts to show in place of fields' values.
         missing: what a cell without a number prints; None: the style's.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -62,13 +72,13 @@ def table(
     folders = [os.fspath(folder) for folder in templates]
     look = Look(style, language, folders, notes, digits or {}, titles or {}, names or {}, missing)
     shown = projection(rows, columns, value, texts(where))
-    return Table(make_table(logs, settings_of(options, logs), Extractions(), shown, look, plain=True))
+    return Table(make_table(logs, settings_of(options, logs), extractions_of(cache), shown, look, plain=True))
 
 
 @in_python_terms
 def plot(
     paths: Paths, kind: str = "scaling", *, form: str = "svg", where: Mapping[str, Any] | None = None,
-    **options: Unpack[ExtractionOptions],
+    cache: bool | None = None, **options: Unpack[ExtractionOptions],
 ) -> Picture:  # fmt: skip
     """Draw cases (``perflog plot``).
 
@@ -77,6 +87,7 @@ def plot(
         kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
         form: ``svg``, ``png`` or ``pdf``.
         where: the cases with these values alone: ``{"model": "rn50"}``.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -88,14 +99,14 @@ def plot(
     from perflog.report.making import make_picture
 
     logs = path_list(paths)
-    drawn = make_picture(logs, settings_of(options, logs), Extractions(), kind, form, texts(where))
+    drawn = make_picture(logs, settings_of(options, logs), extractions_of(cache), kind, form, texts(where))
     return Picture(form, drawn.data, drawn.described)
 
 
 @in_python_terms
 def report(
     paths: Paths, output: PathLike, *, html: bool | None = None, language: str = "en",
-    **options: Unpack[ExtractionOptions],
+    cache: bool | None = None, **options: Unpack[ExtractionOptions],
 ) -> Report:  # fmt: skip
     """Make a report (``perflog report``); ``.write()`` of the result writes it.
 
@@ -104,6 +115,7 @@ def report(
         output: the report's file; its links and recipes are relative to the file's folder.
         html: an HTML page in place of a README; None: by the output's name.
         language: ``en`` or ``zh``.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -123,17 +135,18 @@ def report(
     as_page = file.suffix.lower() in (".html", ".htm") if html is None else html
     if reason := refusal(file, as_page):
         raise UsageError(reason)
-    made = make_report(path_list(paths), given_options(options), file, language, as_page, Extractions())
+    made = make_report(path_list(paths), given_options(options), file, language, as_page, extractions_of(cache))
     return Report(made.files, f"{made.described}; {made.missing}" if made.missing else made.described)
 
 
 @plain  # a recipe's errors speak of its options, which are written as on the command line
-def readme(paths: Paths, *, allow: Paths = ()) -> Readme:
+def readme(paths: Paths, *, allow: Paths = (), cache: bool | None = None) -> Readme:
     """Make the regions of Markdown files anew (``perflog readme``); ``.write()`` of the result writes what differs.
 
     Args:
         paths: Markdown files with regions. Their recipes read and write in the repository of the file alone.
         allow: folders outside it that recipes may use too.
+        cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
 
     Returns:
         The ``files`` with their old and new texts, the ``changes`` of their cells, and the ``pictures`` that differ;
@@ -145,4 +158,4 @@ def readme(paths: Paths, *, allow: Paths = ()) -> Readme:
     from perflog.report.regenerate import regenerate
 
     allowed = [Path(folder) for folder in path_list(allow)]
-    return Readme(regenerate([Path(path) for path in path_list(paths)], Extractions(), allowed))
+    return Readme(regenerate([Path(path) for path in path_list(paths)], extractions_of(cache), allowed))

@@ -58,14 +58,16 @@ def merge(parts: Paths, aggregate: str | None = None, baseline: dict[str, Any] |
 
 @in_python_terms
 def extract_on(
-    cluster: str, paths: Paths, shards: int | None = None, **options: Unpack[ExtractionOptions]
-) -> Extracted:
+    cluster: str, paths: Paths, shards: int | None = None, cache: bool | None = None,
+    **options: Unpack[ExtractionOptions],
+) -> Extracted:  # fmt: skip
     """Let a Ray cluster read logs, and merge what its workers read (``perflog extract --on``).
 
     Args:
         cluster: ``"ray"`` for the cluster that this machine belongs to, or ``"ray://HOST:PORT"``.
         paths: files and folders, as every worker finds them.
         shards: in how many shares; four for each processor of the cluster when None.
+        cache: whether each worker reads the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -75,7 +77,9 @@ def extract_on(
         perflog.errors.UsageError: where no cluster answers, or its workers do not find the logs.
         perflog.errors.PerflogError: where a share could not be read, or Ray is not installed.
     """
+    from perflog.cache.place import is_wanted
     from perflog.cluster.shares import extraction_on
 
     logs = path_list(paths)
-    return extracted(extraction_on(cluster, logs, settings_of(options, logs), shards))
+    chosen = settings_of(options, logs)
+    return extracted(extraction_on(cluster, logs, chosen, shards, cache=is_wanted(cache)))

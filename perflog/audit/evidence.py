@@ -14,6 +14,7 @@ from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.copies import without_copies
 from perflog.cases.repeats import of_first_ranks, settled
+from perflog.cases.twice import without_second_accounts
 from perflog.formats.catalog import Catalog
 from perflog.formats.units import rate_unit
 from perflog.formats.vocabulary import Scalar
@@ -155,14 +156,15 @@ def _members(case: Case) -> Members:
 
 
 def _copies_and_other_ranks(runs: Sequence[Run], catalog: Catalog, options: Options) -> set[LogFile]:
-    """The logs that count for no case: copies of another of the same case, and other ranks' of one training.
+    """The logs that count for no case: copies of another of the same case, second accounts and other ranks' of one run.
 
     A copy under a name of another configuration is kept: a report that names it claims it for that configuration.
     """
-    kept, other_ranks = of_first_ranks(runs, catalog.path_patterns)
+    kept, seconds = without_second_accounts(runs)
+    kept, other_ranks = of_first_ranks(kept, catalog.path_patterns)
     cases = build_cases(settled(kept, catalog.path_patterns), options)
     copies = [entry for case in cases for entry in without_copies(case.runs)[1]]
-    return {entry.log for entry in (*copies, *other_ranks)}
+    return {entry.log for entry in (*copies, *seconds, *other_ranks)}
 
 
 def _without_values(case: Case) -> Evidence:

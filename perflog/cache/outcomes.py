@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -17,12 +18,15 @@ from perflog.parts.outcomes import Packer, outcome_of
 from perflog.runs.device_index import device_of, indexed_by_device
 from perflog.runs.machine import Machine, Machines, store_of
 from perflog.runs.run import Outcome, Skipped
+from perflog.runs.sight import Sight
 from perflog.settings.options import Options
 
 #: Reads logs: what becomes of each, in their order.
 Read = Callable[[Sequence[LogFile]], Iterable[Outcome]]
 #: So many outcomes are kept at once, so that an extraction that is ended keeps most of what it read.
 _AT_ONCE = 2_000
+#: What is seen of a log is not kept where it takes more bytes.
+_LONGEST_SEEN = 4 << 20
 #: What the system says when a read fails, which another time may not.
 _SYSTEM_ERRORS = frozenset(os.strerror(number) for number in errno.errorcode)
 
@@ -34,6 +38,13 @@ class _Known(msgspec.Struct, frozen=True):
     identity: Identity | None
     machine: Machine | None
     key: bytes | None
+
+
+class _Kept(NamedTuple):
+    """What became of a log, and what was seen of its runs; None where that is not known."""
+
+    outcome: Outcome
+    seen: Sequence[tuple[int, Any]] | None
 
 
 class _Surveyed:
@@ -62,13 +73,15 @@ class _Surveyed:
 
 
 def with_kept(
-    cache: Cache, logs: Sequence[LogFile], among: Sequence[LogFile], options: Options, catalog: Catalog, read: Read
-) -> Iterator[Outcome]:
+    cache: Cache, logs: Sequence[LogFile], among: Sequence[LogFile], options: Options, catalog: Catalog, read: Read,
+    sight: Sight[Any] | None = None,
+) -> Iterator[Outcome]:  # fmt: skip
     """What becomes of each log, in their order: kept from before where it has not changed, else read.
 
     Args:
         among: all logs whose names may say what a number in a name counts.
         read: called once, with the logs that are not kept.
+        sight: what is seen of the runs is kept too, and handed on; of those that are read it has seen them by then.
 
     Raises:
         UsageError: where others may write to the cache.
@@ -77,60 +90,84 @@ def with_kept(
     surveyed = _Surveyed(logs, among, options, catalog)
     if not surveyed.is_certain:
         cache.pass_over("perflog's own files were changed after this process began, or cannot be read")
-    kept = _kept(cache, surveyed.logs)
-    missing = [known for known, outcome in zip(surveyed.logs, kept, strict=True) if outcome is None]
+    kept = _kept(cache, surveyed.logs, sight)
+    missing = [known for known, entry in zip(surveyed.logs, kept, strict=True) if entry is None]
     fresh = iter(read([known.log for known in missing]) if missing else ())
-    waiting: list[tuple[_Known, Outcome]] = []
-    for known, outcome in zip(surveyed.logs, kept, strict=True):
-        if outcome is not None:
-            yield outcome
-            continue
-        new = next(fresh)
-        waiting.append((known, new))
+    waiting: list[tuple[_Known, Outcome, bytes | None]] = []
+    for known, entry in zip(surveyed.logs, kept, strict=True):
+        if entry is None:
+            new = next(fresh)
+            waiting.append((known, new, None if sight is None else sight.content_of(known.log)))
+            entry = _Kept(new, _decoded(sight, waiting[-1][2]))
+        if sight is not None and entry.seen is not None:
+            sight.take(entry.outcome, entry.seen)
         if len(waiting) >= _AT_ONCE:
-            cache.add(_to_keep(waiting, began))
+            cache.add(_to_keep(waiting, began, sight))
             waiting = []
-        yield new
+        yield entry.outcome
     for _ in fresh:  # let the readers end
         pass
-    cache.add(_to_keep(waiting, began))
+    cache.add(_to_keep(waiting, began, sight))
 
 
-def _kept(cache: Cache, logs: Sequence[_Known]) -> list[Outcome | None]:
-    """The outcomes that are kept. An archive is read as a whole: where one member is missing, all are read."""
-    contents = cache.entries([known.key for known in logs if known.key is not None])
-    outcomes = [None if known.key is None else _outcome(known, contents.get(known.key)) for known in logs]
-    lacking = {
-        known.log.path for known, outcome in zip(logs, outcomes, strict=True) if known.log.member and outcome is None
-    }
+def _kept(cache: Cache, logs: Sequence[_Known], sight: Sight[Any] | None) -> list[_Kept | None]:
+    """What is kept of each log. An archive is read as a whole: where one member is missing, all are read."""
+    keys = [known.key for known in logs if known.key is not None]
+    if sight is not None:
+        keys += [_key_of_seen(key, sight) for key in keys]
+    contents = cache.entries(keys)
+    entries = [_entry(known, contents, sight) for known in logs]
+    lacking = {known.log.path for known, entry in zip(logs, entries, strict=True) if known.log.member and entry is None}
     return [
-        None if known.log.member and known.log.path in lacking else outcome
-        for known, outcome in zip(logs, outcomes, strict=True)
+        None if known.log.member and known.log.path in lacking else entry
+        for known, entry in zip(logs, entries, strict=True)
     ]
 
 
-def _outcome(known: _Known, content: bytes | None) -> Outcome | None:
-    if content is None:
+def _entry(known: _Known, contents: Mapping[bytes, bytes], sight: Sight[Any] | None) -> _Kept | None:
+    content = None if known.key is None else contents.get(known.key)
+    if known.key is None or content is None:
         return None
     machines = [] if known.machine is None else [known.machine]
     try:
-        return outcome_of(known.log, content, machines)
+        outcome = outcome_of(known.log, content, machines)
     except (msgspec.MsgspecError, IndexError, ValueError):
         return None  # packed in another way than this perflog does
+    if sight is None:
+        return _Kept(outcome, None)
+    seen = _decoded(sight, contents.get(_key_of_seen(known.key, sight)))
+    return None if seen is None else _Kept(outcome, seen)
 
 
-def _to_keep(outcomes: Sequence[tuple[_Known, Outcome]], began: int) -> dict[bytes, bytes]:
+def _decoded(sight: Sight[Any] | None, content: bytes | None) -> Sequence[tuple[int, Any]] | None:
+    if sight is None or content is None:
+        return None
+    try:
+        return sight.decoded(content)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _key_of_seen(key: bytes, sight: Sight[Any]) -> bytes:
+    """The key of what is seen of a log, by that of its outcome."""
+    return hash_of(key, sight.kind)
+
+
+def _to_keep(
+    outcomes: Sequence[tuple[_Known, Outcome, bytes | None]], began: int, sight: Sight[Any] | None
+) -> dict[bytes, bytes]:
     """The contents to keep by key: of logs that can be relied on to be what they were before they were read."""
-    now = identities_of([known.log for known, _ in outcomes])
-    return {
-        known.key: Packer().outcome(outcome)
-        for (known, outcome), identity in zip(outcomes, now, strict=True)
-        if known.key is not None
-        and identity == known.identity
-        and has_settled(identity, began)
-        and is_lasting(outcome)
-        and _is_of_machine(outcome, known.machine)
-    }
+    now = identities_of([known.log for known, _, _ in outcomes])
+    contents: dict[bytes, bytes] = {}
+    for (known, outcome, seen), identity in zip(outcomes, now, strict=True):
+        if known.key is None or identity != known.identity or not has_settled(identity, began):
+            continue
+        if not is_lasting(outcome) or not _is_of_machine(outcome, known.machine):
+            continue
+        contents[known.key] = Packer().outcome(outcome)
+        if sight is not None and seen is not None and len(seen) <= _LONGEST_SEEN:
+            contents[_key_of_seen(known.key, sight)] = seen
+    return contents
 
 
 def is_lasting(outcome: Outcome) -> bool:

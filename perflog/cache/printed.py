@@ -85,7 +85,8 @@ class Listing:
         if surroundings is None or None in identities or any(log.stored is not None for log in self._logs):
             return None
         names = [(str(log.path), log.member, log.size, str(log.given)) for log in self._logs]
-        return hash_of(surroundings, names, identities, beside, shown)
+        plain = [tuple(identity or ()) for identity in identities]  # printed in half the time of a named tuple
+        return hash_of(surroundings, names, plain, beside, shown)
 
     def _state_now(self) -> _State:
         files = [log for log in self._logs if log.stored is None]

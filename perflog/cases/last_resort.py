@@ -8,6 +8,7 @@ from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.copies import TextsOf, without_copies
 from perflog.cases.repeats import of_first_ranks, settled
+from perflog.cases.twice import without_second_accounts
 from perflog.formats.paths import PathPatterns
 from perflog.logs.digest import digests
 from perflog.logs.find import LogFile
@@ -46,10 +47,11 @@ def _built(
     runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
 ) -> tuple[list[Case], list[Skipped]]:
     kept, copies = without_copies(runs, texts)
+    kept, seconds = without_second_accounts(kept)
     kept, other_ranks = of_first_ranks(kept, patterns)
     copied = {left_out.log for left_out in copies}
     of_copies = [run for run in runs if run.log in copied] if copied else []
-    return build_cases(settled(kept, patterns, of_copies), options), [*copies, *other_ranks]
+    return build_cases(settled(kept, patterns, of_copies), options), [*copies, *seconds, *other_ranks]
 
 
 def _sound_and_faulty(

@@ -53,9 +53,9 @@ class Commands(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Let ``--install-completion zsh`` mean that shell, whichever the command is typed in."""
         if args and args[0] in ("--install-completion", "--show-completion"):
-            from perflog.cli.completion import use_own_script
+            from perflog.cli.completion import use_own_scripts
 
-            use_own_script()
+            use_own_scripts()
             if len(args) > 1:
                 _complete_for(args[0], args[1])
         return super().parse_args(ctx, args)
@@ -64,9 +64,9 @@ class Commands(Group):
         self, ctx_args: MutableMapping[str, Any], prog_name: str, complete_var: str | None = None
     ) -> None:
         if os.environ.get("_PERFLOG_COMPLETE"):
-            from perflog.cli.completion import complete_values, read_whole_lines, use_own_script
+            from perflog.cli.completion import complete_values, read_whole_lines, use_own_scripts
 
-            use_own_script()
+            use_own_scripts()
             read_whole_lines()
             complete_values(self)
         super()._main_shell_completion(ctx_args, prog_name, complete_var)

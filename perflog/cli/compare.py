@@ -5,20 +5,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import DatabaseName, Given, Logs, Output, Quiet, Where, extraction_options, form_option
+from perflog.cli.kept import cache_of
+from perflog.cli.options import (
+    DatabaseName,
+    Given,
+    Logs,
+    Output,
+    Quiet,
+    Where,
+    WithCache,
+    extraction_options,
+    form_option,
+)
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import extractions
+from perflog.cli.view import View
 from perflog.logs.addresses import as_addresses
-from perflog.settings.config import one_of, pairs, settings
+from perflog.settings.config import names_in, one_of, pairs, settings
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.compare.rule import Rule
+    from perflog.report.extractions import Extractions
     from perflog.settings.config import Settings
 
 _METRIC = "throughput, step_time, time_to_train, speedup, efficiency, reported or memory."
@@ -60,6 +73,12 @@ _HISTORY = "Include the variance between earlier campaigns of one version, out o
 History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
 _NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
 NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
+_NOISE_SORT = "The order of the cases: -spread, or devices,-runs_needed (- turns it round)."
+NoiseSort = Annotated[str, typer.Option("--sort", help=_NOISE_SORT, metavar="FIELDS", show_default=False)]
+_NOISE_COLUMNS = "Show these columns alone: model,devices,spread,change_seen."
+NoiseColumns = Annotated[str, typer.Option("--columns", help=_NOISE_COLUMNS, metavar="FIELDS", show_default=False)]
+_WIDE_NOISE = "Show each field of the cases in a column of its own, however wide that is."
+WideNoise = Annotated[bool, typer.Option("--wide", help=_WIDE_NOISE)]
 NoiseForm = Annotated[str | None, form_option(("table", "markdown", "csv", "json"), "table")]
 Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
 
@@ -79,7 +98,8 @@ def compare(
     sides: Sides, given: Given, metric: Metric = "throughput", margin: Margin = "2%", level: Level = 95.0,
     across: Across = "", where: Where = None, alias: Alias = None, gate: GateFlag = False, fail_on: FailOn = "",
     explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
-    output: Output = None, history: History = False, database: DatabaseName = None, quiet: Quiet = False,
+    output: Output = None, history: History = False, database: DatabaseName = None, cache: WithCache = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
@@ -102,7 +122,8 @@ def compare(
     marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
     selection = (names(across, "across"), pairs(where or [], "where"), _aliases(alias))
-    comparisons = _compared(sides, chosen, rule, selection, quiet, history)
+    read = extractions(quiet, cache_of(cache, quiet))
+    comparisons = _compared(sides, chosen, rule, selection, read, history)
     result = result_of(comparisons, reasons) if reasons else None
     look = Look(form, marker or metric, explain_verdicts, reasons, result)
     show(comparisons, look, output, quiet)
@@ -124,7 +145,7 @@ def _aliases(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _compared(
-    sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, quiet: bool, history: bool
+    sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, read: Extractions, history: bool
 ) -> list[Comparison]:
     """The sides opened and compared. Raises UsageError for a name that is none, also of an alias."""
     from perflog.compare.choosing import require_alias
@@ -133,7 +154,7 @@ def _compared(
     from perflog.formats.catalog import path_patterns
 
     across, wanted, aliases = selection
-    opened = open_sides(sides, chosen, extractions(quiet))
+    opened = open_sides(sides, chosen, read)
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases)
     patterns = path_patterns(chosen.values["parsers"])
     known = {**chosen.values["aliases"], **aliases}
@@ -141,68 +162,75 @@ def _compared(
 
 
 @app.command(
-    epilog=examples("perflog plan logs/ --detect 5%", "perflog plan logs/ --detect 2% --margin 1% --metric step_time")
+    epilog=examples(
+        "perflog plan logs/ --detect 5%",
+        "perflog plan logs/ --detect 2% --margin 1% --metric step_time",
+        "perflog plan logs/ --where precision=fp32 --sort -runs_needed",
+    )
 )
 @extraction_options("aggregate", "baseline")
 def plan(
-    logs: Logs,
-    given: Given,
-    detect: Detect = "5%",
-    margin: Margin = "2%",
-    metric: Metric = "throughput",
-    form: NoiseForm = None,
-    output: Output = None,
-    database: DatabaseName = None,
+    logs: Logs, given: Given, detect: Detect = "5%", margin: Margin = "2%", metric: Metric = "throughput",
+    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: WideNoise = False,
+    form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """How many runs a side does each case need for `perflog compare` to call a change of this size?"""
     from perflog.compare.rule import share
 
-    detected = share(detect, "--detect")
-    _noise(logs, given | {"database": database}, metric, detected, share(margin, "--margin"), form, output, quiet)
+    request = _Noise(metric, share(margin, "--margin"), share(detect, "--detect"))
+    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
+    _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
 
-@app.command(epilog=examples("perflog noise logs/ --warmup 100"))
+@app.command(epilog=examples("perflog noise logs/ --warmup 100", "perflog noise logs/ --sort -spread --wide"))
 @extraction_options("aggregate", "baseline")
 def noise(
-    logs: Logs,
-    given: Given,
-    metric: Metric = "throughput",
-    margin: Margin = "2%",
-    history: NoiseHistory = False,
-    form: NoiseForm = None,
-    output: Output = None,
-    database: DatabaseName = None,
+    logs: Logs, given: Given, metric: Metric = "throughput", margin: Margin = "2%", history: NoiseHistory = False,
+    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: WideNoise = False,
+    form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
-) -> None:
+) -> None:  # fmt: skip
     """The spread between the runs of each case, and the smallest change that as many runs could show."""
     from perflog.compare.rule import share
 
-    shared = share(margin, "--margin")
-    _noise(logs, given | {"database": database}, metric, None, shared, form, output, quiet, history)
+    request = _Noise(metric, share(margin, "--margin"), history=history)
+    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
+    _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
 
-def _noise(
-    logs: list[str],
-    given: dict[str, Any],
-    metric: str,
-    detect: float | None,
-    margin: float,
-    form: str | None,
-    output: Path | None,
-    quiet: bool,
-    history: bool = False,
-) -> None:
-    from perflog.compare.noise_output import FORMATS, noise_table, to_csv, to_json
+class _Noise(NamedTuple):
+    """What is asked of the noise: the metric, the margin and the change to detect (shares), the history."""
+
+    metric: str
+    margin: float
+    detect: float | None = None
+    history: bool = False
+
+
+def _show_noise(
+    logs: list[str], given: dict[str, Any], request: _Noise, view: View, form: str | None, output: Path | None,
+    quiet: bool, cache: bool | None,
+) -> None:  # fmt: skip
+    """Read the logs, and show their noise in one of its formats."""
+    from perflog.compare.noise_output import FORMATS, to_csv, to_json
+    from perflog.compare.noise_table import noise_table, sorted_noise
     from perflog.compare.planning import noise_of
     from perflog.compare.rule import METRICS
+    from perflog.export.case_table import Shown
     from perflog.export.endings import format_for
 
-    one_of("metric", metric, list(METRICS))
+    one_of("metric", request.metric, list(METRICS))
     chosen_form = format_for(output, form, FORMATS, "table")
     chosen = settings(given, [log for log in logs if Path(log).exists()])
-    measured = noise_of(logs, chosen, extractions(quiet), metric, detect, margin, history)
-    if chosen_form in ("csv", "json"):
-        emit(to_csv(measured) if chosen_form == "csv" else to_json(measured), output, quiet)
-        return
-    emit(tables_text([noise_table(measured)], chosen_form, to_terminal(output)), output, quiet)
+    read = extractions(quiet, cache_of(cache, quiet))
+    measured = noise_of(logs, chosen, read, request.metric, request.detect, request.margin, request.history, view.where)
+    measured = sorted_noise(measured, view.order) if view.order else measured
+    if chosen_form == "csv":
+        text = to_csv(measured, view.columns)
+    elif chosen_form == "json":
+        text = to_json(measured)
+    else:
+        table = noise_table(measured, view.shown or Shown())
+        text = tables_text([table], chosen_form, to_terminal(output), view.wide)
+    emit(text, output, quiet)

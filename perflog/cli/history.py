@@ -13,7 +13,8 @@ import typer
 
 from perflog.cli.base import app, examples
 from perflog.cli.help import Application
-from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, extraction_options
+from perflog.cli.kept import cache_of
+from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import UsageError
@@ -86,6 +87,7 @@ def save(
     replace: Replace = False,
     database: DatabaseName = None,
     format_: TextOrJson = None,
+    cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
@@ -100,7 +102,7 @@ def save(
     chosen = settings(given | {"database": database}, logs)
     place = database_of(chosen)
     database_name = name_of(place)  # a wrong URL is told before the logs are read
-    extraction = extractions(quiet).of(logs, chosen)
+    extraction = extractions(quiet, cache_of(cache, quiet)).of(logs, chosen)
     saved = store(place, extraction, label, when, replace)
     if form == "json":
         outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", "database": database_name}

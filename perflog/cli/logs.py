@@ -23,6 +23,7 @@ from perflog.cli.options import (
     TextOrJson,
     Where,
     Wide,
+    WithCache,
     extraction_options,
 )
 from perflog.cli.output import emit
@@ -47,8 +48,6 @@ Shard = Annotated[str, typer.Option("--shard", help=_SHARD, metavar="K/N", show_
 _ON = "Let a cluster read the logs: ray for the one that this machine belongs to, or ray://HOST:PORT."
 On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False)]
 _SHARDS = "With --on: in how many shares. [default: 4 for each processor]"
-_CACHE = "Read the logs alone that have changed since they were last read with it (docs/scale.md)."
-WithCache = Annotated[bool | None, typer.Option("--cache/--no-cache", help=_CACHE, show_default=False)]
 Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
 
 
@@ -83,7 +82,9 @@ def extract(
     if kept is not None and not on and form not in OF_SEVERAL_FILES:
         write_kept_cases(kept, logs, chosen, form, view, output, quiet)
         return
-    extraction = _on(on, logs, chosen, shards, quiet) if on else extractions(quiet, kept).of(logs, chosen)
+    extraction = (
+        _on(on, logs, chosen, shards, quiet, kept is not None) if on else extractions(quiet, kept).of(logs, chosen)
+    )
     write_cases(view.of(extraction), form, view, output, quiet, logs)
 
 
@@ -164,13 +165,15 @@ def _write_share(
         print(f"part {part.share}: {len(part.entries)} of {part.place.logs} logs written to {output}", file=sys.stderr)
 
 
-def _on(address: str, logs: list[str], chosen: Settings, shards: int | None, quiet: bool) -> Extraction:
+def _on(
+    address: str, logs: list[str], chosen: Settings, shards: int | None, quiet: bool, with_cache: bool
+) -> Extraction:
     """The extraction that a cluster's workers make, with a bar of their shares."""
     from perflog.cli.progress import shares_bar
     from perflog.cluster.shares import extraction_on
 
     with shares_bar(quiet) as told:
-        return extraction_on(address, logs, chosen, shards, told)
+        return extraction_on(address, logs, chosen, shards, told, with_cache)
 
 
 def _shown(value: Any) -> str:

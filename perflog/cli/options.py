@@ -106,6 +106,9 @@ Titles = Annotated[list[str] | None, _option("title", "A heading: throughput='sa
 _MISSING = "What a cell without a number prints. [default: the style's]"
 Missing = Annotated[str | None, _option("missing", _MISSING, _TEXT)]
 
+_CACHE = "Read the logs alone that have changed since they were last read with it (docs/scale.md)."
+WithCache = Annotated[bool | None, typer.Option("--cache/--no-cache", help=_CACHE, show_default=False)]
+
 
 def form_option(formats: Iterable[str], default: str = "") -> Any:
     """The option ``--format`` of a command with these formats.

@@ -28,13 +28,13 @@ def width_of(terminal: bool) -> int | None:
     return shutil.get_terminal_size().columns if terminal else None
 
 
-def tables_text(tables: Sequence[TextTable], form: str, terminal: bool) -> str:
-    """Tables one after the other, as Markdown or for people."""
+def tables_text(tables: Sequence[TextTable], form: str, terminal: bool, wide: bool = False) -> str:
+    """Tables one after the other, as Markdown or for people; ``wide``: as wide as they are, however wide that is."""
     from perflog.export import text
 
     if form == "markdown":
         return "\n".join(text.to_markdown(table) for table in tables)
-    return "\n".join(text.to_terminal(table, width_of(terminal), terminal) for table in tables)
+    return "\n".join(text.to_terminal(table, None if wide else width_of(terminal), terminal) for table in tables)
 
 
 def emit(data: str | bytes | Iterable[bytes], output: Path | None, quiet: bool, described: str = "") -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import Quiet
+from perflog.cli.kept import cache_of
+from perflog.cli.options import Quiet, WithCache
 from perflog.cli.output import emit_commands
 from perflog.cli.progress import extractions
 
@@ -39,6 +40,7 @@ def readme(
     check: Check = False,
     form: Form = "text",
     allow: Allow = None,
+    cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the tables between perflog's markers, in place."""
@@ -47,7 +49,7 @@ def readme(
     from perflog.settings.config import one_of
 
     one_of("format", form, FORMATS)
-    regenerated = regenerate(files, extractions(quiet=True), allow or ())
+    regenerated = regenerate(files, extractions(quiet=True, cache=cache_of(cache, quiet)), allow or ())
     if not check:
         regenerated.write()
     if check or form == "json":

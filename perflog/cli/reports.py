@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from perflog.cli.base import app, examples
+from perflog.cli.kept import cache_of
 from perflog.cli.options import (
     Columns,
     Digits,
@@ -26,6 +27,7 @@ from perflog.cli.options import (
     Titles,
     Values,
     Where,
+    WithCache,
     extraction_options,
 )
 from perflog.cli.output import emit, say_written
@@ -60,7 +62,7 @@ def table(
     logs: Logs, given: Given, rows: Rows = "", columns: Columns = "", value: Values = "throughput", where: Where = None,
     style: StyleName = "plain", lang: Lang = "en", templates: Templates = None, notes: Notes = True,
     digits: Digits = None, title: Titles = None, name: Names = None, missing: Missing = None,
-    format_: TableFormat = None, output: Output = None, quiet: Quiet = False,
+    format_: TableFormat = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
     from perflog.export.endings import format_for
@@ -76,7 +78,8 @@ def table(
         "style": style, "lang": lang, "templates": templates, "notes": notes, "digits": digits, "title": title,
         "name": name, "missing": missing,
     })  # fmt: skip
-    wanted, chosen, read = pairs(where or [], "where"), settings(given, logs), extractions(quiet)
+    wanted, chosen = pairs(where or [], "where"), settings(given, logs)
+    read = extractions(quiet, cache_of(cache, quiet))
     if not rows:
         rows, own_columns = dimensions(require_cases(read.of(logs, chosen, wanted)))
         columns = columns or own_columns
@@ -95,8 +98,9 @@ def table(
 )
 @extraction_options()
 def plot(
-    logs: Logs, given: Given, kind: Kind = "scaling", where: Where = None, output: Output = None, quiet: Quiet = False
-) -> None:
+    logs: Logs, given: Given, kind: Kind = "scaling", where: Where = None, output: Output = None,
+    cache: WithCache = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
     """Draw throughput and speedup against devices, the spread of the runs, step times with the warm-up, or versions."""
     from perflog.export.endings import format_for
     from perflog.plot.drawing import FORMATS
@@ -106,7 +110,8 @@ def plot(
         raise typer.BadParameter("a picture needs a file: --output scaling.svg", param_hint="--output")
     form = format_for(output, None, FORMATS, FORMATS[0], has_option=False)
     wanted = pairs(where or [], "where")
-    picture = make_picture(logs, settings(given, logs), extractions(quiet), kind, form, wanted)
+    read = extractions(quiet, cache_of(cache, quiet))
+    picture = make_picture(logs, settings(given, logs), read, kind, form, wanted)
     emit(picture.data, output, quiet, picture.described)
     if picture.gaps:
         shown = f"'{picture.gaps[:20]}{'…' if len(picture.gaps) > 20 else ''}'"
@@ -127,7 +132,7 @@ def plot(
 @extraction_options()
 def report(
     logs: Logs, given: Given, output: Output = None, where: Where = None, rows: ReportRows = "",
-    columns: ReportColumns = "", lang: Lang = "en", html: Html = False, quiet: Quiet = False,
+    columns: ReportColumns = "", lang: Lang = "en", html: Html = False, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report, with a section for each model and unit: Markdown that `perflog readme` keeps true, or a page."""
     from perflog.export.endings import format_for
@@ -144,7 +149,7 @@ def report(
     if reason:
         raise typer.BadParameter(reason, param_hint="--output")
     choice = Choice(pairs(where or [], "where"), rows, columns)
-    result = make_report(logs, given, output, lang, page, extractions(quiet), choice)
+    result = make_report(logs, given, output, lang, page, extractions(quiet, cache_of(cache, quiet)), choice)
     result.write()
     say_written(output, quiet, result.described)
     if result.missing:

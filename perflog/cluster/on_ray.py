@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from perflog._version import __version__
+from perflog.cache.asking import cache_if_wanted
+from perflog.cache.place import VARIABLE, folder_of_cache
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import part_of
 from perflog.files import write_atomically
@@ -26,6 +28,8 @@ from perflog.settings.options import Options
 RETRIES = 3
 #: So many shares a processor of the cluster: a slow one keeps the others waiting for a quarter of its time.
 SHARES_PER_CPU = 4
+#: What a worker's process has in its environment: the cluster gives a task one processor, and reckons with no more.
+_ONE_PROCESSOR = {"PERFLOG_THREADS": "1", "POLARS_MAX_THREADS": "1"}
 #: Told (shares done, shares in all) whenever one more is there.
 Told = Callable[[int, int], None]
 
@@ -38,6 +42,7 @@ class Task:
         places: the paths of logs, as every worker of the cluster finds them.
         options: how numbers are made, in JSON.
         parsers: folders of own parsers; ``only``: the names of the parsers to use alone, none for all.
+        cache: whether workers keep what they read: each in the folder that its own environment names.
         perflog: the version that the worker must have.
     """
 
@@ -45,14 +50,17 @@ class Task:
     options: bytes
     parsers: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    cache: bool = False
     perflog: str = __version__
 
 
-def task_of(places: Sequence[str], options: Options, parsers: Sequence[str], only: Sequence[str]) -> Task:
+def task_of(
+    places: Sequence[str], options: Options, parsers: Sequence[str], only: Sequence[str], cache: bool = False
+) -> Task:
     """A task whose paths do not depend on the working folder."""
     absolute = tuple(place if "://" in place else os.path.abspath(place) for place in places)  # noqa: PTH100 - as given
     folders = tuple(os.path.abspath(folder) for folder in parsers)  # noqa: PTH100
-    return Task(absolute, msgspec.json.encode(options), folders, tuple(only))
+    return Task(absolute, msgspec.json.encode(options), folders, tuple(only), cache)
 
 
 def read_share(task: Task, number: int, count: int) -> bytes:
@@ -67,7 +75,8 @@ def read_share(task: Task, number: int, count: int) -> bytes:
     if task.only:
         catalog = catalog.only(task.only)
     options = msgspec.json.decode(task.options, type=Options)
-    return packed_part(part_of(find_logs(task.places), Share(number, count), options, catalog))
+    kept = cache_if_wanted(task.cache, logging.getLogger(__name__).warning)
+    return packed_part(part_of(find_logs(task.places), Share(number, count), options, catalog, cache=kept))
 
 
 def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = None, told: Told | None = None) -> None:
@@ -86,7 +95,7 @@ def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = No
     """
     with _connected(address) as ray:
         count = shards or max(1, int(ray.cluster_resources().get("CPU", 1)) * SHARES_PER_CPU)
-        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(read_share)
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES, runtime_env={"env_vars": _environment(task)})(read_share)
         waiting = {remote.remote(task, number, count): number for number in range(1, count + 1)}
         while waiting:
             done, _ = ray.wait(list(waiting), num_returns=1)
@@ -95,6 +104,13 @@ def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = No
                 write_atomically(folder / f"part{number}.parquet", _result(ray, reference, number, count))
                 if told is not None:
                     told(count - len(waiting), count)
+
+
+def _environment(task: Task) -> dict[str, str]:
+    """The variables of a worker's process; the cache's folder is this machine's where one is named here."""
+    if not task.cache or not os.environ.get(VARIABLE):
+        return _ONE_PROCESSOR
+    return {**_ONE_PROCESSOR, VARIABLE: str(folder_of_cache())}
 
 
 def _result(ray: Any, reference: Any, number: int, count: int) -> bytes:

@@ -66,9 +66,10 @@ def require_parts(paths: Sequence[str]) -> None:
 
 
 def extraction_on(
-    address: str, logs: Sequence[str], chosen: Settings, shards: int | None = None, told: Told | None = None
-) -> Extraction:
-    """The extraction of logs that a cluster's workers read.
+    address: str, logs: Sequence[str], chosen: Settings, shards: int | None = None, told: Told | None = None,
+    cache: bool = False,
+) -> Extraction:  # fmt: skip
+    """The extraction of logs that a cluster's workers read; with ``cache``, those alone that have changed.
 
     Raises:
         UsageError: where no cluster answers, or its workers do not find the logs.
@@ -76,7 +77,7 @@ def extraction_on(
     """
     if address != "ray" and not address.startswith("ray://"):
         raise UsageError(f"--on {address!r}: expected ray, or ray://HOST:PORT of a cluster's head")
-    task = task_of(logs, chosen.options(), chosen.values["parsers"], chosen.values["parser"])
+    task = task_of(logs, chosen.options(), chosen.values["parsers"], chosen.values["parser"], cache)
     with tempfile.TemporaryDirectory(prefix="perflog-parts-") as folder:
         parts_by_ray(address, task, Path(folder), shards, told)
         return extract_paths([folder], chosen.options(), catalog_of(chosen))

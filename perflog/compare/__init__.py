@@ -2,5 +2,5 @@
 
 Two sides of the same trainings: opened (``opening``, ``sides``), paired (``pairs``), judged (``rows``, by a ``rule``),
 doubted (``doubts``), all of it put together (``comparing``), and shown (``output``, ``data``, ``picture``). The noise
-of one side alone: ``noise``, ``planning``, ``noise_output``.
+of one side alone: ``noise``, ``planning``, ``noise_table``, ``noise_output``.
 """

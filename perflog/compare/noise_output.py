@@ -1,82 +1,16 @@
-"""The noise of cases, and the plan made from it, as a table, as CSV and as JSON."""
+"""The noise of cases, and the plan made from it, as CSV and as JSON."""
 
 from __future__ import annotations
 
-from perflog.compare.names import names_of
-from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
+from collections.abc import Sequence
+
+from perflog.compare.noise import CaseNoise, Noise
 from perflog.escaping import csv_cell, json_text
-from perflog.export.columns import TextTable, number
+from perflog.export.case_table import unknown_name
 from perflog.stats.campaigns import CampaignLevel
 
 SCHEMA = "perflog/noise/1"
 FORMATS = ("table", "markdown", "csv", "json")
-_NOTES = {
-    "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
-    "2": "no spread at all: copies of one log, or too coarse a print",
-    "3": "too few runs to say, or too few for a table of so many rows",
-}
-
-
-def noise_table(noise: Noise) -> TextTable:
-    """The noise of all cases as rows of text."""
-    names = names_of([member.case for member in noise.cases])
-    plans = noise.detect is not None
-    shows_levels = bool(noise.history)
-    rows = [_cells(member, name, plans, shows_levels) for member, name in zip(noise.cases, names, strict=True)]
-    footnotes = [f"{mark}. {_NOTES[mark]}" for mark in sorted({row[-1] for row in rows} - {""})]
-    titles = ["case", "n", noise.metric, "unit", "spread", "80% interval", "change seen with n"]
-    levels = ["campaigns", "between their runs (df)", "between campaigns (df)"] if noise.history else []
-    titles += ([f"runs a side for {100 * noise.detect:g}%"] if noise.detect is not None else []) + levels + ["notes"]
-    right = [False, True, True, False, True, False, True, *([True] if plans else []), *(True for _ in levels), False]
-    spread = "spread between runs: standard deviation of logarithms"
-    of_table = f"of {noise.table.rows}" if noise.table.rows > 1 else "alone"
-    margin = f"margin {100 * noise.table.margin:g} %, level {100 * LEVEL:g} %"
-    test = f"a chance of {100 * WANTED:g} % that `perflog compare` calls one changed case {of_table} ({margin})"
-    of_history = (
-        f"; campaigns of one version and machine in {noise.history}, their spread beyond that of their runs, df: "
-        "degrees of freedom"
-    )
-    test += of_history if noise.history else ""
-    caption = f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
-    return TextTable(titles, rows, right, footnotes, caption)
-
-
-def _cells(member: CaseNoise, name: str, plans: bool, shows_levels: bool) -> list[str]:
-    variation, low, high = member.coefficient_of_variation, member.low, member.high
-    cells = [
-        name,
-        str(member.n),
-        number(member.centre) or "no value",
-        member.unit,
-        f"{100 * variation:.2f}%" if variation is not None else "",
-        f"[{100 * low:.2f}, {100 * high:.2f}]%" if low is not None and high is not None else "",
-        f"{100 * member.change_seen:.2g}%" if member.change_seen is not None else "",
-    ]
-    levels = _levels(member.campaigns) if shows_levels else []
-    return [*cells, *([_needed(member)] if plans else []), *levels, _mark(member)]
-
-
-def _levels(level: CampaignLevel | None) -> list[str]:
-    """How many campaigns, and the spreads of both levels with their degrees of freedom."""
-    if level is None:
-        return ["not known", "", ""]
-    runs = f"{100 * level.run_spread:.2f}% ({level.run_freedom})" if level.run_freedom else ""
-    return [str(level.campaigns), runs, f"{100 * level.campaign_spread:.2f}% ({level.freedom})"]
-
-
-def _needed(member: CaseNoise) -> str:
-    if member.runs_needed is not None:
-        return str(member.runs_needed)
-    return "" if not member.change_seen and not member.coefficient_of_variation else ">1000"
-
-
-def _mark(member: CaseNoise) -> str:
-    """The footnote's mark: where the numbers come from, or why there are none."""
-    if member.pooled and (member.runs_needed or member.change_seen):
-        return "1"
-    if member.coefficient_of_variation == 0:
-        return "2"
-    return "3" if not member.change_seen and not member.runs_needed else ""
 
 
 def noise_document(noise: Noise) -> dict[str, object]:
@@ -109,26 +43,40 @@ def _level_document(level: CampaignLevel | None) -> dict[str, object] | None:
     }  # fmt: skip
 
 
-def to_csv(noise: Noise) -> str:
-    """A row for every case with the numbers of the document; spreads are fractions, not per cent."""
+def to_csv(noise: Noise, columns: Sequence[str] = ()) -> str:
+    """A row for every case with the numbers of the document; spreads are fractions, not per cent.
+
+    Args:
+        columns: these columns alone, in this order; empty: all.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
     import csv
     import io
 
-    keys = list(dict.fromkeys(key for member in noise.cases for key in member.case.key))
-    columns = ["label", "n", "median", "unit", "spread", "low", "high", "change_seen", "runs_needed", "pooled"]
+    rows = [_csv_row(member) for member in noise.cases]
+    keys = dict.fromkeys(key for member in noise.cases for key in member.case.key)
+    known = list(dict.fromkeys([*keys, *(name for row in rows for name in row)]))
+    for name in columns:
+        if name not in known:
+            raise unknown_name("columns", name, known)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in [*keys, *columns]])
-    for member in noise.cases:
-        writer.writerow([_csv_cell(value) for value in [*map(member.case.key.get, keys), *_csv_values(member)]])
+    writer.writerow([csv_cell(name) for name in columns or known])
+    for row in rows:
+        writer.writerow([_csv_cell(row.get(name)) for name in columns or known])
     return out.getvalue()
 
 
-def _csv_values(member: CaseNoise) -> list[object]:
-    """What stands in a case's row behind its key."""
-    interval = [member.low, member.high]
-    noise = [member.coefficient_of_variation, *interval, member.change_seen, member.runs_needed]
-    return [member.case.label, member.n, member.centre, member.unit, *noise, member.pooled]
+def _csv_row(member: CaseNoise) -> dict[str, object]:
+    """What stands in a case's row, by column."""
+    return {
+        **member.case.key,
+        "label": member.case.label, "n": member.n, "median": member.centre, "unit": member.unit,
+        "spread": member.coefficient_of_variation, "low": member.low, "high": member.high,
+        "change_seen": member.change_seen, "runs_needed": member.runs_needed, "pooled": member.pooled,
+    }  # fmt: skip
 
 
 def _csv_cell(value: object) -> object:

@@ -51,7 +51,8 @@ def open_sides(names: Sequence[str], settings: Settings, extractions: Extraction
             continue
         logs = find_logs([name])
         with extractions.progress(sum(max(log.size, 0) for log in logs)) as progress:
-            side = side_of_logs(name.rstrip("/"), logs, options, catalog_of(settings), progress)
+            catalog = catalog_of(settings)
+            side = side_of_logs(name.rstrip("/"), logs, options, catalog, progress, extractions.cache)
         if not side.extraction.cases:
             raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
         sides.append(side)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from perflog.cases.choosing import chosen
 from perflog.compare.noise import Noise, noise, with_campaigns
 from perflog.compare.opening import database_of, open_sides
 from perflog.errors import UsageError
@@ -15,7 +16,7 @@ from perflog.stats.verdict import MARGIN
 
 def noise_of(
     names: Sequence[str], settings: Settings, extractions: Extractions, metric: str, detect: float | None = None,
-    margin: float = MARGIN, history: bool = False,
+    margin: float = MARGIN, history: bool = False, where: Mapping[str, str] | None = None,
 ) -> Noise:  # fmt: skip
     """The noise of every case of logs, or of labels of saved campaigns.
 
@@ -25,9 +26,11 @@ def noise_of(
         detect: the change (a share) to plan for; None: none.
         margin: the change (a share) that does not matter.
         history: whether to look up in the history what campaigns of one version differ by.
+        where: the cases with these values alone, as a comparison with the same ``where`` has them.
 
     Raises:
-        UsageError: for a name that is neither, when there is no training log, or for a change within the margin.
+        UsageError: for a name that is neither, when there is no training log, for a change within the margin, or for a
+            field or value of ``where`` that no case has.
     """
     if all(Path(name).exists() for name in names):
         cases, options = extractions.of(names, settings).cases, settings.options()
@@ -36,5 +39,7 @@ def noise_of(
         cases, options = [case for side in opened.sides for case in side.extraction.cases], opened.options
     if not cases:
         raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+    if where:
+        cases = chosen(cases, where)
     measured = noise(cases, options, metric, detect, margin)
     return with_campaigns(measured, database_of(settings)) if history else measured

@@ -17,20 +17,23 @@ from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.formats.vocabulary import Scalar, normal
 from perflog.logs.find import LogFile
+from perflog.measurements.segment import Segment
 from perflog.measurements.warmup import rows_of
-from perflog.reading.reading import Reading
 from perflog.runs.machine import Facts, differences, identity, known_facts
-from perflog.runs.primary import segments_of
-from perflog.runs.run import Outcome, Run
+from perflog.runs.run import Run
+from perflog.runs.sight import Sight
 from perflog.runs.throttled import throttled_among
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
     from perflog.history import Campaign
 
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
 Floats = NDArray[np.float64]
+#: The two columns of a run's series, as bytes of float64; the second is empty where it is the first.
+_SeenSeries = tuple[bytes, bytes]
 #: A run, by its log and first line.
 RunKey = tuple[str, int]
 
@@ -68,23 +71,29 @@ def run_key(run: Run) -> RunKey:
 
 
 def side_of_logs(
-    name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None
-) -> Side:
+    name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None,
+    cache: Cache | None = None,
+) -> Side:  # fmt: skip
     """Extract a side, keeping the series of its runs for notes."""
     observed: dict[RunKey, RunSeries] = {}
 
-    def look(reading: Reading, outcome: Outcome) -> None:
-        for run, segment in segments_of(reading, outcome, catalog):
-            first, last = run.throughput.first_step, run.throughput.last_step
-            if first is None or last is None or not segment.store.count or segment.basis is None:
-                continue
-            rows = rows_of(segment, KEPT)
-            rows = rows[:, (rows[0] >= first) & (rows[1] <= last)]
-            times = rows[3] / rows[2]
-            observed[run_key(run)] = RunSeries(times, rows[4] / rows[3] if segment.basis.is_rate else times)
+    def take(run: Run, seen: _SeenSeries) -> None:
+        times, printed = (np.frombuffer(column) for column in (seen[0], seen[1] or seen[0]))
+        observed[run_key(run)] = RunSeries(times, printed)
 
-    extraction = extract_logs(list(logs), options, catalog, progress, look)
+    sight = Sight("series", _SeenSeries, _series_of, take)
+    extraction = extract_logs(list(logs), options, catalog, progress, sight, cache)
     return Side(name, extraction, root_of([log.path for log in logs]), observed)
+
+
+def _series_of(run: Run, segment: Segment) -> _SeenSeries | None:
+    """A run's times per step and the numbers as printed; None where its window has no measurements."""
+    first, last = run.throughput.first_step, run.throughput.last_step
+    if first is None or last is None or not segment.store.count or segment.basis is None:
+        return None
+    rows = rows_of(segment, KEPT)
+    rows = rows[:, (rows[0] >= first) & (rows[1] <= last)]
+    return (rows[3] / rows[2]).tobytes(), (rows[4] / rows[3]).tobytes() if segment.basis.is_rate else b""
 
 
 def side_of_campaign(name: str, campaign: Campaign) -> Side:

@@ -35,11 +35,13 @@ def decimals_of(numbers: Sequence[float], most: int) -> int | None:
     (2, None)
     """
     decimals = 0
-    for number in numbers:
-        text = repr(number)  # the shortest decimal number that is read as this one
-        if text[-2:] == ".0":
+    for text in map(repr, numbers):  # the shortest decimal number that is read as this one
+        point = text.find(".")
+        if text[point:] == ".0":
             continue
-        needed = -int(Decimal(text).as_tuple().exponent) if "e" in text else len(text.partition(".")[2])
+        needed = len(text) - point - 1 if point >= 0 else 0
+        if "e" in text:
+            needed = -int(Decimal(text).as_tuple().exponent)
         if needed > most:  # nearly always the first one's
             return None
         if needed > decimals:

@@ -12,6 +12,7 @@ from perflog._version import __version__
 from perflog.cases.case import Case, Summary
 from perflog.escaping import decodable_data, exact, json_visible
 from perflog.evidence.witness import Witness
+from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
@@ -39,7 +40,11 @@ def json_pieces(extraction: Extraction) -> Iterator[bytes]:
         return
     yield _seen(_encoded(_head(extraction))[:-1] + b', "cases": [\n')
     for number, case in enumerate(extraction.cases):
-        yield _seen(b",\n" * (number > 0) + _encoded(_case(case)))
+        yield _seen(b",\n" * (number > 0) + _encoded(_case_alone(case))[:-1] + b',"runs":[')
+        for start in range(0, len(case.runs), INDENTED_RUNS):
+            runs = [_run(run) for run in case.runs[start : start + INDENTED_RUNS]]
+            yield _seen(b"," * (start > 0) + _encoded(runs)[1:-1])
+        yield b"]}"
     yield _seen(b'\n],\n"skipped": ' + _encoded(_skipped(extraction)) + b"}\n")
 
 
@@ -78,7 +83,12 @@ def _head(extraction: Extraction) -> dict[str, Any]:
 
 def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
     return [
-        {"file": exact(entry.log.path), "member": exact(entry.log.member) or None, "reason": entry.reason}
+        {
+            "file": exact(entry.log.path),
+            "member": exact(entry.log.member) or None,
+            "reason": entry.reason,
+            "reason_code": reason_code(entry.reason, entry.failed),
+        }
         for entry in extraction.skipped
     ]
 
@@ -88,6 +98,11 @@ def _finite(value: float | None) -> float | None:
 
 
 def _case(case: Case) -> dict[str, Any]:
+    return {**_case_alone(case), "runs": [_run(run) for run in case.runs]}
+
+
+def _case_alone(case: Case) -> dict[str, Any]:
+    """A case without its runs."""
     return {
         "case": case.key,
         "label": case.label,
@@ -101,7 +116,6 @@ def _case(case: Case) -> dict[str, Any]:
         "estimator": case.estimator,
         "window": case.window,
         "notes": case.notes,
-        "runs": [_run(run) for run in case.runs],
     }
 
 
@@ -122,6 +136,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "interval": interval,
         "spread": _finite(summary.spread),
         "reason": summary.reason or None,
+        "reason_code": reason_code(summary.reason),
     }
 
 
@@ -176,6 +191,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
         "last_step": _finite(metric.last_step),
         "parser": metric.parser,
         "reason": metric.reason or None,
+        "reason_code": reason_code(metric.reason),
         "definition": metric.definition or None,
         "rounding": None if metric.rounding is None else [_finite(bound) for bound in metric.rounding],
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog.escaping import csv_cell, decodable
 from perflog.export.case_table import unknown_name
+from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
 from perflog.stats.quotient import QuotientInterval
@@ -37,7 +38,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
             **_bounds("speedup", case.speedup_interval), "efficiency": _finite(case.efficiency),
             **_bounds("efficiency", case.efficiency_interval), "aggregate": summary.aggregate,
             "estimator": case.estimator, "window": case.window, "reason": summary.reason,
-            "notes": "; ".join(case.notes),
+            "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(case.notes),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
@@ -63,7 +64,8 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
         row |= {
             "label": run.label, "throughput": _finite(metric.value), "unit": metric.unit,
             "estimator": metric.estimator, "used": metric.used, "excluded": sum(metric.excluded.values()),
-            "window": run.window, "reason": metric.reason, "file": run.log.name, "first_line": metric.first_line,
+            "window": run.window, "reason": metric.reason,
+            "reason_code": reason_code(metric.reason) or "", "file": run.log.name, "first_line": metric.first_line,
             "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(run.notes),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in run.metrics.items() if name != "throughput"}
@@ -72,11 +74,15 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
 
 
 def skipped_frame(extraction: Extraction) -> pl.DataFrame:
-    """One row per file that is no training log: file, reason."""
+    """One row per file that is no training log: file, reason, the reason's code."""
     import polars as pl
 
-    schema: dict[str, Any] = {"file": pl.String, "reason": pl.String}
-    return pl.DataFrame([{"file": s.log.name, "reason": s.reason} for s in extraction.skipped], schema=schema)
+    schema: dict[str, Any] = {"file": pl.String, "reason": pl.String, "reason_code": pl.String}
+    rows = [
+        {"file": s.log.name, "reason": s.reason, "reason_code": reason_code(s.reason, s.failed)}
+        for s in extraction.skipped
+    ]
+    return pl.DataFrame(rows, schema=schema)
 
 
 def to_csv(frame: pl.DataFrame) -> str:

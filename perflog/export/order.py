@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from perflog.cases.case import Case, short_labels
 from perflog.export.case_table import OF_CASES, unknown_name
@@ -10,28 +11,47 @@ from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
 from perflog.settings.config import names_in
 
+Item = TypeVar("Item")
+
 
 def in_order(cases: Sequence[Case], order: str) -> list[Case]:
     """Cases by the fields that ``order`` names: ``devices,-throughput``; ``-`` turns a field's order round.
 
-    Numbers stand by their size, texts in natural order, and a case without the field stands last either way.
-
     Raises:
         UsageError: for a field that no case has, with the nearest one.
     """
-    known = _known(cases)
-    sorted_cases = list(cases)
+    labels = dict(zip(map(id, cases), short_labels(cases), strict=True))
+
+    def value(case: Case, name: str) -> float | str | None:
+        return labels[id(case)] if name == "log" else value_of_case(case, name)
+
+    return ordered(cases, order, _known(cases), value)
+
+
+def ordered(
+    items: Sequence[Item], order: str, known: Sequence[str], value: Callable[[Item, str], float | str | None]
+) -> list[Item]:
+    """What has fields by those that ``order`` names.
+
+    Numbers stand by their size, texts in natural order, and what has not the field stands last either way.
+
+    Args:
+        known: the fields that there are.
+        value: an item's value of a field; None where it has none.
+
+    Raises:
+        UsageError: for a field that there is not, with the nearest one.
+    """
+    sorted_items = list(items)
     for part in reversed(names_in(order)):
         name, backwards = part.removeprefix("-"), part.startswith("-")
         if name not in known:
             raise unknown_name("sort", name, known)
-        labels = dict(zip(map(id, cases), short_labels(cases), strict=True))
-        values = {id(case): labels[id(case)] if name == "log" else _value(case, name) for case in cases}
-        have = [case for case in sorted_cases if values[id(case)] is not None]
-        without = [case for case in sorted_cases if values[id(case)] is None]
-        have.sort(key=lambda case: _place(values[id(case)]), reverse=backwards)
-        sorted_cases = have + without
-    return sorted_cases
+        valued = [(item, value(item, name)) for item in sorted_items]
+        have = [(item, own) for item, own in valued if own is not None]
+        have.sort(key=lambda pair: _place(pair[1]), reverse=backwards)
+        sorted_items = [item for item, _ in have] + [item for item, own in valued if own is None]
+    return sorted_items
 
 
 def _known(cases: Sequence[Case]) -> list[str]:
@@ -41,7 +61,7 @@ def _known(cases: Sequence[Case]) -> list[str]:
     return [name for name in dict.fromkeys((*CASE_KEYS, *keys, *OF_CASES, *metrics)) if name not in unsorted]
 
 
-def _value(case: Case, name: str) -> float | str | None:
+def value_of_case(case: Case, name: str) -> float | str | None:
     """A case's value of one field; None where it has none."""
     own: dict[str, float | str | None] = {
         "n": case.throughput.n, "unit": case.throughput.unit, "speedup": case.speedup, "efficiency": case.efficiency

@@ -36,15 +36,26 @@ class Catalog:
     _sound: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> Parser:
+        return self.named(name, "parser")
+
+    def named(self, name: str, place: str) -> Parser:
+        """The parser of that name.
+
+        Args:
+            place: where the name was given, as messages say it.
+
+        Raises:
+            UsageError: where there is none, with the nearest one.
+        """
         for parser in self.parsers:
             if parser.name == name:
                 return parser
         hint = did_you_mean(name, [p.name for p in self.parsers], otherwise="`perflog parsers list` shows them")
-        raise UsageError(f"--parser {name!r}: there is no such parser{hint}")
+        raise UsageError(f"{place} {name!r}: there is no such parser{hint}")
 
-    def only(self, names: Sequence[str]) -> Catalog:
-        """A catalog of the named parsers alone."""
-        return Catalog(tuple(self[name] for name in names), self.path_patterns)
+    def only(self, names: Sequence[str], place: str = "parser") -> Catalog:
+        """A catalog of the named parsers alone; ``place`` and errors as of :meth:`named`."""
+        return Catalog(tuple(self.named(name, place) for name in names), self.path_patterns)
 
     @cached_property
     def by_literal(self) -> dict[str, list[Pattern]]:

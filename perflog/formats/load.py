@@ -84,6 +84,8 @@ def _pattern(
 ) -> Pattern:  # fmt: skip
     """A pattern; one that takes its steps from another's lines (``position``) counts them as that one does.
 
+    Where its own lines tell the step and the other's the epoch alone, its own ``step_base`` counts.
+
     Args:
         named: the patterns whose lines speak for a training (``only_with``).
         heads: the patterns of head lines, below which the parts of a record stand (``block``).
@@ -94,6 +96,7 @@ def _pattern(
     also = expand(table.also, f"{where}: also")
     tail = tail_after(table.literal, table.regex)
     counter = table if position is None else position
+    numbers = table if "(?P<step>" in table.regex else counter  # a line that tells its step says what it counts from
     return Pattern(
         parser=parser,
         name=table.name,
@@ -101,8 +104,8 @@ def _pattern(
         literal=table.literal,
         regex=regex,
         groups=tuple(_GROUP.findall(regex)),
-        step_base=1 if counter.step_base == "first" else counter.step_base,
-        step_base_shown=counter.step_base == "first",
+        step_base=1 if numbers.step_base == "first" else numbers.step_base,
+        step_base_shown=numbers.step_base == "first",
         step_per="epoch" if table.restarts == "epoch" else counter.step_per,
         step_repeats=table.step_repeats,
         step_counts=table.step_counts,

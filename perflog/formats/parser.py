@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ class Sample(Struct, frozen=True):
     expect: Mapping[str, Any]
 
 
-class Pattern(Struct, frozen=True, omit_defaults=True):
+class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     """One kind of line: a literal that gates a regex, and the meaning of the regex's groups.
 
     ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss, the peak of
@@ -144,7 +145,7 @@ class Pattern(Struct, frozen=True, omit_defaults=True):
     weak: bool = False
     section: str = ""
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
@@ -159,12 +160,12 @@ class Pattern(Struct, frozen=True, omit_defaults=True):
         """Whether its measurements need what the log's settings say: the length of a window, the size of a batch."""
         return self.step_counts == "samples" or self.step_rounded or any(value.window_from for value in self.values)
 
-    @property
+    @cached_property
     def printed_means(self) -> tuple[Value, ...]:
         """The metrics on step lines whose mean over a run's window is taken."""
         return tuple(value for value in self.values if value.is_printed_mean) if self.role == "step" else ()
 
-    @property
+    @cached_property
     def key(self) -> str:
         return f"{self.parser}.{self.name}"
 

@@ -88,6 +88,7 @@ def seconds_in(unit: str) -> float:
     return _TIME[(unit or "s").lower()]
 
 
+@lru_cache(maxsize=1024)  # pure, and asked for every log
 def kind(unit: str) -> str:
     """What is counted: ``items``, ``tokens``, ``steps``, ``tokens/device`` … Rates of one kind can be compared."""
     work, _, rest = unit.partition("/")

@@ -115,6 +115,7 @@ class PointRow(Struct):
     machine: Count | None
     run: Count
     window_taken: str
+    notes: list[str]
     value: float | None
     unit: str
     estimator: str

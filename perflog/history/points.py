@@ -18,6 +18,7 @@ from perflog.history import schema
 from perflog.history.checking import CampaignRow, MachineRow, PointRow, complete, damages, options_of, rows_of
 from perflog.runs.machine import identity
 from perflog.runs.run import Metric
+from perflog.runs.throttled import findings_in
 from perflog.spelling import did_you_mean_or_list
 
 #: Metrics that depend on the window; others are what the program printed.
@@ -40,6 +41,7 @@ class Point:
         machines: what the runs' machines are known by, as far as they are known.
         values: of each run; None for a run without one.
         number: the case's number in its campaign.
+        throttled: how many of its runs are known to have been throttled, and ``slowed_by``: what slowed them.
     """
 
     campaign: str
@@ -53,6 +55,15 @@ class Point:
     machines: tuple[Mapping[str, str], ...] = ()
     values: tuple[float | None, ...] = ()
     number: int = 0
+    throttled: int = 0
+    slowed_by: tuple[str, ...] = ()
+
+    @property
+    def throttling(self) -> str:
+        """In a sentence that runs were throttled; empty where none is known to have been."""
+        if not self.throttled:
+            return ""
+        return f"{self.throttled} of {self.runs} runs were throttled while they ran ({'; '.join(self.slowed_by)})"
 
     @property
     def version(self) -> str:
@@ -131,7 +142,7 @@ def _query(metric: str, conditions: Sequence[ColumnElement[bool]]) -> Select[Any
     columns = (campaign.id, of_case.number, of_case.key, of_case.log, of_case.parser, of_run.machine)
     same_run = (of_metric.case_number == of_run.case_number) & (of_metric.run_number == of_run.number)
     return (
-        select(*columns, of_run.number.label("run"), of_run.window_taken, *values)
+        select(*columns, of_run.number.label("run"), of_run.window_taken, of_run.notes, *values)
         .join_from(schema.campaign, schema.case, of_case.campaign == campaign.id)
         .join(schema.run, (of_run.campaign == of_case.campaign) & (of_run.case_number == of_case.number))
         .join(schema.metric, (of_metric.campaign == of_run.campaign) & same_run)
@@ -167,6 +178,7 @@ def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Seque
     rule = f"estimator {first['estimator']}"
     if metric in _WINDOWED:
         rule += f"; {first['window_taken']}{convention}"
+    throttled = [findings for row in rows if (findings := findings_in(row["notes"]))]
     return Point(
         label,
         date,
@@ -179,6 +191,8 @@ def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Seque
         tuple(machines),
         tuple(row["value"] for row in rows),
         first["number"],
+        len(throttled),
+        tuple(dict.fromkeys(finding for findings in throttled for finding in findings)),
     )
 
 

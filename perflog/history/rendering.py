@@ -152,7 +152,7 @@ def _notes(part: Part, point: Point, first: bool) -> list[str]:
         notes.append(f"{within} {interval}, where {before}")
     if point.summary.value is None:
         notes.append(point.summary.reason or "no run has a value")
-    return notes
+    return [*notes, point.throttling] if point.throttled else notes
 
 
 def _unseen(part: Part, several: bool) -> str:

@@ -117,11 +117,12 @@ def _row(point: Point, logs: Sequence[RunLog], part: Part, shown: CasePage) -> d
     if s.low is not None and s.high is not None and s.level is not None:
         interval = f"[{number(s.low)}, {number(s.high)}] {100 * s.level:.4g} %"
     changed = next((shift.change for shift in part.shifts if shift.point is point), None)
+    notes = s.reason if s.value is None else "", point.throttling
     return {
         "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
         "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
         "sort": "" if s.value is None else repr(s.value), "interval": interval,
-        "note": s.reason if s.value is None else "", "change": share_words(changed.ratio) if changed else "",
+        "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",
         "logs": [_log(log, shown.folder) for log in logs],
     }  # fmt: skip
 

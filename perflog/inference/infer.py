@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
-from perflog.formats.load import parser_from
 from perflog.formats.samples import is_sound
 from perflog.inference.formats import tables_of
 from perflog.inference.meanings import Meaning, Meanings, meanings_of
@@ -122,6 +121,8 @@ class _Trial(Struct, frozen=True):
 
     def read(self, measures: Sequence[Meaning]) -> Inferred | None:
         """What a reading gives; None where it is not corroborated, or contradicted."""
+        from perflog.formats.load import parser_from  # few logs come so far
+
         tables = _tables(self.shape, self.meanings, measures)
         if tables is None:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
-from perflog.inference.shapes import LEAST_LINES
+from perflog.inference.shapes import LEAST_LINES, may_have_shapes
 from perflog.logs.find import LogFile
 from perflog.reading.reading import Reading
 from perflog.runs.run import Run
@@ -24,12 +24,14 @@ def inferred_runs(reading: Reading, catalog: Catalog, options: Options) -> list[
         return []
     if any(pattern.role in _MEASURING and reading.accounts[key].matches for key, pattern in reading.patterns.items()):
         return []
-    from perflog.inference.infer import infer  # few logs need it
-
     beginning = _beginning(reading)
     is_whole = beginning is not None and beginning.size == reading.bytes
     if reading.log.pipe is not None and not is_whole:
         return []  # a pipe cannot be read once more
+    if is_whole and not may_have_shapes(reading.beginning):
+        return []
+    from perflog.inference.infer import infer  # few logs need it
+
     found = infer(beginning if is_whole and beginning else reading.log, catalog, options, beginning)
     if found is None:
         return []

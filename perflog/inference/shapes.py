@@ -24,6 +24,8 @@ _PREFIX = lazy_regex(
 )
 #: A line that tells a step has one of these, in small letters: a word for it, or a place of a whole.
 _COUNTS = ("step", "iter", "itr", "batch", "update", "it:", "it=", "it ", "/", " of ")
+#: What a plain text is made of: printable ASCII, tabs and line feeds.
+_PLAIN = bytes(range(32, 127)) + b"\t\n"
 #: A shape counts when so many lines have it.
 LEAST_LINES = 20
 #: A line of more characters is no line that a person would print.
@@ -71,6 +73,19 @@ def shapes_of(lines: Iterable[str]) -> list[Shape]:
         shape.numbers.append(tuple(numbers))
     able = [shape for shape in found.values() if len(shape.numbers) >= LEAST_LINES]
     return sorted(able, key=lambda shape: -len(shape.numbers))
+
+
+def may_have_shapes(text: bytes) -> bool:
+    """Whether :func:`shapes_of` may find a shape in a whole log; decided without a regex, and soon where it may."""
+    if not text.isascii() or text.translate(None, _PLAIN):
+        return True  # what a terminal would show is known only when the text is clean
+    count = 0
+    for line in text.decode("ascii").lower().split("\n"):
+        if _may_count(line) and (sum(map(str.isdigit, line)) > 1 or "nan" in line or "inf" in line):
+            count += 1
+            if count >= LEAST_LINES:
+                return True
+    return False
 
 
 def _may_count(line: str) -> bool:

@@ -122,7 +122,9 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
             given_so = LogFile(log.path, log.size, log.member, path, log.pipe, log.text, log.stored)
             logs.setdefault((log.path, log.member), given_so)
     natural_of = _NaturalPaths()
-    return sorted(logs.values(), key=lambda log: (natural_of(log.name), log.name))
+    named_logs = [(log.name, log) for log in logs.values()]  # a name costs as much as its place in the order
+    named_logs.sort(key=lambda pair: (natural_of(pair[0]), pair[0]))
+    return [log for _, log in named_logs]
 
 
 def _logs_at(path: str) -> Iterable[LogFile]:
@@ -188,11 +190,11 @@ def _missing(path: str, error: Exception) -> str:
     if path == STANDARD_INPUT:
         return "cannot read standard input, which is closed: name a file or a folder"
     if isinstance(error, FileNotFoundError):
-        return f"no such file or folder: {path!r}{_nearest(path)}"
+        return f"no such file or folder: {path!r}{nearest_path(path)}"
     return f"cannot read {path!r}: {error.strerror if isinstance(error, OSError) else error}"
 
 
-def _nearest(path: str) -> str:
+def nearest_path(path: str) -> str:
     """A hint at a name like this one in the same folder; empty where there is none."""
     import difflib
 

@@ -31,8 +31,10 @@ _SUSPECT = lazy_regex(
     rb"|\([^()\n]{0,60}\brank=|[A-Z][a-z]{2} [ 0-3][0-9] [0-9:.]+ [^ ]{1,60} [^ ]{1,60}\]: |pod/"
     rb"|[a-z0-9-]{1,60}/[a-z0-9.-]{1,60}\[|[0-9]{1,3}(?:\.[0-9]{1,3}){3}: "
     rb"|\[(?:[0-9]{1,5}\] |[0-9]{4}-[0-9]{2}-[0-9]{2}T|pod/|std)"
-    rb"|[A-Za-z][A-Za-z0-9._-]{0,60}[0-9](?:: | *\||\x1b| )|[^\t\n]{1,80}\t[^\t\n]{0,80}\t(?:\xef\xbb\xbf)?2)"
+    rb"|[A-Za-z][A-Za-z0-9._-]{0,60}[0-9](?:: | *\||\x1b| ))"
 )
+#: The same of records with tabs, which few texts hold.
+_TABBED = lazy_regex(rb"(?:\x1b\[[0-9;]*m)*[^\t\n]{1,80}\t[^\t\n]{0,80}\t(?:\xef\xbb\xbf)?2")
 #: How a line may begin that has a tag which the matching engines read.
 _TAGGED = lazy_regex(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
 #: How the table of a logger begins: a header, or a time, a value and a step.
@@ -101,7 +103,8 @@ def _joined_texts(lines: Sequence[bytes], unpack: Unpack) -> Iterator[bytes]:
 def _is_suspect(beginning: bytes, bars: bool) -> bool:
     """Whether one of a few lines begins as if something stood before it."""
     starts = [0, *(beginning.find(b"\n", place) + 1 for place in _PLACES if place < len(beginning))]
-    return any(_SUSPECT.match(beginning, start) or (bars and _TAGGED.match(beginning, start)) for start in starts)
+    regexes = [_SUSPECT, *([_TAGGED] if bars else []), *([_TABBED] if b"\t" in beginning else [])]
+    return any(regex.match(beginning, start) for regex in regexes for start in starts)
 
 
 def unwrapped(text: Stream, wrapping: Wrapping) -> Stream:

@@ -61,11 +61,16 @@ def samples_of(
     owners, offsets = text[picks], offset[picks]
     lines = line[picks] + 1
     numbers = {name: column[picks] for name, column in columns.items() if not isinstance(column, list)}
+    starts, stops = _borders(owners, texts)
+    places = offsets + starts
+    earliest, latest = np.maximum(places - BEFORE, starts).tolist(), np.minimum(places + AFTER, stops).tolist()
+    rows_of_lines = list(zip(places.tolist(), earliest, latest, strict=True))
     samples = {}
     for (low, high), number in zip(pairwise(bounds), owners[bounds[:-1]].tolist(), strict=True):
-        kept, places = _lines_at(*_bounds(texts, number), offsets[low:high])
+        buffer = texts.buffer if isinstance(texts, Texts) else texts[number]
+        kept, within = _lines_at(buffer, rows_of_lines[low:high])
         own = {name: column[low:high] for name, column in numbers.items()}
-        samples[number] = Samples(lines[low:high], kept, places, own)
+        samples[number] = Samples(lines[low:high], kept, within, own)
     return samples
 
 
@@ -85,27 +90,29 @@ def _picked(owner: Ints, rows: Ints) -> tuple[Ints, list[int]]:
     return rows[np.repeat(first, kept) + spread], bounds.tolist()
 
 
-def _bounds(texts: Sequence[bytes], text: int) -> tuple[bytes | bytearray, int, int]:
-    """(the bytes that hold a text, where it begins in them, where it ends)."""
+def _borders(owners: Ints, texts: Sequence[bytes]) -> tuple[Ints, Ints]:
+    """(where the text of each line begins in the bytes that hold it, where it ends), each (k,).
+
+    Args:
+        owners: the text of each line, in order, (k,).
+    """
     if isinstance(texts, Texts):
-        return texts.buffer, texts.ends[text - 1] if text else 0, texts.ends[text]
-    return texts[text], 0, len(texts[text])
+        ends = np.array([0, *texts.ends])
+        return ends[owners], ends[owners + 1]
+    return np.zeros(len(owners), dtype=np.int64), np.array([len(texts[number]) for number in owners.tolist()])
 
 
 def _lines_at(
-    buffer: bytes | bytearray, start: int, stop: int, offsets: Ints
+    buffer: bytes | bytearray, places: Sequence[tuple[int, int, int]]
 ) -> tuple[tuple[bytes, ...], tuple[int, ...]]:
     """(the lines at places in a text, cut to what is kept; where the places are in them).
 
     Args:
-        start, stop: the bounds of the text in the buffer.
-        offsets: bytes from the text's beginning, (k,).
+        places: of each line in the buffer, the place, the earliest and the latest byte that is kept, (k,).
     """
-    places = offsets + start
-    earliest, latest = np.maximum(places - BEFORE, start).tolist(), np.minimum(places + AFTER, stop).tolist()
     kept, within = [], []
     with memoryview(buffer) as view:
-        for place, first, last in zip(places.tolist(), earliest, latest, strict=True):
+        for place, first, last in places:
             begin = buffer.rfind(b"\n", first, place) + 1 or first
             end = buffer.find(b"\n", place, last)
             kept.append(bytes(view[begin : end if end >= 0 else last]))

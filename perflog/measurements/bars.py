@@ -84,12 +84,15 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple
 def _another_run(rows: Rows, last: Drawn, starts: Ints) -> Mask:
     """Whether a run begins at each row, (n,), if its bar begins again there.
 
-    It does where the printed epoch falls, or, of bars that print none, where a line since the row before says so.
+    It does where the printed epoch falls, and where it stays, or none is printed, behind a line that says so: the
+    bars of one epoch may be several, as those of each iteration of reinforcement learning.
     """
-    if "epoch" in rows.columns and np.isfinite(rows.columns["epoch"]).all():
-        return np.asarray(rows.columns["epoch"] < shifted(rows.columns["epoch"], last.epoch))
     begun = np.searchsorted(starts, rows.lines, "right")
-    return np.asarray(begun > np.searchsorted(starts, shifted(rows.lines, last.line), "right"))
+    announced = np.asarray(begun > np.searchsorted(starts, shifted(rows.lines, last.line), "right"))
+    if "epoch" not in rows.columns or not np.isfinite(rows.columns["epoch"]).all():
+        return announced
+    epoch, before = rows.columns["epoch"], shifted(rows.columns["epoch"], last.epoch)
+    return np.asarray((epoch < before) | (announced & (epoch == before)))
 
 
 def _clock_of(pattern: Pattern, rows: Rows) -> np.ndarray:

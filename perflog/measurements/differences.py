@@ -76,11 +76,14 @@ def _before(
     return before_total, before_count
 
 
-def counted_work(counter: Floats, time: Floats, steps: Steps, running: RunningTotal) -> tuple[Floats, RunningTotal]:
+def counted_work(
+    counter: Floats, time: Floats, steps: Steps, running: RunningTotal, per_epoch: bool = False
+) -> tuple[Floats, RunningTotal]:
     """(work (n,), where the counter stands after the last row), from a printed counter of work since the beginning.
 
     A row whose time is not known has no work, and the next one holds what was done in both. The first row of a run
-    counts from 0 when it covers all steps before it. Where the counter goes back nothing is known.
+    counts from 0 when it covers all steps before it. Where the counter goes back nothing is known, unless it counts
+    ``per_epoch``: then it has begun again at 0.
     """
     work = np.full(len(counter), np.nan)
     usable = np.flatnonzero(np.isfinite(counter) & np.isfinite(time))
@@ -90,5 +93,7 @@ def counted_work(counter: Floats, time: Floats, steps: Steps, running: RunningTo
     if np.isnan(before) and usable[0] == 0 and steps.covers[0] == steps.end[0]:
         before = 0.0
     done = counter[usable] - shifted(counter[usable], before)
+    if per_epoch:
+        done = np.where(done < 0, counter[usable], done)
     work[usable] = np.where(done > 0, done, np.nan)
     return work, replace(running, work=float(counter[usable[-1]]))

@@ -43,6 +43,7 @@ def measure(
     clock = basis.value.quantity in _CLOCKS
     if clock or (cumulative and not as_printed):
         covers, work, time, running = differences(basis, rows.columns, steps, count, running)
+        covers = np.where(_behind_unknown_epochs(pattern, basis, rows, steps, count), np.nan, covers)
         if as_printed:
             covers = np.ones(len(rows)) if span == "last" else steps.covers
     else:
@@ -50,7 +51,8 @@ def measure(
         work, time = work_and_time(basis, rows.columns, covers)
     by_design = np.zeros(len(rows), dtype=bool)
     if basis.counts_work and basis.work is not None and basis.work.span == "cumulative":
-        work, running = counted_work(rows.columns[basis.work.group], time, steps, running)
+        per_epoch = basis.work.since == "epoch"
+        work, running = counted_work(rows.columns[basis.work.group], time, steps, running, per_epoch)
         by_design = np.isnan(work)
     reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
@@ -69,6 +71,18 @@ def measure(
     return Measured(measured, ~good & ~by_design, unknown, running, good)
 
 
+def _behind_unknown_epochs(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count) -> Mask:
+    """Whether the epoch before each row's ended at a step that no line tells, (n,).
+
+    Steps are counted on from the last line of such an epoch, while a clock has run on to the epoch's end. Where an
+    epoch has one line, that line is its end.
+    """
+    if pattern.step_per != "epoch" or basis.value.since == "epoch" or not (pattern.irregular or count.interval):
+        return np.zeros(len(rows), dtype=bool)
+    told = np.isfinite(rows.columns["epoch_steps"]) if "epoch_steps" in rows.columns else False
+    return np.asarray((steps.covers == steps.within) & (steps.end > steps.within) & ~np.asarray(told))
+
+
 def _covers(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count, as_printed: bool) -> Floats:
     """Steps that each value stands for, (n,)."""
     span = basis.value.span
@@ -77,8 +91,8 @@ def _covers(pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Cou
     if as_printed:
         return steps.covers
     if span == "window" and basis.window:
-        return np.minimum(steps.covers, _reach(basis, steps))
-    covers = steps.covers
+        return np.minimum(steps.own, _reach(basis, steps))
+    covers = steps.own
     if explicit_covers(pattern, rows) is None:
         if count.interval:
             covers = np.minimum(covers, count.interval)

@@ -21,7 +21,8 @@ def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
     The first row is compared with ``previous``; a row without a predecessor counts as later.
     """
     columns = rows.columns
-    if "step" not in columns and "epoch" in columns and "covers" in columns:  # one line an epoch
+    counted = "covers" in columns or bool(pattern.assumed_covers)
+    if "step" not in columns and "epoch" in columns and counted:  # one line an epoch
         return np.asarray(~(columns["epoch"] <= shifted(columns["epoch"], previous.epoch)))
     if not rows.has_steps():
         return None
@@ -32,7 +33,8 @@ def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
     later, same = _step_after_step(pattern, rows, previous)
     if pattern.step_repeats:
         later |= same & ~equal_to_previous(pattern, rows, previous)
-    if rows.position_lines is not None:  # two measurements after one position line: a position line is missing
+    if rows.position_lines is not None and "step" not in pattern.groups:
+        # two measurements after one line that prints the step: such a line is missing between them
         shared = rows.position_lines == shifted(rows.position_lines, previous.position_line)
         later |= same & shared & ~equal_to_previous(pattern, rows, previous)
     return later
@@ -130,6 +132,17 @@ def epochs_left_out(rows: Rows, previous: Previous) -> int:
         return 0
     jumps = rows.columns["epoch"] - shifted(rows.columns["epoch"], previous.epoch)
     return int(np.maximum(np.nan_to_num(jumps) - 1, 0).sum())
+
+
+def outside_epochs(rows: Rows, first: Mask) -> Mask:
+    """Which rows stand where an epoch's line stands and are none, (n,).
+
+    They stand before the first heading, or ``first`` behind one and say fewer steps than their epoch has.
+    """
+    outside = np.zeros(len(rows), dtype=bool) if rows.position_lines is None else rows.position_lines < 0
+    if {"step", "epoch_steps"} <= set(rows.columns):
+        outside |= first & (rows.columns["step"] < rows.columns["epoch_steps"])
+    return outside
 
 
 def why_it_goes_on(before: Segment, segment: Segment) -> str:

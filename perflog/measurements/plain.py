@@ -172,8 +172,9 @@ def _differences(basis: Basis, columns: Columns, within: Floats, texts: Texts) -
     totals = running_totals(basis, columns, counted)
     counted = np.where(np.isfinite(totals) & (counted > 0), counted, np.nan)
     covers, time = counted.copy(), totals.copy()
-    covers[1:] -= counted[:-1]
-    time[1:] -= totals[:-1]
+    with np.errstate(invalid="ignore"):  # infinite totals have no difference
+        covers[1:] -= counted[:-1]
+        time[1:] -= totals[:-1]
     covers[texts.first], time[texts.first] = counted[texts.first], totals[texts.first]
     batch = work_per_step(basis, columns)
     return covers, covers * batch, time

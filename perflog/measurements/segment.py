@@ -14,7 +14,7 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
-from perflog.measurements.rows import Mask, Rows
+from perflog.measurements.rows import Ints, Mask, Rows
 from perflog.measurements.store import Store
 from perflog.settings.amount import Window
 
@@ -53,6 +53,7 @@ class Count(NamedTuple):
         resumed: whether the log begins in the middle of a run.
         keyless: whether the format prints no step numbers.
         step_base: the number of the first step, where the first line of a log shows it.
+        epoch_rise: by how much the epoch rises from line to line where each prints another one, 0 while unknown.
     """
 
     origin: float = 0.0
@@ -63,6 +64,7 @@ class Count(NamedTuple):
     resumed: bool = False
     keyless: bool = False
     step_base: int = 1
+    epoch_rise: float = 0.0
 
 
 NO_COUNT = Count()
@@ -112,6 +114,12 @@ class Tally(Struct):
     partial: int = 0
     behind_first: int = 0
     unplaced: int = 0
+
+    def leave_out(self, lines: Ints) -> None:
+        """Count rows without a usable number, by their lines, (n,) in order."""
+        self.unusable += len(lines)
+        if len(lines) and not self.unusable_line:
+            self.unusable_line = int(lines[0])
 
     def lead(self, good: Mask) -> None:
         """Count the rows before the first that measures, (n,) as they are good or not."""

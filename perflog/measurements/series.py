@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from perflog.formats.parser import Pattern
 from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch, why_another_bar
 from perflog.measurements.basis import choose_basis
-from perflog.measurements.counters import steps_from_counter, unrounded, whole_records
+from perflog.measurements.counters import EXACT, steps_from_counter, unrounded, whole_records
 from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import (
@@ -23,6 +23,7 @@ from perflog.measurements.order import (
     in_order,
     name_of_step,
     not_doubled,
+    outside_epochs,
     why_broken,
     why_it_goes_on,
 )  # fmt: skip
@@ -66,6 +67,7 @@ class RankSeries:
             segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line
             segment.tally.printed += len(rows)
             return
+        rows = self._with_counter(rows)
         if is_bar(self.pattern) and "step" in rows.columns:
             self._add_bar(rows, starts)
         elif self.pattern.redrawn and "epoch" in rows.columns:
@@ -104,8 +106,10 @@ class RankSeries:
             return
         if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
             first = rows.position_lines != shifted(rows.position_lines, segment.previous.position_line)
-            segment.tally.behind_first += len(rows) - int(first.sum())
-            rows = rows.take(first)
+            outside = outside_epochs(rows, first)
+            segment.tally.behind_first += len(rows) - int((first | outside).sum())
+            segment.tally.leave_out(rows.lines[outside])
+            rows = rows.take(first & ~outside)
             segment.tally.unplaced += epochs_left_out(rows, segment.previous)
         if len(rows):
             self._fold(rows, starts)
@@ -121,10 +125,28 @@ class RankSeries:
             return rows.with_columns({"step": step})
         if self.pattern.step_counts != "samples":
             return rows
-        counter = next(v.group for v in self.pattern.values if v.quantity == "samples" and v.span == "cumulative")
-        known = segment.step_work or self.shown.global_batch(int(rows.lines[0]))
-        steps, segment.step_work = steps_from_counter(rows.columns[counter], rows.columns.get("epoch"), known)
+        known = segment.step_work or self.shown.global_batch(int(rows.lines[0])) if len(rows) else None
+        counter = rows.columns[self._counter_of_samples()]
+        if known and is_bar(self.pattern):  # a bar ends with a batch that may be smaller
+            whole = np.abs(counter / known - np.rint(counter / known)) < EXACT
+            rows, counter = rows.take(whole), counter[whole]
+        if not len(rows):
+            return rows
+        steps, segment.step_work = steps_from_counter(counter, rows.columns.get("epoch"), known)
+        if steps is None and is_bar(self.pattern):
+            why = "the bar counts samples, and nothing in the log says how many of them a step has"
+            segment.refused = f"line {rows.lines[0]}: {why}"
         return rows if steps is None else rows.with_columns({"step": steps})
+
+    def _counter_of_samples(self) -> str:
+        """The group that counts samples, of a pattern whose steps follow from it."""
+        return next(v.group for v in self.pattern.values if v.quantity == "samples" and v.span == "cumulative")
+
+    def _with_counter(self, rows: Rows) -> Rows:
+        """The rows of a bar that counts samples, with its counter in place of the steps until these are known."""
+        if self.pattern.step_counts != "samples" or not is_bar(self.pattern) or "step" in rows.columns:
+            return rows
+        return rows.with_columns({"step": rows.columns[self._counter_of_samples()]})
 
     def _with_steps(self, segment: Segment, rows: Rows) -> Rows:
         """The rows that name their step, where others do; a number too large for a float is no step."""
@@ -203,9 +225,7 @@ class RankSeries:
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)
         segment.running = measured.running
         segment.tally.unknown += int(measured.unknown.sum())
-        segment.tally.unusable += int(measured.unusable.sum())
-        if measured.unusable.any() and not segment.tally.unusable_line:
-            segment.tally.unusable_line = int(rows.lines[int(np.argmax(measured.unusable))])
+        segment.tally.leave_out(rows.lines[measured.unusable])
         segment.tally.lead(measured.good)
         table = with_metrics(self.pattern, measured.rows, rows.columns, measured.good)
         whole = kept(self._whole_rows(segment, rows), measured.good)

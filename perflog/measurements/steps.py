@@ -24,12 +24,14 @@ class Steps(Struct, frozen=True):
         epoch: how many epochs began before, (n,).
         repeats: how many rows repeat the step before them.
         gaps, gap_row: how many records are missing, and the row before which the first is.
+        own: of ``covers``, those that are of the row's own record and not of records missing before it, (n,).
         every_step: whether each step prints a line; None where that was known before.
         usual: the usual number of steps between two lines, for the choice of what to measure; 0 where no line tells.
     """
 
     end: Floats
     covers: Floats
+    own: Floats
     within: Floats
     epoch: Ints
     repeats: int = 0
@@ -93,9 +95,28 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
         end = first + np.concatenate(([0.0], np.cumsum(deltas[1:])))
         base = float(end[-1] - within[-1])
     gaps, gap_row = _gaps(deltas, changed, fresh, count.interval)
-    covers = np.where(np.isfinite(explicit), explicit, deltas) if explicit is not None else deltas
-    steps = Steps(end, covers, within, epoch, repeats, gaps, gap_row, every_step, usual)
+    own = deltas
+    if not count.interval and not pattern.irregular and changed.any():  # one line an epoch
+        lost, count = _epochs_lost(rows, changed, previous, count, learn)
+        own = np.where(lost > 0, np.minimum(deltas, within * count.epoch_rise), deltas)
+        gaps, gap_row = int(lost.sum()), int(np.argmax(lost > 0))
+    if explicit is not None:
+        deltas, own = (np.where(np.isfinite(explicit), explicit, each) for each in (deltas, own))
+    steps = Steps(end, deltas, own, within, epoch, repeats, gaps, gap_row, every_step, usual)
     return steps, count._replace(end=float(end[-1]), base=base, epochs=int(epoch[-1]))
+
+
+def _epochs_lost(rows: Rows, changed: Mask, previous: Previous, count: Count, learn: bool) -> tuple[Floats, Count]:
+    """(how many lines of epochs are missing before each row (n,), the count with the usual rise of the epoch).
+
+    ``learn``: whether that rise is to be learned from these rows: the least of several; headings stand before each
+    epoch, so that it is one where they print the positions, and where nothing tells more.
+    """
+    rise = np.where(changed, rows.columns["epoch"] - shifted(rows.columns["epoch"], previous.epoch), 0.0)
+    if learn or not count.epoch_rise:
+        learned = rise[changed].min() if changed.sum() > 1 and rows.position_lines is None else 1.0
+        count = count._replace(epoch_rise=float(max(learned, 1.0)))
+    return np.maximum(np.rint(rise / count.epoch_rise) - 1, 0.0), count
 
 
 def _over_epochs(
@@ -135,7 +156,7 @@ def _count_by_covers(rows: Rows, previous: Previous, count: Count, explicit: Flo
     end = count.end + np.cumsum(covers + missing)
     every_step = not keyless and bool((covers == 1).all())
     usual = 0.0 if keyless else float(middle(covers))
-    steps = Steps(end, covers, end, epoch, 0, gaps, gap_row, every_step, usual)
+    steps = Steps(end, covers, covers, end, epoch, 0, gaps, gap_row, every_step, usual)
     keyless = keyless or count.keyless
     return steps, count._replace(end=float(end[-1]), epochs=int(epoch[-1]) + 1, keyless=keyless)
 

@@ -75,6 +75,11 @@ class Store:
         if self._bytes > IN_MEMORY:
             self._spill()
 
+    @property
+    def whole(self) -> Rows | None:
+        """All rows, (fields, n), where they are one block in memory; else None."""
+        return self._blocks[0] if len(self._blocks) == 1 and not self._spilled else None
+
     def _spill(self) -> None:
         if self._file is None:
             self._file = _temporary_file()

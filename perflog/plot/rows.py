@@ -69,11 +69,11 @@ def rows_block(rows: Sequence[Row], xlabel: str, draw: Callable[[Axes, list[RowP
         axes.set_axisbelow(True)
         draw(axes, places)
         for place, lines, row in zip(places, names, rows, strict=True):
-            above = top + place.middle - len(lines) * line_height(_SIZE) / 2
+            first = top + place.middle - (len(lines) - 1) * line_height(_SIZE) / 2
             for number, line in enumerate(lines):
-                sheet.text(MARGIN + left - _GAP, above + number * line_height(_SIZE), line, _SIZE, ha="right")
+                middle = first + number * line_height(_SIZE)
+                sheet.text(MARGIN + left - _GAP, middle, line, _SIZE, ha="right", va="center")
             if row.text:
-                middle = top + place.middle - line_height(_SIZE) / 2
-                sheet.text(WIDTH - MARGIN, middle, row.text, _SIZE, ha="right")
+                sheet.text(WIDTH - MARGIN, top + place.middle, row.text, _SIZE, ha="right", va="center")
 
     return Block(sum(heights) + BELOW_AXES, draw_rows)

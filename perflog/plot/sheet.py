@@ -141,9 +141,10 @@ def legend_block(entries: Sequence[Entry], size: float = 8.5) -> Block:
             above = top + sum(heights[:number])
             for column, place in enumerate(row):
                 left = MARGIN + column * cell
-                sheet.mark(left, above + 0.44 * line_height(size), _MARK - 0.1, entries[place].look)
+                middle = above + line_height(size) / 2
+                sheet.mark(left, middle, _MARK - 0.1, entries[place].look)
                 for line_number, line in enumerate(texts[place]):
-                    sheet.text(left + _MARK, above + line_number * line_height(size), line, size)
+                    sheet.text(left + _MARK, middle + line_number * line_height(size), line, size, va="center")
 
     return Block(sum(heights) + 0.1, draw)
 

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 MOST_CASES, MOST_RUNS = 12, 240
 #: So many runs stand below each other over the whole width; more stand in two columns.
 _ONE_COLUMN = 6
-#: The height of a run's axes and the room below a case's last run, in inches; sizes of titles and of names of runs.
-_HIGH, _BELOW, _TITLE, _NAME = 0.85, 0.5, 8.5, 7.0
+#: The height of a run's axes, the room below a case's last run and that between two runs, for the ticks of the upper
+#: one, in inches; sizes of titles and of names of runs.
+_HIGH, _BELOW, _BETWEEN, _TITLE, _NAME = 0.85, 0.5, 0.07, 8.5, 7.0
 #: The step times shown of all, in per cent; and how often their spread inside the window may fit on either side of it.
 _SHOWN, _ROOM = (1.0, 99.0), 3.0
 #: The least spread that is drawn, as a share of the step time: what is steady is not magnified into noise.
@@ -178,7 +179,8 @@ def _case_block(case: _Drawn, width: float, left: float) -> Block:
     title = wrapped(f"{case.title} ({counted(len(case.traces), 'run')})", width - 0.25, _TITLE, bold=True)
     above = len(title) * line_height(_TITLE) + 0.04
     names = [wrapped(_name(trace, case), width - 0.25, _NAME) for trace in case.traces]
-    heights = [len(lines) * line_height(_NAME) + 0.05 + _HIGH for lines in names]
+    rooms = [0.0 if number == 0 else _BETWEEN for number in range(len(names))]
+    heights = [room + len(lines) * line_height(_NAME) + 0.05 + _HIGH for room, lines in zip(rooms, names, strict=True)]
 
     def draw(sheet: Sheet, top: float) -> None:
         for number, line in enumerate(title):
@@ -186,7 +188,7 @@ def _case_block(case: _Drawn, width: float, left: float) -> Block:
         for number, (trace, lines) in enumerate(zip(case.traces, names, strict=True)):
             start = top + above + sum(heights[:number])
             for place, line in enumerate(lines):
-                sheet.text(left, start + place * line_height(_NAME), line, _NAME)
+                sheet.text(left, start + rooms[number] + place * line_height(_NAME), line, _NAME)
             _draw_run(sheet, case, trace, (left, start + heights[number] - _HIGH, width), number)
 
     return Block(above + sum(heights) + _BELOW, draw)

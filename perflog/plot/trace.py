@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,13 @@ from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.measurements.segment import Segment
 from perflog.measurements.warmup import rows_of
-from perflog.reading.reading import Reading
-from perflog.runs.primary import segments_of
-from perflog.runs.run import Outcome, Run
+from perflog.runs.run import Run
+from perflog.runs.sight import Sight
 from perflog.settings.options import Options
 from perflog.stats.warmup import mser5
+
+if TYPE_CHECKING:
+    from perflog.cache.cache import Cache
 
 #: A run's measurements are averaged to at most so many points.
 POINTS = 1500
@@ -43,17 +46,33 @@ class Trace:
     settled: float | None = None
 
 
-def traces(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> tuple[Extraction, list[Trace]]:
+#: What is seen of a run's step times: the two columns as bytes of float64, and the window and the settled step.
+SeenTrace = tuple[bytes, bytes, tuple[float, float], float | None]
+
+
+def traces(
+    logs: Sequence[LogFile], options: Options, catalog: Catalog, cache: Cache | None = None
+) -> tuple[Extraction, list[Trace]]:
     """Extract, and keep each run's step times. Runs whose step time is not known have no trace."""
     known: list[Trace] = []
 
-    def look(reading: Reading, outcome: Outcome) -> None:
-        for run, segment in segments_of(reading, outcome, catalog):
-            trace = trace_of(run, segment)
-            if trace is not None:
-                known.append(trace)
+    def take(run: Run, seen: SeenTrace) -> None:
+        known.append(trace_from(run, seen))
 
-    return extract_logs(list(logs), options, catalog, look=look), known
+    sight = Sight("traces", SeenTrace, seen_trace, take)
+    return extract_logs(list(logs), options, catalog, sight=sight, cache=cache), known
+
+
+def seen_trace(run: Run, segment: Segment) -> SeenTrace | None:
+    """The step times of a run, as what is kept of them; None where they are not known in seconds."""
+    trace = trace_of(run, segment)
+    return None if trace is None else (trace.steps.tobytes(), trace.seconds.tobytes(), trace.window, trace.settled)
+
+
+def trace_from(run: Run, seen: SeenTrace) -> Trace:
+    """The step times of a run from what is kept of them."""
+    steps, seconds, window, settled = seen
+    return Trace(run, np.frombuffer(steps), np.frombuffer(seconds), window, settled)
 
 
 def trace_of(run: Run, segment: Segment) -> Trace | None:

@@ -58,7 +58,10 @@ class Counts(Struct):
 
     def parsers_that_matched(self) -> set[str]:
         """The parsers of which some line was found."""
-        return {pattern.parser for pattern, _, matches in self._numbers() if matches}
+        if self._tried is not None:
+            tried, text = self._tried
+            return {matches.pattern.parser for matches, low, high in tried.on(text) if high > low}
+        return {pattern.parser for key, pattern in self._patterns.items() if self._accounts[key].matches}
 
     def unread(self, pattern: Pattern) -> tuple[int, int]:
         """(how often a pattern's literal occurs where no pattern of its parser matched, how often it matched itself).
@@ -66,19 +69,21 @@ class Counts(Struct):
         The first is a lower bound: what the parser's other patterns matched is taken to hold the literal too.
         """
         candidates = matches = of_parser = 0
-        for other, tried, matched in self._numbers():
-            if other.parser != pattern.parser:
-                continue
+        for other, tried, matched in self._numbers(pattern.parser):
             if other is pattern:
                 candidates, matches = tried, matched
             if other.role != "metadata":
                 of_parser += matched
         return max(candidates - of_parser, 0), matches
 
-    def _numbers(self) -> list[tuple[Pattern, int, int]]:
-        """(pattern, how often it was tried, how often it matched) of each."""
+    def _numbers(self, parser: str) -> list[tuple[Pattern, int, int]]:
+        """(pattern, how often it was tried, how often it matched) of each pattern of a parser."""
         if self._tried is None:
             return [(pattern, self._accounts[key].candidates, self._accounts[key].matches)
-                    for key, pattern in self._patterns.items()]  # fmt: skip
+                    for key, pattern in self._patterns.items() if pattern.parser == parser]  # fmt: skip
         tried, text = self._tried
-        return [(matches.pattern, matches.candidates[text], high - low) for matches, low, high in tried.on(text)]
+        return [
+            (matches.pattern, matches.candidates[text], high - low)
+            for matches, low, high in tried.on(text)
+            if matches.pattern.parser == parser
+        ]

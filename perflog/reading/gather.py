@@ -60,7 +60,9 @@ class Gathered(Struct):
 
     def _is_plain(self, reading: Reading, text: slice) -> bool:
         try:
-            return is_plain(bytes(self.buffer[text.start : min(text.stop, text.start + BEGINNING)]))
+            with memoryview(self.buffer) as view:
+                beginning = bytes(view[text.start : min(text.stop, text.start + BEGINNING)])
+            return is_plain(beginning)
         except BaseException as error:  # the other texts of the batch are read all the same
             reading.give_up(reason_of(error))
             return False

@@ -114,6 +114,7 @@ def _data(
     """An explanation as plain data."""
     from perflog.escaping import exact
     from perflog.export.document import run_document
+    from perflog.export.reason_codes import reason_code
 
     return {
         "file": exact(reading.log.path),
@@ -122,6 +123,7 @@ def _data(
         "bytes": reading.bytes,
         "complete": complete,
         "reason": outcome.reason if isinstance(outcome, Skipped) else None,
+        "reason_code": reason_code(outcome.reason, outcome.failed) if isinstance(outcome, Skipped) else None,
         "runs": [] if isinstance(outcome, Skipped) else [run_document(run) for run in outcome],
         "frequent_lines": [
             {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
@@ -134,7 +136,10 @@ def _data(
 
 def _run(run: Run, number: int, total: int) -> Iterator[str]:
     title = f"run {number} of {total}" if total > 1 else "run"
-    yield f"{title}: parser {run.parser}, lines {run.first_line} to {run.last_line}, {run.window}"
+    lines = (
+        f"line {run.first_line}" if run.first_line == run.last_line else f"lines {run.first_line} to {run.last_line}"
+    )
+    yield f"{title}: parser {run.parser}, {lines}, {run.window}"
     for key, value in run.values.items():
         yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
     for metric in run.metrics.values():
@@ -195,7 +200,8 @@ def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Acc
     yield f"  {parser.name}: matched"
     for pattern, account in accounts:
         if account.matches:
-            place = f"{account.matches} lines, first {account.first_line}, last {account.last_line}"
+            ends = f"first {account.first_line}, last {account.last_line}"
+            place = f"{account.matches} lines, {ends}" if account.matches > 1 else f"line {account.first_line}"
             yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
     literals = {p.literal for p, a in accounts if a.matches}
     for pattern, account in accounts:
@@ -208,9 +214,13 @@ def _rejected(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Ac
     if account.matches:
         yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
         return
-    lines = f"{account.candidates} lines hold {pattern.literal!r}"
+    lines = _hold(account.candidates, repr(pattern.literal))
     yield f"  {parser.name}: rejected, {lines}, none matches '{pattern.name}'"
     yield from _not_understood(reading, pattern, account.candidates)
+
+
+def _hold(count: int, what: str) -> str:
+    return f"{counted(count, 'line')} {'holds' if count == 1 else 'hold'} {what}"
 
 
 def _units(reading: Reading, pattern: Pattern) -> str:
@@ -224,7 +234,8 @@ def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[
         if read_line(pattern, line) is None:
             short = line if len(line) < 400 else line[:400]
             if shown == 0:
-                problem = f"{count} lines hold its literal and are not understood"
+                are = "is" if count == 1 else "are"
+                problem = f"{_hold(count, 'its literal')} and {are} not understood"
                 yield f"    {pattern.name}: {problem}, such as line {number}:"
             yield "\n".join("      " + part for part in gave_up(pattern, short).splitlines())
             shown += 1

@@ -30,12 +30,13 @@ class Extractions:
 
     Attributes:
         progress: shows how far the reading is.
+        cache: keeps what is read, where the user asks for it.
     """
 
     def __init__(self, progress: ProgressOf = no_progress, cache: Cache | None = None) -> None:
         """``cache``: what keeps the outcomes of logs that have not changed, where the user asks for it."""
         self.progress = progress
-        self._cache = cache
+        self.cache = cache
         self._extractions: dict[str, Extraction] = {}
 
     def of(self, logs: Sequence[str], settings: Settings, where: Mapping[str, str] | None = None) -> Extraction:
@@ -58,7 +59,7 @@ class Extractions:
             files = find_logs(logs)
             catalog = catalog_of(settings)
             with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-                self._extractions[key] = extract_logs(files, options, catalog, progress, cache=self._cache)
+                self._extractions[key] = extract_logs(files, options, catalog, progress, cache=self.cache)
         return self._extractions[key]
 
 

@@ -13,16 +13,17 @@ from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
 from perflog.measurements.segment import Segment
-from perflog.plot.trace import Trace, trace_of
-from perflog.reading.reading import Reading
+from perflog.plot.trace import SeenTrace, Trace, seen_trace, trace_from
 from perflog.report.extractions import Extractions, catalog_of
-from perflog.runs.primary import segments_of
-from perflog.runs.run import Outcome, Run
+from perflog.runs.run import Run
+from perflog.runs.sight import Sight
 from perflog.settings.config import Settings
 
 #: So many lines are shown from the start of what a number stands on, and as many from its end; and so long they may be.
 SHOWN, LONGEST = 3, 300
 RunKey = tuple[str, int]
+#: What is seen of a run: the lines that count and how many they are, and the step times where it has them.
+_Seen = tuple[tuple[tuple[int, ...], int], SeenTrace | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +75,23 @@ def read_with_lines(
     known: list[Trace] = []
     used: dict[RunKey, tuple[tuple[int, ...], int]] = {}
 
-    def look(reading: Reading, outcome: Outcome) -> None:
-        for run, segment in segments_of(reading, outcome, catalog):
-            used[key_of(run)] = lines_used(run, segment)
-            if most_traces is not None and len(known) > most_traces:
-                continue
-            trace = trace_of(run, segment)
-            if trace is not None:
-                known.append(trace)
+    def take(run: Run, seen: _Seen) -> None:
+        lines, trace = seen
+        used[key_of(run)] = lines
+        if trace is not None and (most_traces is None or len(known) <= most_traces):
+            known.append(trace_from(run, trace))
 
     files = find_logs(logs)
     with extractions.progress(sum(max(file.size, 0) for file in files)) as progress:
-        extraction = extract_logs(files, options, catalog, progress, look)
+        sight = Sight("lines", _Seen, _seen, take)
+        extraction = extract_logs(files, options, catalog, progress, sight, extractions.cache)
     too_many = most_traces is not None and len(known) > most_traces
     return ReadLogs(extraction, () if too_many else tuple(known), used)
+
+
+def _seen(run: Run, segment: Segment) -> _Seen:
+    """What a page shows of a run beside its numbers."""
+    return lines_used(run, segment), seen_trace(run, segment)
 
 
 def lines_used(run: Run, segment: Segment) -> tuple[tuple[int, ...], int]:

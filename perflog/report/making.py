@@ -6,16 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from perflog.cases.choosing import chosen
+from perflog.errors import UsageError
 from perflog.export.columns import TextTable
 from perflog.extraction import Extraction
+from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import find_logs
 from perflog.plot.drawing import FORMATS
 from perflog.plot.picture import KINDS, Picture, picture
 from perflog.report.extractions import Extractions, catalog_of
-from perflog.report.grid import Projection, fields, grid
+from perflog.report.grid import DERIVED, VALUES, Projection, fields, grid
 from perflog.report.style import Style, digits_form, load_style
 from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table, text_table
 from perflog.settings.config import Settings, names_in, one_of
+from perflog.spelling import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Look:
         """
         one_of("lang", self.language, LANGUAGES)
         style = load_style(self.style, self.templates)
-        forms = {name: digits_form(form, "--digits") for name, form in self.digits.items()}
+        forms = {name: digits_form(form, f"--digits {name}={form}") for name, form in self.digits.items()}
         titles = {**style.titles.get(self.language, style.titles.get("en", {})), **self.titles}
         return replace(
             style,
@@ -102,6 +105,7 @@ def make_table(
     """
     style = look.resolved()
     extraction = extractions.of(logs, settings)
+    _require_names(look, extraction)
     cells = grid(extraction, shown)
     table = report_table(cells, style, look.language, extraction, look.names)
     texts = None
@@ -109,6 +113,28 @@ def make_table(
         unescaped = report_table(cells, style, look.language, extraction, look.names, escape=str)
         texts = text_table(unescaped, look.notes)
     return MadeTable(markdown(table, style, look.notes), table, extraction, texts)
+
+
+def _require_names(look: Look, extraction: Extraction) -> None:
+    """Let names of values and fields pass that the style or the logs know.
+
+    Raises:
+        UsageError: for digits or a heading of what there is not, with the nearest name.
+    """
+    if not look.digits and not look.titles:
+        return
+    style = load_style(look.style, look.templates)
+    measured = [name for run in extraction.runs for name in run.metrics]
+    values = dict.fromkeys((*VALUES, *style.digits, *measured))
+    for name, form in look.digits.items():
+        if name not in values:
+            raise UsageError(f"--digits {name}={form}: there is no value {name!r}{did_you_mean(name, values)}")
+    own = [key for case in extraction.cases for key in case.key]
+    headings = dict.fromkeys((*values, *CASE_KEYS, *DERIVED, "label", *own, *style.titles.get("en", {})))
+    for name, title in look.titles.items():
+        if name not in headings:
+            hint = did_you_mean(name, headings)
+            raise UsageError(f"--title {name}={title}: there is no field or value {name!r}{hint}")
 
 
 def make_picture(
@@ -132,5 +158,6 @@ def make_picture(
         return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns)
     from perflog.plot.trace import traces
 
-    extraction, steps = traces(find_logs(logs), settings.options(), catalog_of(settings))
+    catalog = catalog_of(settings)
+    extraction, steps = traces(find_logs(logs), settings.options(), catalog, extractions.cache)
     return picture(replace(extraction, cases=chosen(extraction.cases, where or {})), kind, form, steps)

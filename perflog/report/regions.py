@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflog.errors import PerflogError
+from perflog.logs.find import nearest_path
 
 _BLANKS = " \t"
 _OPENED, _MARK, _CLOSED = "<!--", "perflog:", "-->"
@@ -53,6 +54,10 @@ def text_of(path: Path) -> str:
     """
     try:
         return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise PerflogError(f"no such file: {str(path)!r}{nearest_path(str(path))}") from None
+    except IsADirectoryError:
+        raise PerflogError(f"{str(path)!r} is a folder: expected a Markdown file, such as {path}/README.md") from None
     except OSError as error:
         raise PerflogError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -91,7 +91,7 @@ def load_style(name: str, folders: Sequence[str] = ()) -> Style:
     """
     data = _merged(name, [*map(Path, folders), folder("templates")])
     for form in data.get("digits", {}).values():
-        digits_form(form, f"style {name}")
+        digits_form(form, f"style {name}: digits {form!r}")
     return Style(name=name, **{k: v for k, v in data.items() if k not in ("title", "extends")})
 
 
@@ -103,9 +103,7 @@ def styles(folders: Sequence[str] = ()) -> list[str]:
 def digits_form(form: str, where: str) -> str:
     """A checked printf form such as ``%.2f`` or ``%.2f trim``. Raises UsageError for others."""
     if not _FORM.fullmatch(form):
-        raise UsageError(
-            f"{where}: digits {form!r}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'"
-        )
+        raise UsageError(f"{where}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'")
     return form
 
 

@@ -17,7 +17,7 @@ from perflog.reading.reading import Reading
 from perflog.runs.corroborate import Evidence
 from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.device_index import Stem
-from perflog.runs.doubts import notes_of_segment, notes_of_unread, refusal
+from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_unread, refusal
 from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
@@ -85,7 +85,7 @@ class RunBuilder:
         failure = next((fact for fact in reading.facts if fact.pattern.parser == FAILURES), None)
         if failure is not None:
             return [_failed(run, failure) for run in runs] or [self._run_of_failure(reading, failure)]
-        return runs or Skipped(reading.log, why_no_run(reading))
+        return runs or Skipped(reading.log, "; ".join([why_no_run(reading), *reading.notes]))
 
     def _begun(self, reading: Reading) -> list[Draft | Run]:
         """A log's runs, those that measured steps as drafts."""
@@ -155,6 +155,8 @@ class RunBuilder:
         notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
         notes += notes_of_path(reading, pattern, segment.basis, draft.metadata)
         notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
+        if draft.place + 1 == len(draft.segments):
+            notes += notes_of_headings(reading, pattern, segment, main_rank(draft.ranks))
         if len(draft.segments) > 1:
             notes.append(f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})")
         return notes

@@ -158,18 +158,21 @@ class _SampledLines(Struct, frozen=True):
         return heads_of([self.texts[place] for place in chosen], [self.places[place] for place in chosen], literal)
 
 
-def heads_of(texts: Iterable[bytes], matches: Iterable[int], literal: bytes) -> list[bytes]:
+def heads_of(texts: Sequence[bytes], matches: Sequence[int], literal: bytes) -> list[bytes]:
     """What stands on each line before a pattern's literal, from where a terminal last drew it anew.
 
     Args:
         matches: where the pattern matches in each line.
     """
-    heads = []
-    for text, match in zip(texts, matches, strict=True):
-        end = match if text.startswith(literal, match) else text.find(literal, match)
-        start = _drawn_from(text, match) if b"\r" in text or b"\b" in text else 0
-        heads.append(text[start : end if end >= 0 else None])
-    return heads
+    ends = [
+        match if text.startswith(literal, match) else text.find(literal, match)
+        for text, match in zip(texts, matches, strict=True)
+    ]
+    whole = b"".join(texts)
+    if b"\r" not in whole and b"\b" not in whole:
+        return [text[:end] if end >= 0 else text for text, end in zip(texts, ends, strict=True)]
+    starts = [_drawn_from(text, match) for text, match in zip(texts, matches, strict=True)]
+    return [text[start : end if end >= 0 else None] for text, start, end in zip(texts, starts, ends, strict=True)]
 
 
 def _drawn_from(text: bytes, match: int) -> int:
@@ -230,7 +233,10 @@ def terms_of_clock(measured: Measured, job: Job) -> tuple[About, float | None, b
 def as_throughput(witness: Witness, measured: Measured) -> Witness:
     """A time per step that was made of a rate and the work of a step, as the rate that was printed."""
     value = measured.taken.estimate.value * measured.factor
-    return replace(witness, unit=measured.unit, measured=value, told=value * witness.measured / witness.told)
+    told = value * witness.measured / witness.told
+    return Witness(
+        witness.name, witness.about, measured.unit, value, told, witness.agreement, witness.lines, witness.remark
+    )
 
 
 def _moment_before(heads: _SampledLines, line: int, literal: bytes) -> Moment | None:
@@ -245,10 +251,11 @@ def job_of(question: Question) -> Job:
 
 def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
     """The metadata without batch sizes that come of the very numbers on the lines that they would be held against."""
-    stated = {key for fact in reading.facts if fact.pattern.role == "metadata" for key in fact.fields}
-    own = {key for key in _BATCHES - stated if metadata.sources.get(key) == "log"}
-    if not own:
+    of_log = [key for key in _BATCHES if metadata.sources.get(key) == "log"]
+    if not of_log:
         return metadata
+    stated = {key for fact in reading.facts if fact.pattern.role == "metadata" for key in fact.fields}
+    own = {key for key in of_log if key not in stated}
     return replace(metadata, values={key: value for key, value in metadata.values.items() if key not in own})
 
 

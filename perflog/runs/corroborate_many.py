@@ -20,7 +20,7 @@ from perflog.evidence.survey import heaviest_of
 from perflog.evidence.witness import Verdict, Witness
 from perflog.formats.parser import Value
 from perflog.matching.samples import Samples
-from perflog.measurements.rows import Floats
+from perflog.measurements.rows import Floats, Ints, Mask
 from perflog.runs.corroborate import (
     COARSE,
     MOST_DECIMALS,
@@ -40,47 +40,66 @@ from perflog.runs.doubts import CLOCKS
 LEAST_LOGS = 3
 
 
+#: More than the number of any line of a log that is read with others.
+_LINES = 2.0**32
+
+
 class _Log(NamedTuple):
-    """A plain log's measurements at its sampled lines inside the window.
+    """A log that may be plain.
 
     Attributes:
         question: whose it is.
         samples: the sampled lines of the whole log; those from ``low`` to ``high`` lie inside the window.
-        at: the store's fields at those, (fields, k); sums: covers and time up to and with each, (2, k).
-        ruling: what is said of a measurement that rules the number.
+        rows: all its measurements, (fields, n).
     """
 
     question: Question
     samples: Samples
     low: int
     high: int
-    at: Floats
-    sums: Floats
-    ruling: str
+    rows: Floats
+
+
+class _Located(NamedTuple):
+    """Where the windows and the sampled lines inside them are among the measurements of ``n`` logs.
+
+    Attributes:
+        first, end: of each log's window among its measurements, (n,).
+        places: of its ``k`` sampled lines among them, (n, k).
+        is_plain: whether each sampled line is a measured one, (n,).
+    """
+
+    first: Ints
+    end: Ints
+    places: Ints
+    is_plain: Mask
 
 
 def evidence_of_all(questions: Sequence[Question]) -> list[Evidence]:
     """What :func:`perflog.runs.corroborate.evidence_of` gives for each question."""
     evidence: list[Evidence | None] = [None] * len(questions)
-    groups: dict[object, list[int]] = {}
-    logs = [_plain(question) for question in questions] if len(questions) >= LEAST_LOGS else []
-    for place, log in enumerate(logs):
+    groups: dict[object, list[tuple[int, _Log]]] = {}
+    for place, question in enumerate(questions if len(questions) >= LEAST_LOGS else ()):
+        log = _plain(question)
         if log is not None:
-            groups.setdefault(_kind(log), []).append(place)
-    for places in groups.values():
-        if len(places) >= LEAST_LOGS:
-            for place, found in zip(places, _together([log for p in places if (log := logs[p])]), strict=True):
-                evidence[place] = found
+            groups.setdefault(_kind(log), []).append((place, log))
+    for members in groups.values():
+        if len(members) >= LEAST_LOGS:
+            together = _together([log for _, log in members])
+            for (place, _), evidence_of_log in zip(members, together, strict=True):
+                evidence[place] = evidence_of_log
     return [
-        evidence_of(question) if found is None else found for question, found in zip(questions, evidence, strict=True)
+        evidence_of(question) if answer is None else answer
+        for question, answer in zip(questions, evidence, strict=True)
     ]
 
 
 def _kind(log: _Log) -> object:
     """What logs share that are looked at together."""
     measured = log.question.measured
-    columns = tuple(log.samples.columns)
-    return measured.pattern.key, measured.basis.value, _others(log), columns, len(log.samples.line), log.high - log.low
+    sizes = len(log.samples.line), log.high - log.low, len(log.rows)
+    # of one catalogue, so that a value is one object in all logs
+    return measured.pattern.key, id(measured.basis.value), tuple(log.samples.columns), sizes, measured.estimator
 
 
 def _others(log: _Log) -> tuple[Value, ...]:
@@ -94,40 +113,64 @@ def _plain(question: Question) -> _Log | None:
     special = question.accounts or pattern.position or measured.segment.count.keyless
     if len(parts) != 1 or special or measured.basis.value.quantity in CLOCKS:
         return None
-    samples, taken, estimate = parts[0], measured.taken, measured.taken.estimate
-    rows = next(measured.segment.store.blocks(), None)
-    if rows is None or rows.shape[1] != measured.segment.store.count:
+    rows = measured.segment.store.whole
+    if rows is None or measured.segment.last_line >= _LINES:
         return None
+    samples, taken = parts[0], measured.taken
     lines = samples.line.tolist()
     low, high = bisect_left(lines, taken.first_line), bisect_right(lines, taken.last_line)
-    first, end = rows[5].searchsorted((taken.first_line, taken.last_line + 1)).tolist()
-    if low >= high or first >= end:
-        return None
-    inside = rows[:, first:end]
-    places = inside[5].searchsorted(samples.line[low:high])
-    if places[-1] >= end - first:
-        return None
-    at, sums = inside.take(places, axis=1), inside[2:4].cumsum(axis=1).take(places, axis=1)
-    if at[5].tolist() != lines[low:high]:
-        return None
-    ruling = ""
-    if measured.estimator == "total":
-        throughput = estimate.value * measured.factor
-        heaviest = heaviest_of(inside, estimate.time)
-        ruling = ruling_record(heaviest, estimate.used, estimate.time, estimate.work, throughput)
-    return _Log(question, samples, low, high, at, sums, ruling)
+    return _Log(question, samples, low, high, rows) if low < high else None
+
+
+def _located(logs: Sequence[_Log]) -> _Located:
+    """The windows and sampled lines of logs of one kind, looked up in all logs at once."""
+    counts = np.array([log.rows.shape[1] for log in logs])
+    begin, apart = counts.cumsum() - counts, np.arange(len(logs)) * _LINES
+    measured = np.concatenate([log.rows[5] for log in logs])
+    keys = measured + np.repeat(apart, counts)
+    windows = [log.question.measured.taken for log in logs]
+    first = keys.searchsorted(np.array([window.first_line for window in windows]) + apart)
+    end = keys.searchsorted(np.array([window.last_line + 1 for window in windows]) + apart)
+    lines = np.array([log.samples.line[log.low : log.high] for log in logs])
+    places = keys.searchsorted(lines + apart[:, np.newaxis])
+    inside = (first < end) & (places[:, -1] < end)
+    is_plain = inside & (measured[np.minimum(places, len(keys) - 1)] == lines).all(axis=1)
+    return _Located(first - begin, end - begin, places - begin[:, np.newaxis], is_plain)
+
+
+def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[str]]:
+    """(the measurements of plain logs at their sampled lines, what is said of a measurement that rules each number)."""
+    at, sums, rulings = [], [], []
+    bounds = located.first.tolist(), located.end.tolist()
+    for log, first, end, places in zip(logs, *bounds, located.places, strict=True):
+        inside, measured = log.rows[:, first:end], log.question.measured
+        at.append(log.rows.take(places, axis=1))
+        sums.append(inside[2:4].cumsum(axis=1).take(places - first, axis=1))
+        estimate, ruling = measured.taken.estimate, ""
+        if measured.estimator == "total":
+            heaviest = heaviest_of(inside, estimate.time)
+            throughput = estimate.value * measured.factor
+            ruling = ruling_record(heaviest, estimate.used, estimate.time, estimate.work, throughput)
+        rulings.append(ruling)
+    return ManyMarks.of(np.array(at), np.array(sums)), rulings
 
 
 def _together(logs: Sequence[_Log]) -> list[Evidence | None]:
-    """The evidence of plain logs of one kind, (n,); None for those that have to be looked at alone."""
+    """The evidence of logs of one kind, (n,); None for those that have to be looked at alone."""
+    located = _located(logs)
+    if not located.is_plain.all():
+        plain = located.is_plain.tolist()
+        answers = iter(
+            _together([log for log, is_plain in zip(logs, plain, strict=True) if is_plain]) if any(plain) else ()
+        )
+        return [next(answers) if is_plain else None for is_plain in plain]
+    marks, rulings = _marks_at(logs, located)
     measured = logs[0].question.measured
     low_digits = np.zeros(len(logs), dtype=bool)
     for value in measuring_values(measured.pattern):
         if value.group in logs[0].samples.columns:
             column = np.array([log.samples.columns[value.group] for log in logs])
             low_digits |= ~none_coarse(column, MOST_DECIMALS, COARSE)
-    at, sums = np.array([log.at for log in logs]), np.array([log.sums for log in logs])
-    marks = ManyMarks.of(at, sums)
     jobs = [job_of(log.question) for log in logs]
     said = [_clocks(logs, marks, jobs)]
     others = _others(logs[0])
@@ -141,8 +184,8 @@ def _together(logs: Sequence[_Log]) -> list[Evidence | None]:
         known = Jobs.of(jobs)
         said += [second_values(base, value, scale, marks, columns, known) for value in others]
     return [
-        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), log.ruling, 0.0)
-        for log, is_low, of_log in zip(logs, low_digits.tolist(), zip(*said, strict=True), strict=True)
+        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0)
+        for ruling, is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
     ]
 
 
@@ -154,11 +197,8 @@ def _verdict(said: Sequence[Said]) -> Verdict:
 def _clocks(logs: Sequence[_Log], marks: ManyMarks, jobs: Sequence[Job]) -> list[Said]:
     """What the stamps on the logs' lines say, (n,)."""
     literal = logs[0].question.measured.pattern.literal.encode()
-    heads = [
-        head
-        for log in logs
-        for head in heads_of(log.samples.text[log.low : log.high], log.samples.place[log.low : log.high], literal)
-    ]
+    texts = [text for log in logs for text in log.samples.text[log.low : log.high]]
+    heads = heads_of(texts, [place for log in logs for place in log.samples.place[log.low : log.high]], literal)
     moments = moments_of(heads)
     kinds = moments.kind.reshape(marks.lines.shape)
     resolutions = np.array([*(kind.resolution for kind in moments.kinds), np.nan])

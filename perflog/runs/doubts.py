@@ -9,6 +9,7 @@ import numpy as np
 from perflog.evidence.rounding import clock_share
 from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
+from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.measurements.series import RankSeries
@@ -22,6 +23,8 @@ MOST_OF_A_SECOND = 0.03
 #: So many lines, and so large a share of those that could be read, are many that could not. (Of 598 logs without damage
 #: four have as many: lines of another kind with the same words.)
 LEAST_UNREAD, UNREAD = 3, 0.5
+#: The last epoch of a log may not have been finished.
+LAST_OPEN = 1
 CLOCKS = ("elapsed", "timestamp")
 #: Differences of stamps are no more exact than this many decimals.
 _DECIMALS = 6
@@ -64,6 +67,15 @@ def _headings_without_line(of_ranks: Mapping[int, RankSeries], main: int, headin
     placed = sum(segment.tally.printed + segment.tally.doubled for segment in series.segments)
     is_open = headings[-1].previous.epoch != series.segments[-1].previous.epoch
     return sum(part.tally.printed for part in headings) - placed - (len(headings) - 1) - is_open
+
+
+def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> list[str]:
+    """What is said of a log's last run where several epochs begin behind its last measurement."""
+    headings = _headings(reading, pattern, main)
+    behind = headings[-1].previous.epoch - segment.previous.epoch if headings else 0.0
+    if not behind > LAST_OPEN:  # NaN where no epoch is printed
+        return []
+    return [f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): their times are missing"]
 
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
@@ -117,7 +129,8 @@ def notes_of_segment(segment: Segment) -> list[str]:
         notes.append(f"{times} missing, the first {tally.gap_place}")
     if tally.paused:
         records = f"{_many(tally.paused, 'record')} left out that hold an evaluation or the like"
-        notes.append(f"{records} ({tally.paused_time:.4g} s)")
+        timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
+        notes.append(f"{records} ({tally.paused_time:.4g} s)" if timed else records)
     if tally.unusable:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
@@ -125,6 +138,12 @@ def notes_of_segment(segment: Segment) -> list[str]:
         notes.append(f"{_many(tally.unknown, 'running mean')} left out: how many steps they cover cannot be known")
     if segment.basis is not None and segment.basis.note:
         notes.append(segment.basis.note)
+    before = segment.count.end - segment.count.interval
+    if tally.printed == 2 and _is_mean_between(segment.basis) and 1 < before < segment.count.interval:
+        notes.append(
+            f"{segment.count.interval:g} steps lie between the two records and {before:g} before them: if a record "
+            "between them is missing, the time is of fewer steps"
+        )
     return notes
 
 
@@ -136,6 +155,11 @@ def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
     return [
         f"{unread} lines hold {pattern.literal.strip()!r} and could not be read, {read} could: see `perflog explain`"
     ]
+
+
+def _is_mean_between(basis: Basis | None) -> bool:
+    """Whether a value tells of the steps since the line before, and no clock how long they took together."""
+    return basis is not None and basis.value.span == "interval" and basis.value.quantity not in CLOCKS
 
 
 def _many(count: int, noun: str) -> str:

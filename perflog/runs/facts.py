@@ -14,7 +14,7 @@ from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
 from perflog.formats.vocabulary import Fact
 from perflog.logs.addresses import as_path
-from perflog.logs.find import LogFile
+from perflog.logs.find import STANDARD_INPUT, LogFile
 from perflog.reading.account import LogFact
 from perflog.reading.reading import GENERIC, Reading
 from perflog.runs.device_index import Stem, device_of
@@ -42,14 +42,23 @@ ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
 
 class Speakers(Struct, frozen=True):
-    """The parsers whose settings count for a run, and those among them whose word is enough for a factor."""
+    """The parsers whose settings count for a run.
+
+    Attributes:
+        of_all: those whose settings count that are no factors.
+        of_factors: those whose word is enough for a factor, where it stands before the run's first step.
+        own: the one whose word is enough everywhere.
+    """
 
     of_all: AbstractSet[str]
     of_factors: AbstractSet[str]
+    own: str
 
-    def tell(self, parser: str, key: str) -> bool:
-        """Whether a setting counts that a line of a parser says."""
-        return parser in (self.of_factors if key in FACTORS else self.of_all)
+    def tell(self, parser: str, key: str, late: bool) -> bool:
+        """Whether a setting counts that a line of a parser says; ``late``: behind the run's first step."""
+        if key not in FACTORS:
+            return parser in self.of_all
+        return parser == self.own or (not late and parser in self.of_factors)
 
 
 class Facts:
@@ -76,10 +85,9 @@ class Facts:
         owner = self._catalog.by_name[parser]
         patterns = self._catalog.path_patterns
         from_path, label = path_facts(reading.log, patterns)
-        if self._indexed and (device := device_of(reading.log, patterns)) is not None and device[0] in self._indexed:
-            name = reading.log.place.rpartition("/")[2]
-            from_path = [fact for fact in from_path if (fact.key, fact.where) != ("devices", name)]
-            label = f"{label}/device {device[1]}"
+        if self._indexed and (device := device_of(reading.log, patterns)) is not None and device.stem in self._indexed:
+            from_path = [fact for fact in from_path if (fact.key, fact.where) != ("devices", device.part)]
+            label = f"{label}/device {device.number}"
         measured = devices_by_ratio(reading, parser, extent)
         logged = self._logged(reading, parser, extent) + ([] if measured is None else [measured])
         if not any(fact.key in _BATCHES for fact in (*self._given, *logged)):
@@ -116,7 +124,7 @@ class Facts:
             )
             for logged in settings
             for fact in _facts_of_line(logged)
-            if speakers.tell(logged.pattern.parser, fact.key)
+            if speakers.tell(logged.pattern.parser, fact.key, logged.line > extent.first_step)
         ]  # fmt: skip
         failures = {logged.line for logged in settings if logged.pattern.parser == FAILED_STARTS}
         return in_force(statements, extent, _starts(reading, extent), failures)
@@ -127,6 +135,7 @@ class Facts:
         ``Model:`` may mean anything elsewhere. A parser that measured steps of its own speaks of its own program, and
         so do all of its framework where that is another one. For a factor, only formats count that say nothing but
         settings, which launchers and libraries print; bars of any program (generic parsers) have no settings of theirs.
+        What they say behind a run's first step is of another program, which spoke beside it or behind it.
         """
         framework = self._catalog.by_name[parser].framework
         others = measuring_parsers(reading) - {parser}
@@ -142,11 +151,17 @@ class Facts:
             if account.matches and reading.patterns[key].parser in others and reading.patterns[key].role == "step"
         )
         helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking
-        return Speakers((same | spoken | {parser}) - others, {parser} if woven else (helpers - others) | {parser})
+        of_factors = {parser} if woven else (helpers - others) | {parser}
+        return Speakers((same | spoken | {parser}) - others, of_factors, parser)
 
 
 def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:
-    """(what a log's path says, its label); what folders above the path given by the user alone say is marked so."""
+    """(what a log's path says, its label); what folders above the path given by the user alone say is marked so.
+
+    A stream has no path: the working folder's name says nothing of it.
+    """
+    if log.place == STANDARD_INPUT:
+        return [], ""
     place = os.path.abspath(log.place)  # noqa: PTH100 - 20,000 paths
     facts, label = facts_of_path(place, patterns)
     if not log.given:

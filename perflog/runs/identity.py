@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import REPEAT
@@ -59,7 +58,8 @@ class Identities:
             known = self._known[key] = merge(facts), label
         metadata, label = known
         if repeat is not None and metadata.values.get(REPEAT) != repeat:
-            metadata = replace(metadata, values={**metadata.values, REPEAT: repeat})
+            values = {**metadata.values, REPEAT: repeat}
+            metadata = Metadata(values, metadata.sources, metadata.doubts, metadata.contradictions, metadata.above)
         return metadata, label
 
     def _folder_and_name(self, place: str) -> tuple[str, str]:

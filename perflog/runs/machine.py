@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import Fact
 from perflog.logs.addresses import Address, is_address
-from perflog.logs.find import MACHINE, LogFile
+from perflog.logs.find import MACHINE, STANDARD_INPUT, LogFile
 from perflog.logs.limits import UnreadableError
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ class Machines:
         Args:
             store: where the log is an object, the store that holds it.
         """
+        if path == STANDARD_INPUT:  # the working folder is not a stream's
+            return None
         given = os.path.dirname(path)  # noqa: PTH120 - plain texts and one look-up: every log of 20,000 asks
         if given not in self._by_given:
             if is_address(given):

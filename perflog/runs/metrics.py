@@ -146,6 +146,8 @@ def computed_metrics(
         tokens: tokens per second of a device; None where that is unknown.
         known: what the program prints.
     """
+    if tokens is None and not known:
+        return {}
     metrics = {}
     printed_flops = any(name.startswith(TFLOPS) for name in known)
     source, ending = known.get(TFLOPS), "of_printed_tflops"

@@ -6,7 +6,7 @@ number on all lines. It is the batch of whatever the rate is said of: of the job
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from math import isfinite
 
@@ -43,8 +43,8 @@ def batch_on_lines(reading: Reading, parser: str, extent: Extent) -> list[Fact]:
 def _pairs(pattern: Pattern) -> list[tuple[Value, Value]]:
     """The rates of samples and times of a step that are means over the same steps."""
     times = [value for value in pattern.values if value.quantity == "step_time"]
-    rates = [value for value in pattern.values if value.quantity == "rate" and value.scope in _FACTS]
-    of_samples = [rate for rate in rates if _of_samples(rate)]
+    rates = [value for value in pattern.values if value.quantity == "rate"] if times else []
+    of_samples = [rate for rate in rates if rate.scope in _FACTS and _of_samples(rate)]
     return [(rate, time) for rate, time in product(of_samples, times) if rate.coverage == time.coverage]
 
 
@@ -61,25 +61,33 @@ def _batch(rate: Value, time: Value, samples: list[Samples], extent: Extent) -> 
         return None
     parsed = rate_unit(rate.unit)
     scale = seconds_in(time.unit) * (parsed[1] if parsed else 1.0)
-    half_rate, half_time = (_half_digit(column) for column in zip(*numbers, strict=True))
-    bounds = [
-        (max(r - half_rate, 0.0) * max(t - half_time, 0.0) * scale, (r + half_rate) * (t + half_time) * scale)
-        for r, t in numbers
-    ]
+    rates, times = zip(*numbers, strict=True)
+    half_rate, half_time = _half_digit(rates), _half_digit(times)
+    lows = [(r - half_rate if r > half_rate else 0.0) * (t - half_time if t > half_time else 0.0) * scale
+            for r, t in numbers]  # fmt: skip
+    highs = [(r + half_rate) * (t + half_time) * scale for r, t in numbers]
     middle = round(median([r * t for r, t in numbers]) * scale)
-    whole = [n for n in (middle - 1, middle, middle + 1) if n > 0]
-    near = [n for n in whole if len([1 for low, high in bounds if low <= n <= high]) / len(numbers) >= MOST_LINES]
+    near = [n for n in (middle - 1, middle, middle + 1) if n > 0 and _share_of_lines(n, lows, highs) >= MOST_LINES]
     return near[0] if len(near) == 1 else None
+
+
+def _share_of_lines(batch: int, lows: Sequence[float], highs: Sequence[float]) -> float:
+    """On which share of the lines, each with its bounds, a batch may be what rate times time is."""
+    if min(lows) > batch or max(highs) < batch:
+        return 0.0
+    if max(lows) <= batch <= min(highs):
+        return 1.0
+    return sum(low <= batch <= high for low, high in zip(lows, highs, strict=True)) / len(lows)
 
 
 def _numbers(rate: Value, time: Value, samples: Samples, extent: Extent) -> list[tuple[float, float]]:
     """Rate and time on the lines of a run that hold both, as they are printed."""
-    columns = samples.line.tolist(), samples.columns[rate.group].tolist(), samples.columns[time.group].tolist()
-    return [
-        (r, t)
-        for line, r, t in zip(*columns, strict=True)
-        if extent.first_step <= line <= extent.last_step and r > 0 and t > 0 and isfinite(r * t)
-    ]
+    lines, first, last = samples.line.tolist(), extent.first_step, extent.last_step
+    pairs: Iterable[tuple[float, float]]
+    pairs = zip(samples.columns[rate.group].tolist(), samples.columns[time.group].tolist(), strict=True)
+    if lines and (lines[0] < first or lines[-1] > last):
+        pairs = (pair for line, pair in zip(lines, pairs, strict=True) if first <= line <= last)
+    return [(r, t) for r, t in pairs if r > 0 and t > 0 and isfinite(r * t)]
 
 
 def _half_digit(numbers: Sequence[float]) -> float:

@@ -1,8 +1,8 @@
 """The programs that speak in a log: one, nearly always; several where logs were joined to one file.
 
-Programs that speak one behind the other have runs of their own, each from its own lines. Where the lines of two formats
-are woven, they may be two programs or one that prints twice: the format that counts most speaks, without the settings
-of the other.
+Programs that speak one behind the other have runs of their own, each from its own lines: two formats, or two shapes of
+one format's lines, of which a program prints one. Where the lines of two formats are woven, they may be two programs or
+one that prints twice: the format that counts most speaks, without the settings of the other.
 """
 
 from __future__ import annotations
@@ -52,9 +52,12 @@ def measuring_parsers(reading: Reading) -> set[str]:
 def programs_of(reading: Reading, catalog: Catalog, primary: Pattern) -> list[Program]:
     """The programs of a log, the one of the ``primary`` pattern, which counts most, first."""
     measuring = measuring_parsers(reading)
+    others = measuring - {primary.parser} if primary.parser in measuring else set()
+    shapes = _other_shapes(reading, primary) if len(reading.series) > 1 else []
+    if not (others or shapes):  # nearly always: the whole log is its own
+        return [Program(primary, 1, reading.lines, (1, reading.lines))]
     patterns = {primary.key: primary}
     places = {primary.key: _lines_of(reading, primary)}
-    others = measuring - {primary.parser} if primary.parser in measuring else set()
     for parser in sorted(others, key=lambda name: (-catalog.by_name[name].priority, name)):
         pattern = primary_of(reading, catalog, parser)
         if pattern is None:
@@ -64,7 +67,24 @@ def programs_of(reading: Reading, catalog: Catalog, primary: Pattern) -> list[Pr
         if apart and _is_a_program(reading, catalog, pattern, primary, (_begin(first, places), last)):
             patterns[pattern.key] = pattern
             places[pattern.key] = first, last
+    for pattern in shapes:
+        first, last = _lines_of(reading, pattern)
+        if all(last < low or high < first for low, high in places.values()):
+            patterns[pattern.key] = pattern
+            places[pattern.key] = first, last
     return [_program(pattern, places, reading.lines) for pattern in patterns.values()]
+
+
+def _other_shapes(reading: Reading, primary: Pattern) -> list[Pattern]:
+    """The patterns of the primary one's parser that measured steps too, by other lines than those of whole epochs."""
+    return [
+        reading.patterns[key]
+        for key, ranks in sorted(reading.series.items())
+        if (pattern := reading.patterns[key]).parser == primary.parser
+        and (pattern.role, pattern.total) == ("step", "")
+        and key != primary.key
+        and _measured(ranks) >= LEAST_MEASURED
+    ]
 
 
 def _is_a_program(

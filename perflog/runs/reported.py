@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from perflog.formats.parser import Value
 from perflog.formats.printed import LARGEST, clock_seconds
@@ -21,6 +22,8 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
     Args:
         span: the first and the last line of the run; summaries that name a configuration count wherever they stand.
     """
+    if not reading.facts:
+        return {}, []
     metrics: dict[str, Metric] = {}
     printed: dict[tuple[str, str], set[float]] = {}
     summaries = [fact for fact in reading.facts if fact.pattern.role == "summary"]
@@ -34,6 +37,8 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
             if text is None or not _is_possible(value.quantity, _number(text)):
                 continue
             name = _add_summary(metrics, fact, value, text, metadata)
+            if name == "reported" and fact.pattern.never_with:
+                metrics[name] = _unless_contradicted(metrics[name], fact, reading)
             if name == "reported":
                 printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
     notes = [
@@ -45,6 +50,19 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
     events = [fact for fact in reading.facts if fact.pattern.role == "event" and span[0] <= fact.line <= span[1]]
     _time_to_train(metrics, events)
     return metrics, notes
+
+
+def _unless_contradicted(metric: Metric, fact: LogFact, reading: Reading) -> Metric:
+    """The program's own rate; without its value where a line since its last summary says that it means another."""
+    lines = [other for other in reading.facts if other.line < fact.line and other.pattern.parser == fact.pattern.parser]
+    since = max((other.line for other in lines if other.pattern is fact.pattern), default=0)
+    for other in lines:
+        if other.line > since and other.pattern.name in fact.pattern.never_with:
+            reason = (
+                f"line {other.line} ({other.pattern.name}) says that the program's own rate counts more than this run"
+            )
+            return replace(metric, value=None, reason=reason)
+    return metric
 
 
 def _names_configuration(fact: LogFact) -> bool:

@@ -40,7 +40,12 @@ def throttling_note(machine: Machine | None, path: str) -> str:
 
 def throttling_of(run: Run) -> list[str]:
     """In words what slowed a run, without how often; empty where nothing is known to have."""
-    texts = (note.partition(_WAS)[2] for note in run.notes)
+    return findings_in(run.notes)
+
+
+def findings_in(notes: Iterable[str]) -> list[str]:
+    """In words what slowed a run that has these notes, without how often; empty where nothing is known to have."""
+    texts = (note.partition(_WAS)[2] for note in notes)
     return [_SAMPLES.sub("", finding) for text in texts if text for finding in text.split("; ")]
 
 

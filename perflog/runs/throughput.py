@@ -108,6 +108,8 @@ def ranks_that_count(
     """
     main = main_rank(ranks)
     segment = ranks[main].segments[index]
+    if len(ranks) == 1:
+        return {main: segment}, metadata, []
     tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
     if len(tagged) < 2:
         return {main: segment}, metadata, []
@@ -176,15 +178,16 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
 
 def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
     """How many measurements are not in the estimate, by the reason."""
-    counts = {
-        "trimmed": taken.estimate.dropped,
-        "no usable number": segment.tally.unusable,
-        "printed twice": segment.tally.doubled,
-        "end of the bar, drawn when it was closed": segment.tally.closings,
-        "first of an epoch, which covers fewer steps": segment.tally.first_of_epochs,
-        "mean over fewer steps than the others": segment.tally.partial,
-    }
-    return {**taken.excluded, **{why: count for why, count in counts.items() if count}}
+    tally = segment.tally
+    counts = (
+        ("trimmed", taken.estimate.dropped),
+        ("no usable number", tally.unusable),
+        ("printed twice", tally.doubled),
+        ("end of the bar, drawn when it was closed", tally.closings),
+        ("first of an epoch, which covers fewer steps", tally.first_of_epochs),
+        ("mean over fewer steps than the others", tally.partial),
+    )
+    return {**taken.excluded, **{why: count for why, count in counts if count}}
 
 
 def _step_time(taken: Taken, scale: float | None, throughput: Metric) -> Metric | None:

@@ -104,8 +104,8 @@ def window_of(warmup: Scalar, steps: Scalar | None, last: Scalar | None, named: 
             raise UsageError(f"{named(name)} '{given.number:g}': expected 1 or more: none leave nothing to measure")
     if window.last is not None and window.steps is not None:
         raise UsageError(
-            f"{named('last')} and {named('warmup')}/{named('steps')} exclude each other: "
-            f"{named('last')} N takes the last N steps whatever the warm-up"
+            f"{named('last')} and {named('steps')} exclude each other: the last steps are taken whatever the warm-up; "
+            "leave one of them out"
         )
     in_records = {given.unit == "records" for given in (window.warmup, window.steps) if given is not None}
     if window.warmup.unit != "auto" and len(in_records) > 1:

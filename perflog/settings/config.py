@@ -85,7 +85,8 @@ class Settings:
         self._check_facts()
         if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
             raise UsageError(
-                "--last and --warmup/--steps exclude each other: --last N takes the last N steps whatever the warm-up"
+                f"{self._place('last')} and --warmup exclude each other: the last steps are taken whatever the "
+                "warm-up; leave one of them out"
             )
         options = Options(
             window_of(values["warmup"], values["steps"], values["last"], self._place),
@@ -99,9 +100,11 @@ class Settings:
         )
         if not values["convention"]:
             return options
+        from perflog.settings.convention import with_adjustments
+
         rule = _convention(values["convention"])
         adjusted = [_OF_CONVENTIONS[key] for key in rule.fixed if self.sources[key] != _source_of(rule.name)]
-        return replace(options, digits=rule.options.get("digits", ""), convention=named(rule.name, adjusted))
+        return replace(options, digits=rule.options.get("digits", ""), convention=with_adjustments(rule.name, adjusted))
 
     def catalog(self) -> Catalog:
         """The parsers in force: perflog's and the user's, or those alone that ``parser`` names.
@@ -113,7 +116,7 @@ class Settings:
         from perflog.formats.catalog import load_catalog
 
         catalog = load_catalog(self.values["parsers"])
-        return catalog.only(self.values["parser"]) if self.values["parser"] else catalog
+        return catalog.only(self.values["parser"], self._place("parser")) if self.values["parser"] else catalog
 
     def _place(self, option: str) -> str:
         """An option as messages name it: where it was given."""
@@ -196,10 +199,11 @@ def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_give
     Raises:
         UsageError: as :func:`settings` does.
     """
-    from perflog.settings.config_file import admit_logs, read_config, refused_database
+    from perflog.settings.config_file import admit_logs, read_config, refused_database, require_parsers
 
     options = read_config(file)
     if "parsers" in options and not parsers_given:
+        require_parsers(file, options["parsers"])
         admit_logs(file, paths)
     refused = ""
     if "database" in options:
@@ -226,15 +230,6 @@ def _fixed_but_for(rule: Convention, beside: Mapping[str, Any]) -> dict[str, Any
 def _source_of(convention_name: str) -> str:
     """Where an option comes from that a convention fixes."""
     return f"convention {convention_name}"
-
-
-def named(convention_name: str, adjusted: Sequence[str]) -> str:
-    """A convention's name, with what the options beside it adjusted.
-
-    >>> named("mlperf", ["warm-up", "estimator"])
-    'mlperf (adjusted: warm-up, estimator)'
-    """
-    return f"{convention_name} (adjusted: {', '.join(adjusted)})" if adjusted else convention_name
 
 
 def _convention(name: str, place: str = "--convention") -> Convention:

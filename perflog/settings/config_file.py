@@ -127,6 +127,18 @@ def _line_of(file: Path, keys: Sequence[str]) -> int:
     return own
 
 
+def require_parsers(file: Path, folders: Sequence[str]) -> None:
+    """Let the folders and files of parsers that a config file names pass where they are there.
+
+    Raises:
+        UsageError: for one that is not, with the file and the line.
+    """
+    for folder in map(Path, folders):
+        if not folder.is_dir() and not (folder.is_file() and folder.suffix == ".toml"):
+            expected = "expected a folder of parsers, or the file of one, which ends in .toml; there is none"
+            raise UsageError(f"{_place(file, 'parsers')}: parsers: '{folder}': {expected}")
+
+
 def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
     """Let logs pass that are read by parsers which a config file names.
 

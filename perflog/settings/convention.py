@@ -5,7 +5,7 @@ Conventions exist to reproduce what others published. The default of perflog is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,3 +119,12 @@ def load_convention(file: Path) -> Convention:
     except UsageError as error:
         raise ParserError(f"{file}: {error}") from None
     return rule
+
+
+def with_adjustments(convention_name: str, adjusted: Sequence[str]) -> str:
+    """A convention's name, with what the options beside it adjusted.
+
+    >>> with_adjustments("mlperf", ["warm-up", "estimator"])
+    'mlperf (adjusted: warm-up, estimator)'
+    """
+    return f"{convention_name} (adjusted: {', '.join(adjusted)})" if adjusted else convention_name

@@ -17,6 +17,7 @@ from mindspore.communication import get_group_size, get_rank, init
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import common
+import runner_data
 
 
 def convolution(inputs: int, outputs: int, size: int, stride: int = 1, relu: bool = True) -> nn.SequentialCell:
@@ -64,6 +65,31 @@ def network(model: str, classes: int) -> nn.SequentialCell:
     return nn.SequentialCell([*layers, Mean(), nn.Dense(channels, classes)])
 
 
+def batches_of_records(chosen, rank: int, ranks: int):
+    """A rank's samples of MindRecord files by MindSpore's own MindDataset."""
+    files = [str(file) for file in runner_data.files_of(chosen.data, runner_data.MINDRECORD)]
+    records = ds.MindDataset(files, ["data", "label"], shuffle=False, num_shards=ranks, shard_id=rank)
+    return _batches(records, "data", chosen)
+
+
+def batches_of_folders(chosen, rank: int, ranks: int):
+    """A rank's images by MindSpore's own ImageFolderDataset."""
+    folder = str(runner_data.folder_of_classes(chosen.data))
+    images = ds.ImageFolderDataset(folder, shuffle=False, num_shards=ranks, shard_id=rank)
+    return _batches(images, "image", chosen)
+
+
+def _batches(samples, column: str, chosen):
+    size = [chosen.image_size, chosen.image_size]
+    shown = samples.map([ds.vision.Decode(), ds.vision.Resize(size), ds.vision.HWC2CHW()], column)
+    loader = shown.batch(chosen.batch_size, drop_remainder=True)
+    return runner_data.again_and_again(lambda: loader.create_tuple_iterator(num_epochs=1, output_numpy=True))
+
+
+#: By layout of ``--data`` what gives batches of a rank for ever.
+LOADERS = {runner_data.FOLDERS: batches_of_folders, runner_data.MINDRECORD: batches_of_records}
+
+
 class Ticks(ms.Callback):
     """The runner's own clock. The loss is read, which waits for the step."""
 
@@ -103,14 +129,14 @@ def main() -> None:
         )
     # TimeMonitor prints once an epoch: an epoch is as many steps as lie between two lines of a log.
     # Sink mode would count wrongly on a CPU: each of its epochs goes through the whole data set
-    data = ds.GeneratorDataset(
-        common.Batches(chosen, rank, ranks, chosen.log_interval), ["image", "label"], shuffle=False
-    )
+    batches = common.Batches(chosen, rank, ranks, LOADERS, chosen.log_interval)
+    data = ds.GeneratorDataset(batches, ["image", "label"], shuffle=False)
     net = network(chosen.model, chosen.classes)
     optimizer = nn.Momentum(net.trainable_params(), 0.01, 0.9, weight_decay=5e-5)
     scale = {"loss_scale_manager": ms.DynamicLossScaleManager(), "amp_level": "O2"} if chosen.precision == "amp" else {}
     model = ms.Model(net, nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"), optimizer, **scale)
     clock = common.Clock(chosen, rank, ranks)
+    clock.data = batches.told
     monitors = [ms.LossMonitor(chosen.log_interval), ms.TimeMonitor()]
     model.train(chosen.steps // chosen.log_interval, data, callbacks=[Ticks(clock), *monitors], dataset_sink_mode=False)
     clock.write()

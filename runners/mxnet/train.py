@@ -18,6 +18,7 @@ from mxnet.gluon import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import common
+import runner_data
 
 
 def convolution(outputs: int, size: int, stride: int = 1, relu: bool = True) -> nn.HybridSequential:
@@ -57,6 +58,44 @@ def network(model: str, classes: int) -> nn.HybridSequential:
     return net
 
 
+def batches_of_records(chosen, rank: int, ranks: int):
+    """A rank's part of a RecordIO file by MXNet's own ImageRecordIter."""
+    files = runner_data.files_of(chosen.data, runner_data.RECORDIO)
+    if len(files) != 1:
+        sys.exit(f"--data {chosen.data}: expected one file that ends in .rec, found {len(files)}; name one of them")
+    size = chosen.image_size
+    records = mx.io.ImageRecordIter(
+        path_imgrec=str(files[0]), data_shape=(3, size, size), resize=size, batch_size=chosen.batch_size,
+        num_parts=ranks, part_index=rank, round_batch=True, preprocess_threads=1, dtype="float32",
+    )  # fmt: skip
+
+    def once():
+        records.reset()
+        for batch in records:
+            yield batch.data[0].asnumpy(), batch.label[0].asnumpy()
+
+    return runner_data.again_and_again(once)
+
+
+def batches_of_folders(chosen, rank: int, ranks: int):
+    """A rank's images by Gluon's own ImageFolderDataset."""
+    size = chosen.image_size
+    folder = gluon.data.vision.ImageFolderDataset(str(runner_data.folder_of_classes(chosen.data)))
+    samples = folder.transform_first(lambda image: mx.image.imresize(image, size, size).transpose((2, 0, 1)))
+    own = range(rank, len(samples), ranks)
+    loader = gluon.data.DataLoader(samples, chosen.batch_size, sampler=own, last_batch="discard")
+
+    def once():
+        for images, labels in loader:
+            yield images.asnumpy(), labels.asnumpy()
+
+    return runner_data.again_and_again(once)
+
+
+#: By layout of ``--data`` what gives batches of a rank for ever.
+LOADERS = {runner_data.FOLDERS: batches_of_folders, runner_data.RECORDIO: batches_of_records}
+
+
 def main() -> None:
     chosen = common.options(("fp32", "amp"))
     gpu = mx.context.num_gpus() > 0
@@ -90,8 +129,10 @@ def main() -> None:
     # every worker waits for the others, so that the job does ranks × batch size samples a step
     speedometer = mx.callback.Speedometer(chosen.batch_size * ranks, chosen.log_interval)
     clock = common.Clock(chosen, rank, ranks)
+    batches = common.Batches(chosen, rank, ranks, LOADERS)
+    clock.data = batches.told
     clock.start()
-    for step, (images, labels) in enumerate(common.Batches(chosen, rank, ranks)):
+    for step, (images, labels) in enumerate(batches):
         x, target = mx.nd.array(images, ctx=context), mx.nd.array(labels, ctx=context)
         with autograd.record():
             output = net(x)

@@ -15,6 +15,7 @@ from paddle import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import common
+import runner_data
 
 
 def convolution(inputs: int, outputs: int, size: int, stride: int = 1, relu: bool = True) -> nn.Sequential:
@@ -79,6 +80,29 @@ class Labelled:
             yield images, labels.astype(np.int64)[:, None]
 
 
+def batches_of_folders(chosen, rank: int, ranks: int):
+    """A rank's images by Paddle's own DatasetFolder."""
+    size = chosen.image_size
+
+    def shown(image) -> np.ndarray:
+        return np.asarray(image.convert("RGB").resize((size, size)), dtype=np.float32).transpose(2, 0, 1)
+
+    folder = str(runner_data.folder_of_classes(chosen.data))
+    samples = paddle.vision.datasets.DatasetFolder(folder, extensions=runner_data.IMAGES, transform=shown)
+    own = paddle.io.DistributedBatchSampler(samples, chosen.batch_size, ranks, rank, drop_last=True)
+    loader = paddle.io.DataLoader(samples, batch_sampler=own, return_list=True)
+
+    def once():
+        for images, labels in loader:
+            yield images.numpy(), labels.numpy()
+
+    return runner_data.again_and_again(once)
+
+
+#: By layout of ``--data`` what gives batches of a rank for ever.
+LOADERS = {runner_data.FOLDERS: batches_of_folders}
+
+
 class Ticks(paddle.callbacks.Callback):
     """The runner's own clock, called like a logger; fit has waited for the loss by then."""
 
@@ -114,10 +138,12 @@ def main() -> None:
         amp_configs="O1" if chosen.precision == "amp" else None,
     )
     clock = common.Clock(chosen, rank, ranks)
+    batches = common.Batches(chosen, rank, ranks, LOADERS)
+    clock.data = batches.told
     logger = paddle.callbacks.ProgBarLogger(chosen.log_interval, verbose=3)
     sys.stdout.reconfigure(line_buffering=False, write_through=False)  # a line leaves when it is flushed, whole
     model.fit(
-        Labelled(common.Batches(chosen, rank, ranks)), batch_size=chosen.batch_size, epochs=1, log_freq=chosen.log_interval, verbose=3,
+        Labelled(batches), batch_size=chosen.batch_size, epochs=1, log_freq=chosen.log_interval, verbose=3,
         callbacks=[Ticks(clock), logger],
     )  # fmt: skip
     sys.stdout.flush()

@@ -16,6 +16,7 @@ from torch import distributed, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import common
+import runner_data
 
 
 def convolution(inputs: int, outputs: int, size: int, stride: int = 1, relu: bool = True) -> nn.Sequential:
@@ -89,6 +90,53 @@ def dll_logger(chosen):
     return dllogger
 
 
+class TarShards(torch.utils.data.IterableDataset):
+    """A rank's samples of tar shards."""
+
+    def __init__(self, chosen, rank: int, ranks: int) -> None:
+        self.shards, self.size = runner_data.files_of(chosen.data, runner_data.TARS), chosen.image_size
+        self.rank, self.ranks = rank, ranks
+
+    def __iter__(self):
+        once = runner_data.again_and_again(lambda: runner_data.samples_of_tars(self.shards, self.rank, self.ranks))
+        return ((resized(image, self.size), label) for image, label in once)
+
+
+class ImageFolders(torch.utils.data.Dataset):
+    """The images of folders of classes."""
+
+    def __init__(self, chosen) -> None:
+        self.files, self.size = runner_data.labelled_files(chosen.data), chosen.image_size
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, number: int):
+        file, label = self.files[number]
+        return resized(runner_data.image_of(file.name, file.read_bytes()), self.size), label
+
+
+def resized(image, size: int) -> torch.Tensor:
+    """An image as (3, size, size), 0 to 255."""
+    pixels = torch.from_numpy(image.copy()).float()
+    return nn.functional.interpolate(pixels[None], (size, size), mode="bilinear", align_corners=False)[0]
+
+
+def batches_of_tars(chosen, rank: int, ranks: int):
+    return torch.utils.data.DataLoader(TarShards(chosen, rank, ranks), chosen.batch_size)
+
+
+def batches_of_folders(chosen, rank: int, ranks: int):
+    samples = ImageFolders(chosen)
+    sampler = torch.utils.data.DistributedSampler(samples, ranks, rank)
+    once = torch.utils.data.DataLoader(samples, chosen.batch_size, sampler=sampler, drop_last=True)
+    return runner_data.again_and_again(lambda: once)
+
+
+#: By layout of ``--data`` what gives batches of a rank for ever.
+LOADERS = {runner_data.FOLDERS: batches_of_folders, runner_data.TARS: batches_of_tars}
+
+
 def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
     torch.manual_seed(0)
     torch.backends.cudnn.benchmark = True
@@ -104,7 +152,8 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
     logger = dll_logger(chosen) if rank == 0 else None
     if rank == 0 and logger is None:
         common.line(f"=> creating model '{chosen.model}'")
-    batches = common.Batches(chosen, rank, ranks)
+    batches = common.Batches(chosen, rank, ranks, LOADERS)
+    clock.data = batches.told
     clock.start()
     end = printed = time.perf_counter()
     waited, counted = 0.0, 0

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import shutil
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import perflog
+from perflog import extraction
 from perflog.cache import place as place_of_cache
 from perflog.cache.printed import Listing, Printed
 from perflog.cli import app
-from perflog.logs.find import find_logs
+from perflog.logs.find import LogFile, find_logs
 from tests.cache.support import Place, logs_in
 from tests.cache.test_changes import change_a_byte
 from tests.support import catalog, options
@@ -159,3 +163,115 @@ def test_python_extracts_with_the_cache_too(folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert perflog.extract(folder / "logs", cache=True).document() == plain
+
+
+def _written(folder: Path, words: list[str], *more: object) -> tuple[int, str, list[tuple[str, bytes]]]:
+    """What a command gives in a folder of its own, as (exit status, what it prints, the files that it writes)."""
+    out = folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    places = {"LOGS": str(folder / "logs"), "OLD": str(folder / "old"), "OUT": str(out)}
+    done = run(*[functools.reduce(lambda w, place: w.replace(*place), places.items(), word) for word in words], *more)
+    files = [(str(file.relative_to(out)), file.read_bytes()) for file in sorted(out.rglob("*")) if file.is_file()]
+    return done.exit_code, done.output, files
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["table", "LOGS", "--rows", "devices", "--value", "throughput,speedup"],
+        ["table", "LOGS", "--rows", "devices", "-o", "OUT/table.csv"],
+        ["plot", "LOGS", "-o", "OUT/scaling.svg"],
+        ["plot", "LOGS", "--kind", "steps", "-o", "OUT/steps.svg"],
+        ["report", "LOGS", "-o", "OUT/report.html"],
+        ["report", "LOGS", "-o", "OUT/README.md"],
+        ["compare", "OLD", "LOGS", "--format", "json"],
+        ["compare", "OLD", "LOGS", "-o", "OUT/page.html"],
+        ["noise", "LOGS", "--format", "json"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_gives_what_it_gives_without(folder: Path, words: list[str]) -> None:
+    logs_in(folder / "old")
+    plain = _written(folder, words)
+    assert not kept_in(folder).exists()
+    assert plain[0] == 0 and (plain[2] or "devices" in plain[1])
+    assert [_written(folder, words, "--cache") for _ in range(2)] == [plain] * 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["table", "LOGS", "--rows", "devices"],
+        ["plot", "LOGS", "-o", "OUT/scaling.svg"],
+        ["plot", "LOGS", "--kind", "steps", "-o", "OUT/steps.svg"],
+        ["report", "LOGS", "-o", "OUT/README.md"],
+        ["report", "LOGS", "-o", "OUT/report.html"],
+        ["compare", "LOGS", "LOGS", "--format", "json"],
+        ["plan", "LOGS", "--format", "json"],
+        ["save", "LOGS", "--label", "v1", "--database", "OUT/history.sqlite"],
+    ],
+    ids=" ".join,
+)
+def test_every_command_reads_no_log_again_that_has_not_changed(
+    folder: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _written(folder, words, "--cache")[0] == 0
+    monkeypatch.setattr(extraction, "_outcomes", _refuse)
+    assert _written(folder, words, "--cache")[0] == 0
+    assert _written(folder, words, "--no-cache")[0] == 1  # by the exception of _refuse
+
+
+def _refuse(logs: Sequence[LogFile], *_: object) -> None:
+    raise AssertionError(f"{len(logs)} logs are read again")
+
+
+def test_what_is_seen_of_a_changed_log_alone_is_seen_anew(folder: Path) -> None:
+    """A trace kept of another state of a log would be drawn without a sign."""
+    words = ["plot", "LOGS", "--kind", "steps", "-o", "OUT/steps.svg"]
+    before = _written(folder, words, "--cache")
+    change_a_byte(folder / "logs" / "1n1g" / "cnn_b16_fp32_0.log")
+    plain = _written(folder, words)
+    assert plain != before
+    assert _written(folder, words, "--cache") == plain
+
+
+def test_what_is_saved_is_what_is_saved_without(folder: Path) -> None:
+    """A history refuses the same results under a second label."""
+    words = ["save", folder / "logs", "--database", folder / "history.sqlite", "--label"]
+    assert run(*words, "plain").exit_code == 0
+    assert not kept_in(folder).exists()
+    for label in ("first", "second"):
+        refused = run(*words, label, "--cache")
+        assert "these results are already saved as 'plain'" in str(refused.exception)
+    assert run(*words, "other", "--cache", "--warmup", "5").exit_code == 0
+
+
+def test_a_readme_is_made_anew_with_the_cache(folder: Path) -> None:
+    file = folder / "README.md"
+    recipe = "<!-- perflog: table logs --rows devices -->\n<!-- /perflog -->\n"
+    file.write_text(recipe)
+    (folder / ".git").mkdir()
+    assert run("readme", file).exit_code == 0
+    plain = file.read_text()
+    assert not kept_in(folder).exists() and "| devices " in plain
+    for _ in range(2):
+        file.write_text(recipe)
+        assert run("readme", file, "--cache").exit_code == 0
+        assert file.read_text() == plain
+    assert kept_in(folder).exists()
+
+
+def test_python_functions_take_the_cache_too(folder: Path) -> None:
+    logs, database = folder / "logs", folder / "history.sqlite"
+    made: list[Callable[[bool], object]] = [
+        lambda cache: perflog.table(logs, "devices", cache=cache).text,
+        lambda cache: perflog.plot(logs, cache=cache).data,
+        lambda cache: perflog.report(logs, folder / "README.md", cache=cache).files,
+        lambda cache: perflog.compare(logs, logs, cache=cache).document(),
+        lambda cache: perflog.save(logs, "v1", database=database, cache=cache).cases,
+    ]
+    plain = [make(False) for make in made]
+    assert not kept_in(folder).exists() and plain[-1] == 3
+    assert [make(True) for make in made] == plain
+    assert kept_in(folder).exists()

@@ -140,3 +140,14 @@ def test_a_devices_number_is_no_number_of_devices(tmp_path: Path) -> None:
     logs.pop("gpu0.log")
     devices = {Path(run.log.name).name: run.values.get("devices") for run in extraction(tmp_path / "b", logs).runs}
     assert devices == {"gpu1.log": 1, "gpu2.log": 2}
+
+
+def test_a_folder_of_a_device_tells_no_number_of_devices(tmp_path: Path) -> None:
+    text = (FIXTURES / "seed001/GPUx1-bs8.log").read_text(encoding="utf-8")
+    for device in (0, 1, 2):
+        for parent in ("a", "b")[: 2 if device else 1]:
+            log = tmp_path / parent / f"gpu{device}/train.log"
+            log.parent.mkdir(parents=True)
+            log.write_text(text + "\n" * device, encoding="utf-8")
+    for parent, expected in (("a", {None}), ("b", {1, 2})):
+        assert {run.values.get("devices") for run in extracted(tmp_path / parent).runs} == expected

@@ -60,7 +60,7 @@ def test_statuses(tmp_path: Path) -> None:
         (["extract", BZ128, "--set", "devices"], "--set 'devices': expected key=value"),
         (["extract", BZ128, "--parser", "mindspor"], "did you mean mindspore or"),
         (["extract", BZ128, "--convention", "dlperf-mindsport"], "did you mean dlperf-mindspore"),
-        (["extract", BZ128, "--last", "5", "--warmup", "5"], "--last and --warmup/--steps exclude each other"),
+        (["extract", BZ128, "--last", "5", "--warmup", "5"], "--last and --warmup exclude each other"),
         (
             ["extract", BZ128, "--convention", "dlperf-mindspore", "--warmup", "5records"],
             "--warmup and --steps must both be in steps, or both in records",

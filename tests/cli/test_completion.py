@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -95,15 +96,83 @@ def test_fish_completes(tmp_path: Path) -> None:
     assert subprocess.run(["fish", "-c", program], capture_output=True, text=True, check=False).stdout == "csv\n"
 
 
-@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
-def test_zsh_completes(tmp_path: Path) -> None:
+#: An interactive zsh on a terminal of its own: ``$2`` and a Tab are typed; then a key writes the line to the file ``$3``
+#: and ends the shell. ``$1`` is what loads the completion.
+_ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "autoload -Uz compinit; $1; shown() { print -rn -- \"\$BUFFER\" > $3; exit }; zle -N shown; \
+bindkey '^X' shown; bindkey '^I' complete-word; unsetopt beep"
+zpty -w -n shell "$2"$'\t'$'\x18'
+while zpty -r shell out; do :; done
+"""
+
+
+def zsh_line(tmp_path: Path, text: str, *, installed: bool = False, cwd: Path = ROOT) -> str:
+    """What stands on the line of a zsh behind a text and a Tab.
+
+    Args:
+        installed: whether zsh finds the completion in its folder of functions, as ``--install-completion`` leaves it.
+    """
     file, folder = script("zsh", tmp_path)
-    program = (
-        f"PATH={folder}:$PATH; compdef() {{ :; }}; _arguments() {{ print -r -- $2; }}; source {file}; "
-        "words=(perflog extract --format cs); CURRENT=4; _perflog_completion"
+    load = f"compinit -u -d {tmp_path}/dump; source {file}"
+    if installed:
+        (tmp_path / "functions").mkdir()
+        shutil.copy(file, tmp_path / "functions" / "_perflog")
+        load = f"fpath+=({tmp_path}/functions); compinit -u -d {tmp_path}/dump"
+    line = tmp_path / "line"
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["zsh", "-fc", _ZSH, "zsh", load, text, str(line)], env=environment, cwd=cwd, check=False, timeout=60
     )
-    done = subprocess.run(["zsh", "-fc", program], capture_output=True, text=True, check=False)
-    assert "csv" in done.stdout
+    return line.read_text()
+
+
+needs_zsh = pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+
+
+@needs_zsh
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("perflog extract --format cs", "perflog extract --format csv "),
+        (f"perflog extract {RELEASES} --where mod", f"perflog extract {RELEASES} --where model="),
+        (f"perflog extract {RELEASES} --where model=", f"perflog extract {RELEASES} --where model=cnn "),
+        ("perflog compare fixtures/camp", "perflog compare fixtures/campaign/"),
+        ("perflog expl", "perflog explain "),
+    ],
+)
+def test_zsh_completes(tmp_path: Path, text: str, line: str) -> None:
+    assert zsh_line(tmp_path, text) == line
+
+
+@needs_zsh
+def test_zsh_completes_at_the_first_tab_where_it_is_installed(tmp_path: Path) -> None:
+    assert zsh_line(tmp_path, "perflog extract --format cs", installed=True) == "perflog extract --format csv "
+
+
+HOSTILE = "old$(touch hacked)"
+
+
+@needs_zsh
+def test_zsh_runs_nothing_that_names_of_files_say(tmp_path: Path) -> None:
+    (tmp_path / "logs" / HOSTILE).mkdir(parents=True)
+    line = zsh_line(tmp_path, "perflog compare ol", cwd=tmp_path / "logs")
+    assert line == r"perflog compare old\$\(touch\ hacked\)/"
+    assert [path.name for path in (tmp_path / "logs").iterdir()] == [HOSTILE]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_is_given_words_that_run_nothing(tmp_path: Path) -> None:
+    (tmp_path / HOSTILE).mkdir()
+    words = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": "perflog compare ol"}
+    reply = perflog(env=words, cwd=tmp_path).stdout
+    assert reply == "old\\$\\(touch\\ hacked\\)/\n"
+    shown = subprocess.run(
+        ["bash", "-c", f"printf %s {reply}"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert shown.stdout == f"{HOSTILE}/"
+    assert [path.name for path in tmp_path.iterdir()] == [HOSTILE]
 
 
 def test_a_shell_named_is_the_shell_installed(tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ from typing import Any
 
 import pytest
 
+from perflog.cache.cache import sizes_of
+from perflog.cache.entries import EntryFile
 from perflog.cluster.on_ray import Task, parts_by_ray, read_share, task_of
 from perflog.errors import UsageError
 from perflog.extraction import extract_paths
+from perflog.logs.find import find_logs
 from tests.parts.test_parts import document
 from tests.support import ROOT, catalog, options
 
@@ -139,6 +142,36 @@ def test_the_command_starts_a_cluster_of_this_machine(tmp_path: Path) -> None:
     assert json.loads(on_ray.stdout) == json.loads(plain.stdout)
     assert on_ray.stdout == plain.stdout
     assert on_ray.returncode == plain.returncode
+
+
+def test_a_worker_reads_with_one_process(cluster: Cluster, place: Path, tmp_path: Path) -> None:
+    """The cluster gives a task one processor: helpers of its own would take those of other tasks."""
+    environments: list[bytes] = []
+    done = threading.Event()
+    thread = when_reading(done, lambda: environments.append(Path(f"/proc/{workers()[0]}/environ").read_bytes()))
+    parts_by_ray(cluster.address, task(place), tmp_path, shards=12)
+    thread.join()
+    assert done.is_set()
+    assert {b"PERFLOG_THREADS=1", b"POLARS_MAX_THREADS=1"} <= set(environments[0].split(b"\0"))
+
+
+def test_workers_keep_what_they_read_where_it_is_asked_for(tmp_path: Path) -> None:
+    shutil.copytree(CAMPAIGN / "short", tmp_path / "logs")
+    time_of_logs = time.time() - 3600
+    for log in (tmp_path / "logs").rglob("*"):
+        os.utime(log, (time_of_logs, time_of_logs))
+    time.sleep(2.1)  # what was written within two seconds is not kept
+    cache = tmp_path / "cache"
+    environment = {**os.environ, "PERFLOG_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    words = [*PERFLOG, "extract", str(tmp_path / "logs"), "--format", "json", "--quiet"]
+    plain = subprocess.run([*words, "--no-cache"], capture_output=True, check=False, env=environment)
+    assert not cache.exists()
+    for _ in range(2):
+        on_ray = [*words, "--on", "ray", "--shards", "2", "--cache"]
+        done = subprocess.run(on_ray, capture_output=True, check=False, env=environment, cwd=tmp_path)
+        assert (done.stdout, done.stderr, done.returncode) == (plain.stdout, plain.stderr, plain.returncode)
+    count, _ = sizes_of(EntryFile(cache))
+    assert count == len(find_logs([tmp_path / "logs"]))
 
 
 def test_a_worker_that_does_not_find_the_logs_says_so(cluster: Cluster, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from perflog.cli import app
 from perflog.cli.error_document import asks_for_json
 from perflog.errors import UsageError
 from perflog.export.json_schemas import json_schema, schema_names
+from perflog.export.reason_codes import OTHER
 from tests.campaigns import write_run
 from tests.forks import perflog as perflog_process
 from tests.support import FIXTURES
@@ -82,7 +83,10 @@ def test_an_unknown_schema_is_refused() -> None:
 )
 def test_extractions_of_every_parser(log: Path) -> None:
     """Metrics, evidence, reasons and skipped files of all formats that there are samples of."""
-    assert check(perflog.extract(log).document()) == "extraction"
+    document: Any = perflog.extract(log).document()
+    assert check(document) == "extraction"
+    metrics = [metric for case in document["cases"] for run in case["runs"] for metric in run["metrics"].values()]
+    assert OTHER not in {entry["reason_code"] for entry in [*metrics, *document["skipped"]]}
 
 
 def test_extractions_with_speedups_and_what_is_printed() -> None:

@@ -88,7 +88,7 @@ def test_a_parser_is_loaded_from_its_file(tmp_path: Path) -> None:
 
 
 def test_near_names() -> None:
-    with pytest.raises(UsageError, match=r"--parser 'paddleclass': there is no such parser; did you mean paddleclas"):
+    with pytest.raises(UsageError, match=r"^parser 'paddleclass': there is no such parser; did you mean paddleclas"):
         load_catalog()["paddleclass"]
     with pytest.raises(UsageError, match="there is no such parser; `perflog parsers list` shows them"):
         load_catalog().only(["qqqq"])

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.history import publishing
 from perflog.history.charts import _round_values
 from perflog.history.publishing import MANIFEST, publish, refusal
 from perflog.history.saving import save
 from perflog.history.site_pages import site
+from tests.campaigns import write_run
 from tests.extractions import campaign
 from tests.history.test_level_changes import BEGIN, saved
 from tests.report.test_html import _contrast, _light, browser, find, needs_browser, opened
@@ -369,3 +372,19 @@ def test_a_case_is_a_click_away_and_leads_back(quiet: Any, folder: Path) -> None
     assert find(quiet, ".points .path").is_displayed()
     find(quiet, ".back a").click()
     assert quiet.current_url.endswith("/index.html")
+
+
+def test_a_point_whose_runs_were_throttled_says_so(tmp_path: Path) -> None:
+    folder, database = tmp_path / "logs", tmp_path / "history.sqlite"
+    for number in (1, 2, 3):
+        write_run(folder / "1n8g" / f"rn50_b128_fp32_{number}.log", [100.0 + number] * 60)
+    facts = {"throttled": {"1n8g/rn50_b128_fp32_2": ["GPU 0: power cap in 2 of 9 samples"]}}
+    (folder / "machine.json").write_text(json.dumps(facts))
+    told = "1 of 3 runs were throttled while they ran (GPU 0: power cap)"
+    assert CliRunner().invoke(app, ["save", str(folder), "--label", "v1", "--database", str(database)]).exit_code == 0
+    words = ["history", "--case", "devices=8", "--database", str(database)]
+    shown = CliRunner().invoke(app, [*words, "--format", "markdown"])
+    assert told in shown.stdout, shown.output
+    done = CliRunner().invoke(app, ["history", "--database", str(database), "-o", f"{tmp_path / 'site'}/"])
+    assert done.exit_code == 0, done.output
+    assert any(told in page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html"))

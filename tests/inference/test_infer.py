@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pytest
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.formats.catalog import load_catalog
+from perflog.inference.infer import first_lines
 from perflog.inference.new import write_parser
-from perflog.inference.shapes import shapes_of
+from perflog.inference.shapes import LEAST_LINES, may_have_shapes, shapes_of
+from perflog.logs.containers import UnreadableError, blocks_of
+from perflog.logs.find import find_logs
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
+from tests.support import FIXTURES
 
 OPTIONS = Options(window=Window(Amount(0)))
 
@@ -145,3 +150,26 @@ def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: 
     (tmp_path / "prose.log").write_text("nothing is measured here\n" * 40)
     with pytest.raises(UsageError, match="no three lines are alike"):
         write_parser("other", tmp_path / "prose.log", tmp_path)
+
+
+def test_texts_that_cannot_have_a_shape_are_told_without_looking_for_one() -> None:
+    line = "step 1 of 9\n"
+    assert may_have_shapes(line.encode() * LEAST_LINES)
+    assert not may_have_shapes(line.encode() * (LEAST_LINES - 1))
+    assert not may_have_shapes(b"step 1\n" * 100)  # one digit is one number
+    assert may_have_shapes(b"step nan inf\n" * LEAST_LINES)
+    assert not may_have_shapes(b"loss 1 of\n" * 100 + b"loss 12\n" * 100)
+    for unclean in ("st\x1b[0mep 12\n", "étape 12\n", "st\x08tep 12\n", "12%\r13%\n"):
+        assert may_have_shapes(unclean.encode())
+
+
+@pytest.mark.long
+def test_no_fixture_with_a_shape_is_told_to_have_none() -> None:
+    told = {True: 0, False: 0}
+    for log in find_logs([FIXTURES]):
+        with suppress(UnreadableError):
+            text = b"".join(load() for load in blocks_of(log))
+            may = may_have_shapes(text)
+            told[may] += 1
+            assert may or not shapes_of(first_lines(log)), log.name
+    assert min(told.values()) > 100

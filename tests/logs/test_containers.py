@@ -626,3 +626,10 @@ def test_memory_is_flat(name: str, tmp_path: Path) -> None:
     size, grown = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
     assert size == len(text)
     assert grown < 60 << 10  # ru_maxrss is in KiB
+
+
+def test_a_damaged_file_without_a_training_has_the_damage_in_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(b"no line of a training\n" * 9_000)[:-40])
+    (skipped,) = extracted(tmp_path / "a.log.gz").skipped
+    damage = "the gzip data are damaged or cut short: they end too early"
+    assert skipped.reason == f"no line of a known format; {damage}"

@@ -93,8 +93,11 @@ def _outcomes(folder: Path, monkeypatch: pytest.MonkeyPatch, turn: int | None, p
     monkeypatch.chdir(folder)
     outcomes: list[Run | Skipped] = []
     for options, names in chosen(turn, part).items():
-        extraction = extracted(*names, **arguments(list(options)))
-        outcomes += [*extraction.runs, *extraction.skipped]
+        accounts = [name for name in names if name.endswith((".json", ".jsonl"))]  # apart, that none is a second one
+        for together in (accounts, [name for name in names if name not in accounts]):
+            if together:
+                extraction = extracted(*together, **arguments(list(options)))
+                outcomes += [*extraction.runs, *extraction.skipped]
     return outcomes
 
 

@@ -122,7 +122,8 @@ def test_as_printed_a_clock_is_differenced_all_the_same() -> None:
 
 def test_without_a_number_nothing_is_known_and_the_mean_stays_where_it_was() -> None:
     made = pattern("step ms", MEAN_TIME)
-    steps = Steps(np.array([10.0, 20.0]), np.array([10.0, 10.0]), np.array([10.0, 20.0]), np.array([0, 0]))
+    end, covers = np.array([10.0, 20.0]), np.array([10.0, 10.0])
+    steps = Steps(end, covers, covers, end, np.array([0, 0]))
     before = RunningTotal(20.0, 10.0)
     columns = {"step": steps.end, "ms": np.array([NAN, NAN])}
     covers, work, time, after = differences(Basis(made.values[0]), columns, steps, Count(), before)

@@ -162,13 +162,17 @@ def test_the_first_row_of_a_block_may_begin_an_epoch() -> None:
 
 
 def test_two_measurements_below_one_position_line_are_both_of_the_run() -> None:
-    same_step = ((5, 10), (5, 11))
-    assert order(PER_RUN, rows("step ips", *same_step, positions=(1, 1))) == [True, True]
-    assert order(PER_RUN, rows("step ips", *same_step, positions=(1, 2))) == [True, False]
-    assert order(PER_RUN, rows("step ips", (5, 10), (5, 10), positions=(1, 1))) == [True, False]
+    placed, same_step = pattern("ips"), ((5, 10), (5, 11))
+    assert order(placed, rows("step ips", *same_step, positions=(1, 1))) == [True, True]
+    assert order(placed, rows("step ips", *same_step, positions=(1, 2))) == [True, False]
+    assert order(placed, rows("step ips", (5, 10), (5, 10), positions=(1, 1))) == [True, False]
     block = rows("step ips", (5, 11), positions=(1,))
-    assert order(PER_RUN, block, Previous(step=5, values={"ips": 10, "step": 5}, position_line=1)) == [True]
-    assert order(PER_RUN, block, Previous(step=5, values={"ips": 10, "step": 5}, position_line=0)) == [False]
+    assert order(placed, block, Previous(step=5, values={"ips": 10, "step": 5}, position_line=1)) == [True]
+    assert order(placed, block, Previous(step=5, values={"ips": 10, "step": 5}, position_line=0)) == [False]
+
+
+def test_a_step_that_the_line_itself_prints_twice_below_one_heading_is_not_in_order() -> None:
+    assert order(PER_RUN, rows("step ips", (5, 10), (5, 11), positions=(1, 1))) == [True, False]
 
 
 def test_a_counter_that_stands_still_is_told_from_an_event_printed_twice() -> None:
@@ -189,6 +193,8 @@ def test_one_line_an_epoch_is_in_order_by_its_epochs() -> None:
     assert order(by_epoch, rows("epoch covers ips", (2, 5, 10)), Previous(epoch=2)) == [False]
     segment = segment_of(by_epoch, rows("epoch covers ips", (1, 5, 10), (1, 5, 11)))
     assert segment.refused.startswith("epoch 1 has different records at lines 1 and 2")
+    assumed = pattern("epoch ips", assumed_covers=10, assumption="ten steps are taken")
+    assert order(assumed, rows("epoch ips", (1, 10), (2, 10), (2, 11))) == [True, True, False]
 
 
 def test_without_steps_only_the_same_line_twice_in_a_row_is_a_double() -> None:
@@ -214,7 +220,8 @@ def test_rows_that_lack_their_step_are_left_out_where_others_have_one() -> None:
 
 def test_after_a_position_that_counts_once_what_follows_is_an_evaluations() -> None:
     made = rows("step ips", (1, 10), (1, 99), (2, 20), line=2, positions=(1, 1, 4))
-    every, once = PER_RUN, replace(PER_RUN, position="p", position_once=True)
+    every = replace(pattern("ips"), position="p")
+    once = replace(every, position_once=True)
     assert (segment_of(every, made).tally.printed, segment_of(every, made).tally.unusable) == (3, 1)
     for blocks in ((made,), (made.take(slice(0, 1)), made.take(slice(1, None))), (made, made.take(slice(2, 3)))):
         segment = segment_of(once, *blocks)

@@ -96,6 +96,24 @@ def test_printed_lengths_of_epochs_count() -> None:
     assert (count.base, count.epochs) == (85, 3)
 
 
+def test_an_epoch_whose_line_is_lost_is_in_no_other_lines_steps() -> None:
+    made = pattern("epoch step epoch_steps ips", step_per="epoch")
+    often = rows("epoch step epoch_steps ips", (1, 5, 5, 9), (2, 5, 5, 9), (5, 5, 5, 9))
+    steps, count = counted(made, often)
+    assert (steps.end.tolist(), steps.covers.tolist(), steps.own.tolist()) == ([5, 10, 25], [5, 5, 15], [5, 5, 5])
+    assert (steps.gaps, steps.gap_row, count.epoch_rise) == (2, 2, 1)
+    steps, _ = counted(made, rows("epoch step epoch_steps ips", (8, 5, 5, 9)), Previous(epoch=5, step=5), count)
+    assert (steps.end.tolist(), steps.own.tolist(), steps.gaps) == ([40], [5], 2)
+
+
+def test_epochs_that_are_printed_now_and_then_keep_their_steps() -> None:
+    made = pattern("epoch step epoch_steps ips", step_per="epoch")
+    numbers = ((2, 5, 5, 9), (4, 5, 5, 9), (6, 5, 5, 9), (12, 5, 5, 9))
+    steps, count = counted(made, rows("epoch step epoch_steps ips", *numbers))
+    assert (steps.covers.tolist(), steps.own.tolist()) == ([5, 10, 10, 30], [5, 10, 10, 10])
+    assert (steps.gaps, steps.gap_row, count.epoch_rise) == (2, 3, 2)
+
+
 def test_an_epoch_may_begin_with_a_block() -> None:
     made = rows("epoch step ips", (2, 1, 9), (2, 2, 9))
     steps, count = counted(PER_EPOCH, made, Previous(epoch=1, step=3), Count(0, 3, 0, 0, 1))

@@ -132,6 +132,19 @@ def test_a_bar_whose_epoch_falls_is_of_another_run(all_of: Callable[..., Extract
     assert [run.throughput.used for run in runs] == [4, 4]
 
 
+def test_a_bar_whose_epoch_stays_is_of_another_run_behind_a_line_that_begins_one(
+    all_of: Callable[..., Extraction],
+) -> None:
+    """Two bars of epoch 0 are two iterations of one training, unless a line between them begins another one."""
+    rows, slower = [(10, 20), (20, 40), (40, 80)], [(5, 20), (20, 80), (40, 160)]
+    toml = NAMED_BARS.replace('name = "loss"\n', 'name = "loss"\nstarts_run = true\n')
+    twice = "loss=1\n" + of_epoch(0, *rows) + of_epoch(0, *rows)
+    (run,) = all_of(toml, twice).runs
+    assert (run.metrics["step_time"].value, run.throughput.used) == (2, 4)
+    runs = all_of(toml, twice + "loss=1\n" + of_epoch(0, *slower) + of_epoch(0, *slower)).runs
+    assert [run.metrics["step_time"].value for run in runs] == [2, 4]
+
+
 def test_a_bar_without_epochs_is_of_another_run_behind_a_line_that_begins_one(
     all_of: Callable[..., Extraction],
 ) -> None:
@@ -656,6 +669,19 @@ def test_a_mean_that_holds_a_pause_is_left_out(extracted: Callable[..., Run]) ->
     assert extracted(STEPS + saving, log).metrics["step_time"].value == 3
 
 
+def test_the_time_of_what_is_left_out_is_said_where_it_is_known(extracted: Callable[..., Run]) -> None:
+    """A rate of tokens without a time beside it: 500 tokens/s, but 80 tokens/s where saving lies between the lines."""
+    saving = '[[pattern]]\nname = "saving"\nrole = "ignore"\nliteral = "saving"\nregex = "saving"\npauses = true\n'
+    saving += '[[pattern.sample]]\nline = "saving"\n'
+    rate = 'quantity = "rate"\nunit = "tokens/s"\nholds_pauses = true\n'
+    log = "".join(f"step {n} - {80 if n == 60 else 500:.4f}s\n" for n in range(10, 101, 10))
+    run = extracted(
+        STEPS.replace('quantity = "step_time"\n', rate) + saving, log.replace("step 60 ", "saving\nstep 60 ")
+    )
+    assert (run.throughput.value, run.throughput.unit, run.throughput.used) == (500, "tokens/s", 9)
+    assert "1 record left out that hold an evaluation or the like" in run.notes
+
+
 def test_an_interval_does_not_reach_back_over_the_beginning_of_an_epoch(extracted: Callable[..., Run]) -> None:
     """Every 40th step of all is printed, an epoch has 100: the clock begins anew with it. Each step takes 1.5 s."""
     toml = STEPS.replace("(?P<step>{I})", "(?P<epoch>{I}) (?P<step>{I})/(?P<epoch_steps>{I})", 1)
@@ -665,6 +691,124 @@ def test_an_interval_does_not_reach_back_over_the_beginning_of_an_epoch(extracte
     log = "".join(f"step {e} {n}/100 - {1.5 * min(40, n):.4f}s\n" for e, n in printed)
     run = extracted(toml, log)
     assert run.metrics["step_time"].value == pytest.approx(1.5, rel=1e-9)
+
+
+SAMPLES_BAR = """
+[[pattern]]
+name = "bar"
+role = "step"
+literal = "img: "
+regex = 'img: (?P<samples>{I})/{I} \\[(?P<elapsed>{CLOCK})<'
+redrawn = true
+irregular = true
+first_is_start = true
+restarts = "epoch"
+step_counts = "samples"
+[[pattern.value]]
+group = "elapsed"
+quantity = "elapsed"
+unit = "clock"
+span = "cumulative"
+since = "epoch"
+[[pattern.value]]
+group = "samples"
+quantity = "samples"
+span = "cumulative"
+since = "epoch"
+[[pattern.sample]]
+line = "img: 4/398 [00:02<"
+[[pattern]]
+name = "batch"
+role = "metadata"
+literal = "batch "
+regex = 'batch (?P<global_batch_size>{I})'
+[[pattern.sample]]
+line = "batch 4"
+"""
+
+
+def test_a_bar_that_counts_samples_gives_their_rate(extracted: Callable[..., Run]) -> None:
+    """4 images a step, 100 steps of 2 s an epoch, the last of 2 images; each step drawn, the last one twice."""
+    epoch = "".join(f"img: {min(4 * k, 398)}/398 [{2 * k // 60:02d}:{2 * k % 60:02d}<\n" for k in range(1, 101))
+    run = extracted(SAMPLES_BAR, "batch 4\n" + 2 * (epoch + "img: 398/398 [03:50<\n"))
+    assert run.throughput.value == pytest.approx(2.0)
+    assert run.throughput.unit == "samples/s"
+    assert run.metrics["step_time"].value == pytest.approx(2.0)
+    # the first line sets the clock, the second the counter, and the smaller batch at each end is left out
+    assert run.throughput.used == 97 + 99
+
+
+def test_a_bar_that_counts_samples_of_unknown_steps_is_refused(extracted: Callable[..., Run]) -> None:
+    """Refreshes of 3, 5 and 4 steps of 4 images each, and no word of the batch."""
+    run = extracted(SAMPLES_BAR, "".join(f"img: {n}/398 [00:{n // 2:02d}<\n" for n in (12, 32, 48)))
+    assert run.throughput.value is None
+    assert "nothing in the log says how many of them a step has" in run.throughput.reason
+
+
+STEP_OF_ITS_OWN = """
+[[pattern]]
+name = "epoch"
+role = "position"
+literal = "epoch "
+regex = 'epoch (?P<epoch>{I})'
+step_per = "epoch"
+[[pattern.sample]]
+line = "epoch 0"
+[[pattern]]
+name = "step"
+role = "step"
+literal = "iter "
+regex = 'iter (?P<step>{I}) (?P<t>{N})s'
+position = "epoch"
+step_per = "epoch"
+step_base = BASE
+[[pattern.value]]
+group = "t"
+quantity = "step_time"
+span = "last"
+[[pattern.sample]]
+line = "iter 1 2.0s"
+"""
+
+
+@pytest.mark.parametrize(("key", "base"), [("0", 0), ("1", 1), ('"first"', 0), ('"first"', 1)])
+def test_a_line_that_tells_its_step_says_what_it_counts_from(
+    key: str, base: int, extracted: Callable[..., Run]
+) -> None:
+    """The line before tells the epoch alone, and counts from 1 as any format does that says nothing."""
+    log = "".join(f"epoch {e}\n" + "".join(f"iter {base + k} 2.0s\n" for k in range(5)) for e in range(3))
+    run = extracted(STEP_OF_ITS_OWN.replace("BASE", key), log)
+    assert (run.throughput.used, run.throughput.last_step) == (15, 15)
+
+
+CLOCK_OVER_EPOCHS = """
+[[pattern]]
+name = "step"
+role = "step"
+literal = "epoch "
+regex = 'epoch (?P<epoch>{I}) step (?P<step>{I})(?:/(?P<epoch_steps>{I}))? t=(?P<t>{N})'
+step_per = "epoch"
+KEYS
+[[pattern.value]]
+group = "t"
+quantity = "elapsed"
+span = "cumulative"
+[[pattern.sample]]
+line = "epoch 1 step 100 t=200"
+"""
+
+
+@pytest.mark.parametrize("keys", ["", "irregular = true"])
+@pytest.mark.parametrize(("length", "used"), [("", 7), ("/391", 9)])
+def test_a_clock_over_the_end_of_an_epoch_counts_where_its_length_is_told(
+    keys: str, length: str, used: int, extracted: Callable[..., Run]
+) -> None:
+    """391 steps of 2 s an epoch, a line at each 100th step: 191 steps lie between the lines about an epoch's end."""
+    steps = [(epoch, step) for epoch in range(3) for step in (100, 200, 300)]
+    log = "".join(f"epoch {epoch} step {step}{length} t={2 * (391 * epoch + step)}\n" for epoch, step in steps)
+    run = extracted(CLOCK_OVER_EPOCHS.replace("KEYS", keys), log)
+    assert run.throughput.value == pytest.approx(0.5)
+    assert run.throughput.used == used
 
 
 def test_the_length_of_a_window_is_what_the_log_says(extracted: Callable[..., Run]) -> None:

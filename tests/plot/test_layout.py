@@ -215,3 +215,31 @@ def test_more_versions_than_colours_have_a_row_each() -> None:
     assert [name for name in names if name.endswith(" 2.8") or name == "2.8"] != []
     assert len(figure.axes[0].patches) == len(versions)
     assert len(DEVICES) == 6
+
+
+def test_the_ticks_of_a_run_do_not_touch_the_name_of_the_next() -> None:
+    cases = many(1, runs=3)
+    with rc_context(SETTINGS):
+        figure = steps_figure(cases, traces(cases))
+    renderer, _ = boxes(figure)
+    tops = {text.get_text().partition(";")[0]: text.get_window_extent(renderer).y1 for text in figure.texts}
+    for axes, name in zip(figure.axes[:2], ("2.log", "3.log"), strict=True):
+        tick = axes.xaxis.get_major_ticks()[0].get_tick_padding() / 72 * figure.dpi
+        assert axes.get_window_extent(renderer).y0 - tick - tops[name] >= 0.04 * figure.dpi
+
+
+def test_words_stand_as_high_as_the_marks_beside_them() -> None:
+    with rc_context(SETTINGS):
+        figures = run_values_figure(many(3)), scaling_figure(many(6))
+    renderer, _ = boxes(figures[0])
+    (axes,) = figures[0].axes
+    points = [point for line in axes.lines if line.get_marker() == "o" for point in np.asarray(line.get_xydata())]
+    marks = sorted({round(float(axes.transData.transform(point)[1]), 3) for point in points})
+    words = [text.get_window_extent(renderer) for text in figures[0].texts if text.get_text() == "n = 3"]
+    middles = sorted((box.y0 + box.y1) / 2 for box in words)
+    assert len(marks) == len(middles) == 3
+    assert np.allclose(marks, middles, atol=1.5)
+    renderer, _ = boxes(figures[1])
+    mark = figures[1].artists[-1].get_window_extent(renderer)
+    (ideal,) = (text.get_window_extent(renderer) for text in figures[1].texts if text.get_text() == "ideal")
+    assert abs((mark.y0 + mark.y1) - (ideal.y0 + ideal.y1)) / 2 <= 1.5

@@ -17,7 +17,7 @@ BLENDED = "several ranks or runs are blended"
 LOGS = (
     "composer/batches.log", "composer/epochs.log", "nemo_rl/grpo.log", "nemo_rl/sft_two_epochs.log",
     "ultralytics/train.log", "ultralytics/twice.log", "ultralytics/new_bar.log",
-    "build_nanogpt/train_gpt2.log",
+    "build_nanogpt/train_gpt2.log", "psmnet/train.log",
 )  # fmt: skip
 
 
@@ -142,7 +142,13 @@ def with_line(name: str, change: Callable[[bytes], bytes]) -> bytes:
     return b"".join(change(line) for line in lines_of(name))
 
 
-@pytest.mark.parametrize("name", ["build_nanogpt/train_gpt2.log", "ssd_pytorch/retinaface.log"])
+GLUED = (
+    "build_nanogpt/train_gpt2.log", "ssd_pytorch/retinaface.log", "habana_bert/bert.log", "ngc_bert_tf/tf2.log",
+    "ngc_summary/sim.log", "tf_slim/every_step.log",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GLUED)
 def test_of_two_lines_in_one_the_first_is_read(name: str, tmp_path: Path) -> None:
     (alone,) = extracted(PARSERS / name).runs
     (glued,) = runs_of(tmp_path, name, with_line(name, lambda line: line.rstrip(b"\n") + scaled(line, 1.5)))
@@ -159,3 +165,31 @@ def test_a_second_record_in_a_line_does_not_count_where_the_pattern_names_the_en
 
     (glued,) = runs_of(tmp_path, name, with_line(name, twice))
     assert glued.throughput.value == pytest.approx(alone.throughput.value, rel=1e-9)
+
+
+def test_two_shapes_of_a_formats_lines_are_two_programs(tmp_path: Path) -> None:
+    """The tokens of a step that the first program names are not the second one's, which counts in seconds."""
+    first = lines_of("modded_nanogpt/parameter_golf.log")
+    (golf,) = extracted(PARSERS / "modded_nanogpt/parameter_golf.log").runs
+    second = b"".join(b"step:%d/120 train_time:%.3fs step_avg:96.00ms\n" % (step, 0.1 * step) for step in range(1, 81))
+    runs = runs_of(tmp_path, "a.log", b"".join(first) + second)
+    numbers = {run.throughput.unit: run.throughput.value for run in runs}
+    assert numbers == {"tokens/s": golf.throughput.value, "steps/s": pytest.approx(10.0)}
+    said = [note for run in runs for note in run.notes if "programs speak" in note]
+    assert [note.rpartition(" in ")[2] for note in said] == [
+        f"lines {len(first) + 1} to {len(first) + 80}", f"lines 1 to {len(first)}"
+    ]  # fmt: skip
+
+
+BANNER = b"  Total train batch size (w. parallel, distributed & accumulation) = 64\n"
+
+
+@pytest.mark.parametrize(("before", "unit", "value"), [(True, "samples/s", 640.0), (False, "steps/s", 10.0)])
+def test_a_batch_size_that_another_format_says_behind_the_first_step_is_another_programs(
+    before: bool, unit: str, value: float, tmp_path: Path
+) -> None:
+    model, *steps = training(0, 600, 0.1)
+    lines = [model, BANNER, *steps] if before else [model, steps[0], BANNER, *steps[1:]]
+    (run,) = runs_of(tmp_path, "a.log", b"".join(lines))
+    assert run.throughput.unit == unit
+    assert run.throughput.value == pytest.approx(value)

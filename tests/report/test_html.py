@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
@@ -504,3 +507,19 @@ def _light(colour: str) -> float:
 def _contrast(one: str, other: str) -> float:
     low, high = sorted((_light(one), _light(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def test_a_page_is_the_same_to_the_byte_each_time_it_is_made(tmp_path: Path) -> None:
+    """In processes whose sets have other orders, with one thread and with several; the page names the file alone."""
+    pages = []
+    for number, threads in enumerate(("1", "2", "4")):
+        place = tmp_path / str(number)
+        place.mkdir()
+        shutil.copytree(SEED, place / "logs")
+        environment = {**os.environ, "PYTHONHASHSEED": str(number), "PERFLOG_THREADS": threads}
+        command = [sys.executable, "-m", "perflog", "report", "logs", "-w", "100", "-o", "page.html", "-q"]
+        done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        pages.append((place / "page.html").read_bytes())
+    assert pages[0] == pages[1] == pages[2]
+    assert b"-o page.html" in pages[0]

@@ -156,3 +156,11 @@ def test_rows_that_would_be_lost_under_other_headings_are_an_error(tmp_path: Pat
         done.exception
     )
     assert readme.read_text(encoding="utf-8") == text
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# Results\n")
+    with pytest.raises(PerflogError, match=r"^no such file: '.*/READM\.md'; did you mean '.*/README\.md'\?$"):
+        text_of(tmp_path / "READM.md")
+    with pytest.raises(PerflogError, match=r"is a folder: expected a Markdown file, such as .*/README\.md$"):
+        text_of(tmp_path)

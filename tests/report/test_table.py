@@ -94,7 +94,9 @@ def test_a_seeds_table_in_its_readme_is_made_true_again(name: str, tmp_path: Pat
         ("table {f}/seed004 --rows devices=", "expected fields such as"),
         ("table {f}/seed004 --rows devices --style nice", "--style 'nice': there are changes, dlperf"),
         ("table {f}/seed004 --rows devices --where model=vgg", "model=vgg: no case has that value; there is rn50"),
-        ("table {f}/seed004/logs_fp32 --rows devices --digits throughput=2", "expected a form such as"),
+        ("table {f}/seed004/logs_fp32 --rows devices --digits throughput=2", "--digits throughput=2: expected a form"),
+        ("table {f}/seed004/logs_fp32 --rows devices --digits thrughput=%.1f", "'thrughput'; did you mean throughput?"),
+        ("table {f}/seed004/logs_fp32 --rows devices --title devces=cards", "value 'devces'; did you mean devices?"),
     ],
 )
 def test_what_no_table_can_show_is_named(recipe: str, message: str) -> None:

@@ -13,7 +13,7 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Metric
 from tests.measurements.support import RATE
-from tests.reading.support import STEPS, formats, read, summary
+from tests.reading.support import STEPS, fact, formats, read, summary
 from tests.runs.support import known, run, steps
 
 RUN = {**RATE, "span": "run"}
@@ -258,3 +258,21 @@ def test_a_summary_of_the_slowest_is_kept_where_one_value_has_no_factor() -> Non
     made = formats(summary({**RUN, "scope": "node", "pick": "max"}))
     found, _ = metrics(made, "sum ips=3\nsum ips=4\n")
     assert (found["reported"].value, found["reported"].reason[:24]) == (None, "the printed rate is one ")
+
+
+def test_a_rate_of_more_than_this_run_is_not_given() -> None:
+    """Trained to step 400, 200 of them before a restart: the program counts all 400 over the time of 200.
+
+    The line counts for the summary behind it alone: a further training in the same log began from nothing.
+    """
+    made = formats(summary(RUN, never_with=["resumed"]), fact("resumed"))
+    group = RUN["group"]
+    metric = metrics(made, f"set resumed=200\nsum {group}=85.3\n")[0]["reported"]
+    reason = "line 1 (resumed) says that the program's own rate counts more than this run"
+    assert (metric.value, metric.unit, metric.reason) == (None, "samples/s", reason)
+    for text in (
+        f"sum {group}=85.3\n",
+        f"sum {group}=85.3\nset resumed=200\n",
+        f"set resumed=7\nsum {group}=9\nsum {group}=85.3\n",
+    ):
+        assert metrics(made, text)[0]["reported"].value == 85.3

@@ -63,7 +63,7 @@ def test_windows() -> None:
     [
         ("20", "2epochs", None, "--steps '2 epochs': expected steps (100) or records (100records)"),
         ("20", None, "30s", "--last '30s': expected steps (100) or records (25records)"),
-        ("20", "100", "100", "--last and --warmup/--steps exclude each other"),
+        ("20", "100", "100", "--last and --steps exclude each other"),
         ("20", "10records", None, "--warmup and --steps must both be in steps, or both in records"),
         ("20records", "10", None, "--warmup and --steps must both be in steps, or both in records"),
         ("x", None, None, "--warmup 'x': expected a number of steps"),

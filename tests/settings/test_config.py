@@ -144,10 +144,30 @@ def test_values_as_printed_without_a_convention(tmp_path: Path) -> None:
 
 
 def test_last_and_warmup_exclude_each_other(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--last and --warmup/--steps exclude each other"):
+    with pytest.raises(UsageError, match="--last and --warmup exclude each other"):
         settings({"last": "5", "warmup": "5"}).options()
     config(tmp_path, "warmup = 100\n")
     assert settings({"last": "5"}, [tmp_path]).options().window.last == Amount(5), "a file's warm-up gives way"
+    config(tmp_path, "last = 5\nsteps = 3\n")
+    file = tmp_path / "perflog.toml"
+    with pytest.raises(UsageError, match=f"^{file}:1: last and {file}:2: steps exclude each other: the last steps "):
+        settings({}, [tmp_path]).options()
+    config(tmp_path, "last = 5\n")
+    with pytest.raises(UsageError, match=f"^{file}:1: last and --warmup exclude each other"):
+        settings({"warmup": "5"}, [tmp_path]).options()
+
+
+def test_parsers_that_are_not_there_are_told_with_their_place(tmp_path: Path) -> None:
+    config(tmp_path, 'warmup = 5\nparser = "hf_trainr"\n')
+    file = tmp_path / "perflog.toml"
+    with pytest.raises(UsageError, match=f"^{file}:2: parser 'hf_trainr': there is no such parser; did you mean hf_tr"):
+        settings({}, [tmp_path]).catalog()
+    with pytest.raises(UsageError, match=r"^--parser 'hf_trainr': there is no such parser"):
+        settings({"parser": ["hf_trainr"]}, [tmp_path]).catalog()
+    config(tmp_path, 'parsers = "nowhere"\n')
+    with pytest.raises(UsageError, match=f"^{file}:1: parsers: '{tmp_path}/nowhere': expected a folder of parsers"):
+        settings({}, [tmp_path])
+    assert settings({"parsers": ["elsewhere"]}, [tmp_path]).values["parsers"] == ["elsewhere"]
 
 
 @pytest.mark.parametrize(

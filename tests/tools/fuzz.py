@@ -1,7 +1,7 @@
 """Mutated logs through the whole extraction and both engines: ``python -m tests.tools.fuzz --count 20000 --seed 0``.
 
 Batches of 384 logs (:mod:`tests.tools.mutations`) are extracted together, in 20 % of them with all outputs; eight logs
-of each are extracted by themselves too, and the texts of one batch in 96 go through both engines. Prints a table of
+of each are extracted by themselves too, and 48 texts of one batch in 48 go through both engines. Prints a table of
 what was tried, and everything that should not be, with the batch that makes it again; exit status 1 where there is any.
 ``--state FILE`` keeps the counts after each batch and goes on where the last call ended, by SIGTERM too;
 ``--replay BATCH FOLDER`` writes a batch's logs.

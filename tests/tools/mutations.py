@@ -17,6 +17,8 @@ Mutate = Callable[[random.Random, bytes, bytes], bytes]
 
 #: How far a number may move unsaid: not at all but for the order of sums, or by what a few lost records make.
 EXACT, LOSSY = 1e-6, 0.15
+#: How far where most records may be lost, and those left may be the slow ones.
+FEWER = 0.5
 #: By what the first steps of a log's second copy make, where nothing says that its bar is not another epoch's.
 ANOTHER_EPOCH = 0.05
 
@@ -166,8 +168,8 @@ def whole_lines(log: bytes) -> list[bytes]:
 MUTATIONS: Sequence[Mutation] = (
     Mutation("cut", "at a byte", _cut_at_byte),
     Mutation("cut", "from a byte", _cut_from_byte),
-    Mutation("cut", "lines dropped", _lines_dropped),
-    Mutation("cut", "a range dropped", _range_dropped),
+    Mutation("cut", "lines dropped", _lines_dropped, keeps=FEWER),
+    Mutation("cut", "a range dropped", _range_dropped, keeps=FEWER),
     Mutation("bytes", "random bytes", texts.random_bytes),
     Mutation("bytes", "digits replaced", numbers.digits_replaced),
     Mutation("bytes", "NUL bytes", texts.nul_bytes, keeps=EXACT),

@@ -288,10 +288,10 @@ def _notes_part(random: Generator, scale: float) -> str:
 PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)
 
 
-def report(scale: float = 1.0) -> str:
+def report(scale: float = 1.0, seed: int = SEED) -> str:
     """All tables; each part has its own stream of random numbers, so changing one leaves the others."""
-    seeds = np.random.SeedSequence(SEED).spawn(len(PARTS))
-    return "\n".join(part(np.random.default_rng(seed), scale) for part, seed in zip(PARTS, seeds, strict=True))
+    seeds = np.random.SeedSequence(seed).spawn(len(PARTS))
+    return "\n".join(part(np.random.default_rng(own), scale) for part, own in zip(PARTS, seeds, strict=True))
 
 
 def main() -> None:
@@ -299,12 +299,13 @@ def main() -> None:
     arguments.add_argument("--scale", type=float, default=1.0, help="share of the repetitions")
     arguments.add_argument("--write", type=Path, help="a Markdown page: everything after its marker is replaced")
     arguments.add_argument("--part", type=int, choices=range(len(PARTS)), help="one part alone, by its number")
+    arguments.add_argument("--seed", type=int, default=SEED, help="other random numbers than the page's")
     given = arguments.parse_args()
     if given.part is not None:
-        seed = np.random.SeedSequence(SEED).spawn(len(PARTS))[given.part]
-        print(PARTS[given.part](np.random.default_rng(seed), given.scale), end="")
+        own = np.random.SeedSequence(given.seed).spawn(len(PARTS))[given.part]
+        print(PARTS[given.part](np.random.default_rng(own), given.scale), end="")
         return
-    text = report(given.scale)
+    text = report(given.scale, given.seed)
     if given.write is None:
         print(text, end="")
         return

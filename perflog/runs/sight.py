@@ -1,0 +1,73 @@
+"""What is seen of a log beside its numbers, for pictures and comparisons: made while its measurements are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from perflog.formats.catalog import Catalog
+from perflog.logs.find import LogFile
+from perflog.measurements.segment import Segment
+from perflog.reading.reading import Reading
+from perflog.runs.primary import segments_of
+from perflog.runs.run import Outcome, Run, Skipped
+
+T = TypeVar("T")
+
+
+class Sight(Generic[T]):
+    """Sees the measurements of each run that has any, before its reading is let go, and hands on what was seen.
+
+    What is seen goes through bytes, so that a cache can give it again without a reading.
+
+    Attributes:
+        kind: what is seen; a cache keeps each kind by itself.
+    """
+
+    def __init__(
+        self, kind: str, form: Any, of_run: Callable[[Run, Segment], T | None], take: Callable[[Run, T], None]
+    ) -> None:
+        """Make a sight.
+
+        Args:
+            form: the type of what is seen of a run, of plain values and bytes.
+            of_run: sees a run; None where there is nothing to see.
+            take: is given what was seen of a run; it may be called from several threads.
+        """
+        self.kind = kind
+        self._of_run, self._take = of_run, take
+        self._decoder = msgspec.msgpack.Decoder(list[tuple[int, form]])
+        self._waiting: dict[LogFile, bytes] = {}
+
+    def see(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:
+        """See a log's runs, and hand on what is seen of them."""
+        self.take(outcome, self.decoded(self._seen(reading, outcome, catalog)))
+
+    def see_for_later(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:
+        """See a log's runs, and keep what is seen for :meth:`content_of`."""
+        self._waiting[reading.log] = self._seen(reading, outcome, catalog)
+
+    def content_of(self, log: LogFile) -> bytes | None:
+        """What was seen of a log that was just read, and is handed out once; None where it was not seen."""
+        return self._waiting.pop(log, None)
+
+    def decoded(self, content: bytes) -> Sequence[tuple[int, T]]:
+        """What was seen of a log, by the numbers of its runs.
+
+        Raises:
+            msgspec.MsgspecError: where the bytes are none.
+        """
+        return self._decoder.decode(content)
+
+    def take(self, outcome: Outcome, seen: Sequence[tuple[int, T]]) -> None:
+        """Hand on what was seen of a log."""
+        if isinstance(outcome, Skipped):
+            return
+        for number, of_run in seen:
+            self._take(outcome[number], of_run)
+
+    def _seen(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> bytes:
+        of_runs = (self._of_run(run, segment) for run, segment in segments_of(reading, outcome, catalog))
+        return msgspec.msgpack.encode([(number, seen) for number, seen in enumerate(of_runs) if seen is not None])

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from perflog.evidence.survey import Marks
-from perflog.evidence.witness import About, Agreement, Witness, near_factor
+from perflog.evidence.witness import MOST_OUTSIDE, About, Agreement, Witness, near_factor
 from perflog.formats.moments import Moment, between
 
 NAME = "the clock of the lines"
@@ -16,9 +16,6 @@ NAME = "the clock of the lines"
 TOLERANCE = 0.05
 #: Beyond this the measurements claim more time than passed: no cause but a misreading.
 IMPOSSIBLE = 0.10
-#: Where even the stretches with the fewest pauses take so many times as long, more than a third of the time of each
-#: lies outside what the lines measure: no evaluation now and then does that.
-MOST_OUTSIDE = 1.5
 #: Neighbouring stretches are put together until they are so many times as long as the stamps' resolution.
 LEAST_LENGTH = 5
 #: With fewer stretches than this all of them are one.

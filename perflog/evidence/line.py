@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.evidence.survey import Marks
-from perflog.evidence.witness import Agreement, Witness, near_factor
+from perflog.evidence.witness import MOST_OUTSIDE, Agreement, Witness, near_factor
 from perflog.formats.parser import Value
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.measurements.rows import Floats
@@ -191,7 +191,7 @@ def _of_elapsed(base: Base, value: Value, marks: Marks, printed: Floats, job: Jo
     ratio = float(clock[usable].sum() / measured.sum())
     typical = ratio if abs(ratio - 1) <= SAME_SPAN else median((clock[usable] / measured).tolist())
     agreement = _agreement(typical, 0.05, job.factors)
-    if agreement == "doubts" and typical > 1:
+    if agreement == "doubts" and 1 < typical <= MOST_OUTSIDE:
         agreement = "slower"
     per_step = float(measured.sum() / steps[usable].sum())
     return Witness(

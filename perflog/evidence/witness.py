@@ -17,6 +17,9 @@ _TIMES = frozenset({"time per step", "time of the run"})
 #: Misreadings of unit, scope or coverage lie near one of these, within :data:`NEAR`.
 FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 10.0, 100.0, 1000.0, 60.0, 3600.0)
 NEAR = 0.03
+#: Where even the stretches with the fewest pauses take so many times as long by a clock, more than a third of the time
+#: of each lies outside what the lines measure: no evaluation now and then does that.
+MOST_OUTSIDE = 1.5
 
 
 @dataclass(frozen=True, slots=True)

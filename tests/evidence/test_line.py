@@ -135,7 +135,13 @@ def test_a_mean_since_the_beginning_is_not_held_against_records() -> None:
 
 
 def test_a_clock_since_the_start_by_its_differences() -> None:
-    for per_line, agreement in ((2.5, "agrees"), (3.0, "slower"), (2.2, "doubts"), (5.0, "contradicts")):
+    for per_line, agreement in (
+        (2.5, "agrees"),
+        (3.0, "slower"),
+        (4.6, "doubts"),
+        (2.2, "doubts"),
+        (5.0, "contradicts"),
+    ):
         clock = [100 + per_line * line for line in range(LINES)]
         witness = heard(BY_TIME, [TIME, CLOCK], {"ms": 250.0, "elapsed": clock})
         assert witness is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ class Marks(Struct):
     """The marks of a log, folded block by block."""
 
     _lines: dict[str, tuple[Pattern, list[Ints]]] = field(default_factory=dict)
+    _evaluated: dict[str, list[tuple[Ints, Ints]]] = field(default_factory=dict)
     _paused: list[tuple[Ints, Ints]] = field(default_factory=list)
     _shown: dict[str, dict[str, list[tuple[int, float]]]] = field(default_factory=dict)
 
@@ -31,8 +32,10 @@ class Marks(Struct):
         pattern = matches.pattern
         if not len(matches):
             return
-        if pattern.speaks_for_training or pattern.evaluates:
+        if pattern.speaks_for_training:
             self._lines.setdefault(pattern.key, (pattern, []))[1].append(matches.line + first_line)
+        if pattern.evaluates:
+            self._evaluated.setdefault(pattern.parser, []).append((matches.line + first_line, matches.rank))
         if pattern.pauses:
             self._paused.append((places, matches.rank))
         if pattern.role == "metadata" and not pattern.section:
@@ -54,15 +57,23 @@ class Marks(Struct):
         """
         if not pattern.interrupted or not self._paused:
             return NO_LINES
-        mine = [places[(ranks == rank) | (ranks == UNTAGGED)] for places, ranks in self._paused]
-        return np.sort(np.concatenate(mine))
+        return _of_rank(self._paused, rank)
 
-    def lines_of(self, parser: str, mark: Callable[[Pattern], bool]) -> Ints:
-        """The lines, in order, of a parser's patterns that bear a mark."""
-        of_parser = [lines for pattern, lines in self._lines.values() if pattern.parser == parser and mark(pattern)]
-        parts = [part for lines in of_parser for part in lines]
-        return np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+    def evaluations(self, parser: str, rank: int) -> Ints:
+        """The lines, in order, that a rank's evaluations print, by a parser's word; untagged ones are of all ranks."""
+        return _of_rank(self._evaluated.get(parser, []), rank)
+
+    def training_lines(self, parser: str) -> Ints:
+        """The lines, in order, of a parser's patterns that speak for the training."""
+        parts = [part for pattern, lines in self._lines.values() if pattern.parser == parser for part in lines]
+        return np.sort(np.concatenate(parts)) if parts else NO_LINES
 
     def shown(self, pattern: Pattern) -> Shown:
         """The settings that the lines of a pattern's parser showed; nothing for patterns that need none."""
         return Shown(self._shown.get(pattern.parser, {})) if pattern.needs_settings else NOTHING_SHOWN
+
+
+def _of_rank(marked: Sequence[tuple[Ints, Ints]], rank: int) -> Ints:
+    """The places or lines of a rank and of nobody, in order; ``marked``: them and their ranks."""
+    mine = [places[(ranks == rank) | (ranks == UNTAGGED)] for places, ranks in marked]
+    return np.sort(np.concatenate(mine)) if mine else NO_LINES

@@ -241,7 +241,7 @@ class Reading(Struct):
         """Take the progress bars that are the training's for measurements, or say why none is."""
         for key, tracks in self._tracks.items():
             pattern = tracks.pattern
-            lines = self._marks.lines_of(pattern.parser, lambda other: other.speaks_for_training)
+            lines = self._marks.training_lines(pattern.parser)
             told = [fact.fields.get(pattern.track, "") for fact in self.facts if fact.pattern.speaks_for_training]
             numbers = [number for text in told if (number := scaled_number(text)) is not None]
             for series in tracks.series.values():
@@ -256,14 +256,13 @@ class Reading(Struct):
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
         ranks = ranks_of_lines(matches)
         self.series.setdefault(pattern.key, {})
-        evaluations = self._marks.lines_of(pattern.parser, lambda other: other.evaluates)
         for rank in (FIRST_RANK,) if ranks is None else distinct(ranks)[0].tolist():
             rows = Rows(matches.line + first_line, columns, places=self._places(matches))
             if ranks is not None:
                 rows = rows.take(ranks == rank)
             if self._positions is not None:
                 rows = self._positions.place(pattern, rows, rank)
-                rows = self._positions.in_training(pattern, rows, evaluations)
+                rows = self._positions.in_training(pattern, rows, self._marks.evaluations(pattern.parser, rank))
             if pattern.total:
                 self._totals.setdefault(pattern.key, Totals(pattern)).add(rows, rank)
                 continue

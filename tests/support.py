@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -67,3 +67,9 @@ def parser_fixtures() -> Iterator[tuple[str, Path, dict[str, Any]]]:
     """(parser name, log, side file) of every fixture of a parser."""
     for side in sorted((FIXTURES / "parsers").glob("*/*.toml")):
         yield side.parent.name, side.with_suffix(""), tomllib.loads(side.read_text(encoding="utf-8"))
+
+
+def mostly_long(values: Iterable[Any], every: int) -> list[Any]:
+    """Parameters of a test of which each ``every``-th belongs to `make test`, and the others take long together."""
+    rows = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [pytest.param(*row, marks=[pytest.mark.long] if number % every else []) for number, row in enumerate(rows)]

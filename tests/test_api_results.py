@@ -92,6 +92,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_one_short_line(name: str, folder: Path) -> None:
     text = repr(result(name, folder))

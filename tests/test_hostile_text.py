@@ -180,6 +180,7 @@ def check_json(text: str, logs: Path) -> None:
         assert len(named) == len(there)
 
 
+@pytest.mark.long
 def test_nothing_acts_in_any_output() -> None:
     check_all_outputs("\x1b]0;p\x07\n::error::\udcff", "=1+1\x1b\x1b[31m]0;PWNED\x07\u202e")
 

@@ -26,7 +26,7 @@ from perflog.audit.words import column, facts_of, missing, printed, unit_of
 from perflog.cli import app
 from perflog.logs.find import find_logs
 from tests.forks import perflog
-from tests.support import CORPUS, FIXTURES, ROOT, SHARED, catalog, needs_corpus, options
+from tests.support import CORPUS, FIXTURES, ROOT, SHARED, catalog, mostly_long, needs_corpus, options
 
 LOGS = FIXTURES / "seed004"
 #: The report of the synthetic campaign: true in every cell.
@@ -631,7 +631,7 @@ def test_the_command_takes_a_tolerance_and_refuses_what_is_none(tmp_path: Path) 
 STYLES = sorted(file.stem for file in (ROOT / "templates").glob("*.toml"))
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", mostly_long(STYLES, 4))
 @pytest.mark.parametrize(("language", "marked"), [("en", False), ("zh", False), ("en", True)])
 def test_tables_of_every_style_audit_clean(style: str, language: str, marked: bool, tmp_path: Path) -> None:
     """With the recipe above it and without: every number is held against the logs, and none is called false."""

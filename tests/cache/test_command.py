@@ -199,6 +199,7 @@ def test_every_command_gives_what_it_gives_without(folder: Path, words: list[str
     assert [_written(folder, words, "--cache") for _ in range(2)] == [plain] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

@@ -211,6 +211,7 @@ def stand_in(name: str, folder: Path) -> Path:
     return campaign
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SEEDS)
 def test_everything_but_the_program_is_run(name: str, tmp_path: Path) -> None:
     campaign = stand_in(name, tmp_path)

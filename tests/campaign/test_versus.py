@@ -95,6 +95,7 @@ def test_every_case_ends_with_the_verdict_that_is_true(measured: tuple[Path, sub
     assert f"next: perflog compare {logs}/old {logs}/new --warmup 5" in done.stderr
 
 
+@pytest.mark.long
 def test_the_runs_are_made_in_the_order_of_the_seed(measured: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     logs, done = measured
     made = [

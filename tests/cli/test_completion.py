@@ -22,6 +22,7 @@ def offered(line: str, breaks: str = "", **environment: str) -> list[str]:
     return perflog(env={**words, **environment}, cwd=ROOT).stdout.split()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -136,10 +137,14 @@ needs_zsh = pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not i
     ("text", "line"),
     [
         ("perflog extract --format cs", "perflog extract --format csv "),
-        (f"perflog extract {RELEASES} --where mod", f"perflog extract {RELEASES} --where model="),
+        pytest.param(
+            f"perflog extract {RELEASES} --where mod",
+            f"perflog extract {RELEASES} --where model=",
+            marks=pytest.mark.long,
+        ),
         (f"perflog extract {RELEASES} --where model=", f"perflog extract {RELEASES} --where model=cnn "),
-        ("perflog compare fixtures/camp", "perflog compare fixtures/campaign/"),
-        ("perflog expl", "perflog explain "),
+        pytest.param("perflog compare fixtures/camp", "perflog compare fixtures/campaign/", marks=pytest.mark.long),
+        pytest.param("perflog expl", "perflog explain ", marks=pytest.mark.long),
     ],
 )
 def test_zsh_completes(tmp_path: Path, text: str, line: str) -> None:

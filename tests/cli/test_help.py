@@ -20,7 +20,7 @@ from perflog.cli import COMMANDS, app
 from perflog.cli.base import GROUPS
 from perflog.settings.config import DEFAULTS, FORMATS
 from tests.forks import perflog
-from tests.support import FIXTURES
+from tests.support import FIXTURES, mostly_long
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 #: Commands whose examples need what a test has not: a network, minutes, a database server, or an end by Ctrl-C.
@@ -69,7 +69,7 @@ def test_the_groups_come_in_the_order_of_use() -> None:
     assert text.index("extract") < text.index("table ") < text.index("compare ") < text.index("save ")
 
 
-@pytest.mark.parametrize("words", [" ".join(path) for path, _ in commands()])
+@pytest.mark.parametrize("words", mostly_long([" ".join(path) for path, _ in commands()], 3))
 def test_help_says_defaults_and_no_type_of_flags(words: str) -> None:
     text = perflog(*words.split(), "--help", env={"COLUMNS": "120"}).stdout
     assert "bool" not in text
@@ -126,13 +126,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "example",
-    [
-        text
-        for text in shown_examples()
-        if text.split()[1]
-        in ("extract", "explain", "table", "config", "conventions", "parsers", "doctor", "init", "history")
-        and not any(word in text for word in NOT_RUN)
-    ],
+    mostly_long(
+        [
+            text
+            for text in shown_examples()
+            if text.split()[1]
+            in ("extract", "explain", "table", "config", "conventions", "parsers", "doctor", "init", "history")
+            and not any(word in text for word in NOT_RUN)
+        ],
+        3,
+    ),
 )
 def test_examples_of_reading_work(example: str, folder: Path) -> None:
     if "parsers check my_trainer" in example:
@@ -145,22 +148,25 @@ def test_examples_of_reading_work(example: str, folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "near"),
-    [
-        ("extrct x", "'extract'"),
-        ("extract . --estimator medan", "did you mean median or mean?"),
-        ("extract . --format jsn", "did you mean json?"),
-        ("extract . --convention mlprf", "did you mean mlperf"),
-        ("extract . --parser hf", "did you mean hf_"),
-        ("parsers show hf", "did you mean hf_results or hf_trainer"),
-        ("extract . --set device=1", "did you mean devices?"),
-        ("extract . --where devcies=1", "did you mean devices?"),
-        ("extract . --sort throughptu", "did you mean throughput?"),
-        ("extract . --columns throughptu", "did you mean throughput?"),
-        ("table . --rows devices --style dlprf", "did you mean dlperf"),
-        ("plot . --kind step -o x.svg", "did you mean steps?"),
-        ("table . --rows devices --lang zhh", "did you mean zh?"),
-        ("--install-completion zshh", "did you mean zsh"),
-    ],
+    mostly_long(
+        [
+            ("extrct x", "'extract'"),
+            ("extract . --estimator medan", "did you mean median or mean?"),
+            ("extract . --format jsn", "did you mean json?"),
+            ("extract . --convention mlprf", "did you mean mlperf"),
+            ("extract . --parser hf", "did you mean hf_"),
+            ("parsers show hf", "did you mean hf_results or hf_trainer"),
+            ("extract . --set device=1", "did you mean devices?"),
+            ("extract . --where devcies=1", "did you mean devices?"),
+            ("extract . --sort throughptu", "did you mean throughput?"),
+            ("extract . --columns throughptu", "did you mean throughput?"),
+            ("table . --rows devices --style dlprf", "did you mean dlperf"),
+            ("plot . --kind step -o x.svg", "did you mean steps?"),
+            ("table . --rows devices --lang zhh", "did you mean zh?"),
+            ("--install-completion zshh", "did you mean zsh"),
+        ],
+        3,
+    ),
 )
 def test_a_wrong_name_gets_the_near_one(words: str, near: str) -> None:
     done = perflog(*words.split(), cwd=BZ128, env={"COLUMNS": "200"})

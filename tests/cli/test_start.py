@@ -41,6 +41,7 @@ def test_every_command_has_its_module() -> None:
                 assert callback.__module__ == f"perflog.cli.{module}", name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [

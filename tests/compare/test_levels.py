@@ -53,6 +53,7 @@ def compared(old: Path, new: Path, database: str, *more: str) -> dict[str, Any]:
     return dict(comparison)
 
 
+@pytest.mark.long
 def test_earlier_campaigns_make_the_interval_what_campaigns_differ_by(tmp_path: Path, history: str) -> None:
     old, new = write(tmp_path / "old", 1002), write(tmp_path / "new", 1002 * 1.06)
     (alone,) = compared(old, new, history)["rows"]

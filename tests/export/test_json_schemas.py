@@ -21,7 +21,7 @@ from perflog.export.json_schemas import json_schema, schema_names
 from perflog.export.reason_codes import OTHER
 from tests.campaigns import write_run
 from tests.forks import perflog as perflog_process
-from tests.support import FIXTURES
+from tests.support import FIXTURES, mostly_long
 
 LOGS = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 PARSERS = FIXTURES / "parsers"
@@ -78,7 +78,7 @@ def test_an_unknown_schema_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "log",
-    sorted(PARSERS.iterdir(), key=str),
+    mostly_long(sorted(PARSERS.iterdir(), key=str), 5),
     ids=lambda path: path.name,
 )
 def test_extractions_of_every_parser(log: Path) -> None:

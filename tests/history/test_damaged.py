@@ -65,7 +65,10 @@ OF_SQLITE = {
 }
 #: What is tried on PostgreSQL too where not all is tried.
 TOLD = ("an aggregate that is none", "a run that is missing", "a table is missing")
-EVERY = [pytest.param("sqlite", *item, id=f"sqlite-{item[0]}") for item in (TAMPERED | OF_SQLITE).items()] + [
+EVERY = [
+    pytest.param("sqlite", *item, id=f"sqlite-{item[0]}", marks=pytest.mark.long if number % 3 else ())
+    for number, item in enumerate((TAMPERED | OF_SQLITE).items())
+] + [
     pytest.param("postgresql", *item, id=f"postgresql-{item[0]}", marks=() if item[0] in TOLD else pytest.mark.long)
     for item in TAMPERED.items()
 ]

@@ -24,7 +24,7 @@ from perflog.logs.limits import MEMBERS, RATIO, UnreadableError, limit
 from perflog.logs.random_access import OpenFile, RandomAccess
 from perflog.logs.zip_directory import Listed, listed_members
 from tests.logs.test_containers import streamed, tarred, zipped
-from tests.support import FIXTURES, extracted
+from tests.support import FIXTURES, extracted, mostly_long
 
 LINES = b"x\n" * 50_000
 LOG = FIXTURES / "parsers" / "paddleclas" / "elapse.log"
@@ -49,7 +49,7 @@ def bombs() -> dict[str, bytes]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", bombs())
+@pytest.mark.parametrize("name", mostly_long(bombs(), 3))
 def test_what_unpacks_to_too_much_is_no_log(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FREE", 1 << 19)
     monkeypatch.setenv(RATIO, "20")

@@ -514,6 +514,7 @@ def test_utf8(data: bytes) -> None:
             assert compiled.is_utf8(before + data + after) == _decodes(before + data + after)
 
 
+@pytest.mark.long
 @given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
 def test_utf8_is_what_python_decodes(data: bytes) -> None:
     assert compiled.is_utf8(data) == _decodes(data)

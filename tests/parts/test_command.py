@@ -30,6 +30,7 @@ def test_merge_prints_what_extract_prints(parts: Path, form: str) -> None:
     assert merged.returncode == extracted.returncode
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [("table", "{}"), ("plan", "{}"), ("noise", "{}"), ("report", "{}")])
 def test_other_commands_take_parts_in_place_of_logs(parts: Path, words: tuple[str, ...]) -> None:
     of_parts = perflog(*(word.format(parts) for word in words), "-q")

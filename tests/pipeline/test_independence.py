@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from perflog.runs.run import Run
-from tests.support import FIXTURES, extracted, parser_fixtures
+from tests.support import FIXTURES, extracted, mostly_long, parser_fixtures
 
 #: Lines that no format measures anything on.
 NOISE = (
@@ -105,7 +105,7 @@ def _may_part(lines: list[bytes], place: int) -> bool:
     return not 0 < place < len(lines) or (lines[place - 1] != lines[place] and b"\n" in lines[place - 1])
 
 
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: f"{log.parent.name}/{log.name}")
+@pytest.mark.parametrize("log", mostly_long(LOGS, 5), ids=lambda log: f"{log.parent.name}/{log.name}")
 def test_lines_that_measure_nothing_change_nothing(log: Path, alone: dict[str, Any], tmp_path: Path) -> None:
     rng = random.Random(str(log))
     text = log.read_bytes()

@@ -509,6 +509,7 @@ def _contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.long
 def test_a_page_is_the_same_to_the_byte_each_time_it_is_made(tmp_path: Path) -> None:
     """In processes whose sets have other orders, with one thread and with several; the page names the file alone."""
     pages = []

@@ -102,6 +102,7 @@ def test_a_comparison_says_of_which_side_and_case(side: Make) -> None:
     assert "throttled" not in none.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("form", "language"), [("md", "en"), ("html", "en"), ("md", "zh")])
 def test_a_report_says_how_many_and_names_them(side: Make, tmp_path: Path, form: str, language: str) -> None:
     first = names("2.13.0")[0]

@@ -46,6 +46,7 @@ def coverage(runs: tuple[int, int], spreads: tuple[float, float], level: float) 
     return float(np.mean(held))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("runs", RUNS)
 def test_the_critical_value_covers_what_is_stated_within_a_point(runs: tuple[int, int]) -> None:
     """At any ratio of the spreads; Welch's own covers 93.3 % of 4 runs beside 200."""
@@ -90,6 +91,7 @@ def test_a_known_factor_scales_both_ends() -> None:
     assert QuotientInterval(6.0, 8.0, 0.95).scaled(1 / 8) == QuotientInterval(0.75, 1.0, 0.95)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("m", "n", "wider"), COVERED)
 def test_the_coverage_is_what_is_stated_within_a_point(m: int, n: int, wider: float) -> None:
     """2,500 quotients of log-normal runs; a share of 95 % is then known to 0.44 points."""

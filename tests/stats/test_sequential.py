@@ -144,6 +144,7 @@ def looks(old: list[float], new: list[float], rule: TableRule) -> list[Look]:
     return [look(old[:n], new[:n], rule) for n in range(1, len(old) + 1)]
 
 
+@pytest.mark.long
 def test_with_95_per_cent_no_interval_of_a_sequence_ever_misses_the_truth() -> None:
     """1,000 sequences of 30 looks, a true change of 3 %: by a fixed test at each look it would be about 28 %."""
     random, missed = np.random.default_rng(7), 0

@@ -39,6 +39,7 @@ def test_enough_runs_are_enough() -> None:
     assert one_state(TWO, six, level=0.99) == OneState("new", 6, 1 / 32, 8)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sides", [Sides((4, 20), (0.1, 0.01)), Sides((4, 4), (0.1, 0.01)), Sides((20, 5), (0.01, 0.1))]
 )

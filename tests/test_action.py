@@ -146,6 +146,7 @@ def test_compare_fails_where_a_case_is_slower_and_says_so_everywhere(runner: Run
         ({"alias": "; touch made"}, 2), ({"sides": "old"}, 2), ({"allow": "/"}, 2), ({"sides": "old --gate"}, 2),
     ],
 )  # fmt: skip
+@pytest.mark.long
 def test_inputs_mean_what_the_options_mean(inputs: dict[str, str], status: int, runner: Runner, sides: str) -> None:
     done = runner.run(script(), (), None, **{"command": "compare", "sides": sides, **inputs})
     assert done.returncode == status, done.stdout + done.stderr

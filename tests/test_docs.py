@@ -61,7 +61,15 @@ def sessions() -> dict[str, list[tuple[str, list[str]]]]:
 
 
 #: What takes long of pages: the others show the same commands.
-LONG = ("tutorial.zh.md", "README.zh-CN.md", "history.md", "reports.md", "compare.md: perflog plan")
+LONG = (
+    "tutorial.md",
+    "audit.md",
+    "tutorial.zh.md",
+    "README.zh-CN.md",
+    "history.md",
+    "reports.md",
+    "compare.md: perflog plan",
+)
 
 
 def parameters() -> list[ParameterSet]:

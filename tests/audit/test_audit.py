@@ -409,6 +409,7 @@ def reported(folder: Path, *words: str) -> Path:
         pytest.param(("--lang", "zh"), marks=pytest.mark.long),
     ],
 )
+@pytest.mark.long
 def test_a_report_that_perflog_made_audits_clean(words: tuple[str, ...], tmp_path: Path) -> None:
     file = reported(tmp_path, *words)
     made = audit([file], find_logs([tmp_path / "logs"]), catalog(), options())

@@ -215,6 +215,7 @@ def test_two_campaigns_do_not_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.long
 def test_killed_again_and_again_a_campaign_has_exactly_the_runs_it_should_have(kills: int, tmp_path: Path) -> None:
     helper = f"{random.randrange(10**5, 10**6)}.25"
     file = campaign(

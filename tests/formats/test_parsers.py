@@ -123,6 +123,7 @@ def test_what_follows_the_literal(literal: str, regex: str, tail: str | None) ->
     assert tail_after(literal, regex) == tail
 
 
+@pytest.mark.long
 def test_throughput_times_step_time_is_the_global_batch() -> None:
     checked = 0
     for name, log, _ in parser_fixtures():

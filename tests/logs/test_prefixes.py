@@ -42,7 +42,7 @@ CLOCKS = {
 STRUCTURED = {"tensorboard", "tensorboard_loss", "metrics_csv", "mlflow"}
 
 #: One log of each so-manieth parser is read behind each shape (`make fuzz`: of each).
-_PARTS = [pytest.param(18, id="eighteenth"), pytest.param(3, id="third", marks=pytest.mark.long)]
+_PARTS = [pytest.param(54, id="few"), pytest.param(3, id="third", marks=pytest.mark.long)]
 PARTS = pytest.mark.parametrize("part", [pytest.param(1, id="all")] if CAMPAIGN else _PARTS)
 
 Results = Mapping[str, list[tuple[Any, ...]]]

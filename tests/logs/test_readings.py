@@ -59,6 +59,7 @@ def test_containers_change_no_number(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", [1] if CAMPAIGN else [8, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("size", [1500, 6000])
+@pytest.mark.long
 def test_reading_in_blocks_gives_what_reading_whole_gives(
     size: int, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

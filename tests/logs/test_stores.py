@@ -74,6 +74,7 @@ def reasons(extraction: Extraction) -> dict[str, str]:
     return {left_out.log.path: left_out.reason for left_out in extraction.skipped}
 
 
+@pytest.mark.long
 def test_the_numbers_are_those_from_disk(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs of many formats, packed in all ways, with facts beside them: JSON differs in the names of places alone."""
     disk = tmp_path / "same" / "logs"

@@ -151,6 +151,7 @@ WINDOWS = st.builds(
 @pytest.mark.parametrize("name", PATTERNS)
 @settings(max_examples=examples(10), deadline=None)
 @given(texts=st.lists(logs(), min_size=1, max_size=5), as_printed=st.booleans(), window=WINDOWS)
+@pytest.mark.long
 def test_plain_is_the_same_as_log_by_log(
     name: str, texts: list[list[dict[str, float]]], as_printed: bool, window: Window
 ) -> None:

@@ -141,6 +141,7 @@ def test_an_ending_that_a_command_does_not_write_is_refused(
 
 
 @pytest.mark.parametrize("form", ["pdf", "png", "svg"])
+@pytest.mark.long
 def test_an_ending_is_believed(form: str, tmp_path: Path) -> None:
     beginnings = {"pdf": b"%PDF-", "png": b"\x89PNG", "svg": b"<?xml"}
     out = tmp_path / f"out.{form}"

@@ -380,6 +380,7 @@ def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path)
         *(pytest.param(*look, marks=pytest.mark.long) for look in [(390, False), (1400, True)]),
     ],
 )
+@pytest.mark.long
 def test_the_page_fits_and_can_be_read(browser: Any, seed: Path, width: int, dark: bool) -> None:
     opened(browser, seed, width, dark)
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")

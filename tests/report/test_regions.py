@@ -131,6 +131,7 @@ def test_killed_at_any_moment_the_file_is_the_old_or_the_new(kills: int, tmp_pat
         ),
     ],
 )  # fmt: skip
+@pytest.mark.long
 def test_a_report_is_made_of_regions_that_stay_true(lang: str, texts: list[str], tmp_path: Path) -> None:
     out = tmp_path / "REPORT.md"
     done = CliRunner().invoke(

@@ -85,6 +85,7 @@ def test_a_note_is_short_whatever_the_file_holds() -> None:
     assert "\n" not in note
 
 
+@pytest.mark.long
 def test_a_comparison_says_of_which_side_and_case(side: Make) -> None:
     first, second, *_ = names("2.13.0")
     old, new = side("2.12.1", {}), side("2.13.0", {first: [POWER], second: ["GPU 0: power cap in 7 of 8 samples"]})

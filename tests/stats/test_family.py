@@ -169,6 +169,7 @@ def test_runs_that_do_not_carry_the_rows_are_told() -> None:
         ("two states", Sides((5, 5), (0.1, 0.1)), 1, 300),
     ],
 )  # fmt: skip
+@pytest.mark.long
 def test_tables_of_identical_versions(noise: str, sides: Sides, rows: int, tables: int) -> None:
     """Before, 13 to 77 % of such tables of 20 rows held a false verdict; now the true shares are 0 to 3 %."""
     random = np.random.default_rng(5)

@@ -49,6 +49,7 @@ def counted(change: float, spread: float, n: int, table: Table, tables: int, see
         pytest.param(0.05, 0.02, 28, 6, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.long
 def test_the_power_is_what_compare_finds(change: float, spread: float, n: int, rows: int) -> None:
     """Within 3 points, of 1200 tables: the standard error of a share of 0.8 is 1.2 points."""
     table = Table(rows, 0.02)

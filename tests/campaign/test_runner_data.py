@@ -176,6 +176,7 @@ writer.close()
 """
 TO_MINDRECORD = """
 from pathlib import Path
+import sys
 from mindspore.mindrecord import FileWriter
 writer = FileWriter(sys.argv[1], shard_num=1)
 writer.add_schema({"label": {"type": "int32"}, "data": {"type": "bytes"}}, "images")

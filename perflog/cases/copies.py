@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from perflog.cases.left_out import runs_by_log, without
 from perflog.logs.digest import digests
 from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
@@ -23,11 +23,8 @@ def without_copies(runs: Sequence[Run], texts: TextsOf = digests) -> tuple[list[
     Logs are compared where their runs have the same numbers on the same lines. The first in the order of ``runs``
     counts, with a note that names the others.
     """
-    by_log: dict[LogFile, list[Run]] = {}
-    for run in runs:
-        by_log.setdefault(run.log, []).append(run)
     alike: dict[tuple[object, ...], list[LogFile]] = {}
-    for log, of_log in by_log.items():
+    for log, of_log in runs_by_log(runs).items():
         alike.setdefault(tuple(_what_is_read(run) for run in of_log), []).append(log)
     groups = [logs for logs in alike.values() if len(logs) > 1]
     text_of = texts([log for logs in groups for log in logs]) if groups else {}
@@ -36,14 +33,7 @@ def without_copies(runs: Sequence[Run], texts: TextsOf = digests) -> tuple[list[
         copies |= _copies(logs, text_of)
     if not copies:
         return list(runs), []
-    notes = _notes(copies)
-    kept = [
-        replace(run, notes=[*run.notes, notes[run.log]]) if run.log in notes else run
-        for run in runs
-        if run.log not in copies
-    ]
-    reason = "the same text as {}: a log counts once"
-    return kept, [Skipped(copy, reason.format(first.name)) for copy, first in copies.items()]
+    return without(runs, copies, _notes(copies), "the same text as {}: a log counts once")
 
 
 def _what_is_read(run: Run) -> tuple[object, ...]:

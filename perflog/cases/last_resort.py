@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.copies import TextsOf, without_copies
+from perflog.cases.left_out import runs_by_log
 from perflog.cases.repeats import of_first_ranks, settled
 from perflog.cases.twice import without_second_accounts
 from perflog.formats.paths import PathPatterns
 from perflog.logs.digest import digests
-from perflog.logs.find import LogFile
 from perflog.reading.faults import reason_of
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
@@ -58,11 +58,8 @@ def _sound_and_faulty(
     runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
 ) -> tuple[list[list[Run]], list[Skipped]]:
     """(the runs of each log whose own cases can be built, the other logs with their reasons)."""
-    by_log: dict[LogFile, list[Run]] = {}
-    for run in runs:
-        by_log.setdefault(run.log, []).append(run)
     sound, faulty = [], []
-    for log, of_log in by_log.items():
+    for log, of_log in runs_by_log(runs).items():
         try:
             _built(of_log, patterns, options, texts)
             sound.append(of_log)

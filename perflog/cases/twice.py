@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from perflog.cases.left_out import runs_by_log, without
 from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
 
@@ -23,22 +23,14 @@ def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skippe
     their runs have the same numbers. The JSON file stands in the folder of the text log or in one below it. The text
     log counts, because it says more of what was trained, with a note that names the other.
     """
-    by_log: dict[LogFile, list[Run]] = {}
-    for run in runs:
-        by_log.setdefault(run.log, []).append(run)
+    by_log = runs_by_log(runs)
     if not any(_is_json(log) for log in by_log) or all(_is_json(log) for log in by_log):
         return list(runs), []
     text_of = _text_logs(by_log)
     if not text_of:
         return list(runs), []
-    note_of = {text: f"{text.name} counts once: {second.name} tells the same run" for second, text in text_of.items()}
-    kept = [
-        replace(run, notes=[*run.notes, note_of[run.log]]) if run.log in note_of else run
-        for run in runs
-        if run.log not in text_of
-    ]
-    reason = "it tells the same run as {}: a run counts once"
-    return kept, [Skipped(second, reason.format(text.name)) for second, text in text_of.items()]
+    notes = {text: f"{text.name} counts once: {second.name} tells the same run" for second, text in text_of.items()}
+    return without(runs, text_of, notes, "it tells the same run as {}: a run counts once")
 
 
 def _text_logs(by_log: Mapping[LogFile, Sequence[Run]]) -> dict[LogFile, LogFile]:

@@ -17,7 +17,7 @@ from perflog.measurements.shown import NOTHING_SHOWN, SHOWN, Shown
 class Marks(Struct):
     """The marks of a log, folded block by block."""
 
-    _lines: dict[str, tuple[Pattern, list[Ints]]] = field(default_factory=dict)
+    _training: dict[str, list[Ints]] = field(default_factory=dict)
     _evaluated: dict[str, list[tuple[Ints, Ints]]] = field(default_factory=dict)
     _paused: list[tuple[Ints, Ints]] = field(default_factory=list)
     _shown: dict[str, dict[str, list[tuple[int, float]]]] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Marks(Struct):
         if not len(matches):
             return
         if pattern.speaks_for_training:
-            self._lines.setdefault(pattern.key, (pattern, []))[1].append(matches.line + first_line)
+            self._training.setdefault(pattern.parser, []).append(matches.line + first_line)
         if pattern.evaluates:
             self._evaluated.setdefault(pattern.parser, []).append((matches.line + first_line, matches.rank))
         if pattern.pauses:
@@ -65,8 +65,7 @@ class Marks(Struct):
 
     def training_lines(self, parser: str) -> Ints:
         """The lines, in order, of a parser's patterns that speak for the training."""
-        parts = [part for pattern, lines in self._lines.values() if pattern.parser == parser for part in lines]
-        return np.sort(np.concatenate(parts)) if parts else NO_LINES
+        return np.sort(np.concatenate(self._training.get(parser, [NO_LINES])))
 
     def shown(self, pattern: Pattern) -> Shown:
         """The settings that the lines of a pattern's parser showed; nothing for patterns that need none."""

@@ -28,8 +28,6 @@ def primary_of(reading: Reading, catalog: Catalog, parser: str) -> Pattern | Non
 
 def _best_pattern(reading: Reading, catalog: Catalog, keys: Iterable[str]) -> Pattern | None:
     keys, patterns = list(keys), reading.patterns
-    if len(keys) == 1:  # nearly always: nothing to choose among
-        return _best_of(reading, catalog, keys)
     of_totals = [key for key in keys if patterns[key].total]
     steps = _best_of(reading, catalog, [key for key in keys if not patterns[key].total] if of_totals else keys)
     totals = _best_of(reading, catalog, of_totals) if of_totals else None
@@ -49,7 +47,7 @@ def _measures(reading: Reading, pattern: Pattern) -> bool:
 
 
 def _best_of(reading: Reading, catalog: Catalog, keys: Sequence[str]) -> Pattern | None:
-    if len(keys) == 1:
+    if len(keys) == 1:  # nearly always: nothing to choose among
         pattern = reading.patterns[keys[0]]
         return pattern if pattern.role == "step" and _printed(reading.series[keys[0]]) else None
     best: tuple[tuple[bool, int, bool, int], Pattern] | None = None

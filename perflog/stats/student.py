@@ -41,6 +41,8 @@ def t_quantile(probability: float, freedom: float) -> float:
 
 def t_cdf(t: float, freedom: float) -> float:
     """P(T ≤ t) for t ≥ 0, by the incomplete beta function (Abramowitz & Stegun 26.7.1)."""
+    if t * t < freedom:  # the part of 1 that is small is the one that is computed
+        return 0.5 + incomplete_beta(0.5, freedom / 2, t * t / (freedom + t * t)) / 2
     return 1 - incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) / 2
 
 

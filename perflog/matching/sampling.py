@@ -55,8 +55,10 @@ def samples_of(
     """
     if not len(text):
         return {}
-    of_first = rank <= 0
-    rows = np.flatnonzero(of_first) if of_first.any() else np.arange(len(text))
+    of_first = rank <= 0  # each text's first rank, or all of its lines where it has none: another text changes nothing
+    has_first = np.zeros(int(text[-1]) + 1, dtype=bool)
+    has_first[text[of_first]] = True
+    rows = np.flatnonzero(of_first | ~has_first[text])
     picks, bounds = _picked(text[rows], rows)
     owners, offsets = text[picks], offset[picks]
     lines = line[picks] + 1

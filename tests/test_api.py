@@ -120,9 +120,12 @@ def test_extract_is_what_the_command_extracts(sides: tuple[Path, Path]) -> None:
 
 
 def test_explain_is_what_the_command_explains() -> None:
-    (explanation,) = perflog.explain(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log", warmup=100000)
+    explanations = perflog.explain(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log", warmup=100000)
+    (explanation,) = explanations
     assert not explanation.complete and "400 steps, warm-up 100000" in explanation.text
-    assert f"{explanation.text}\n" == printed("explain", explanation.log, "--warmup", 100000, status=3)
+    words = "explain", explanation.log, "--warmup", 100000
+    assert f"{explanation.text}\n" == printed(*words, status=3)
+    assert explanations.document() == json.loads(printed(*words, "--format", "json", status=3))
 
 
 def test_table_is_the_commands(sides: tuple[Path, Path]) -> None:
@@ -285,7 +288,11 @@ def test_saved_campaigns_are_listed_followed_and_compared(sides: tuple[Path, Pat
     assert [entry.label for entry in history.campaigns] == ["v1", "v2"]
     (series,) = history.series
     assert [point.summary.value for point in series.points] == pytest.approx([102.0, 112.2])
-    assert perflog.history(database=database).series == ()
+    campaigns = perflog.history(database=database)
+    assert campaigns.series == ()
+    listed = "history", "--database", database, "--format", "json"
+    assert campaigns.document() == json.loads(printed(*listed))
+    assert history.document() == json.loads(printed(*listed, "--case", "devices=8"))
     (row,) = perflog.compare("v1", "v2", database=database).rows
     assert row.ratio.value == pytest.approx(1.1, abs=1e-9)
     with pytest.raises(UsageError, match="no campaign 'v9'"):

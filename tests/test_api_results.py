@@ -240,6 +240,8 @@ def test_errors_name_arguments(call: Callable[[Path], Any], message: str, folder
         ("give --no-notes", "give notes=False"),
         ("(--format json lists them)", "(--format json lists them)"),
         ("a--b and ---x", "a--b and ---x"),
+        ("such as -o part1.parquet; found none", "such as part1.parquet; found none"),
+        ("see it without -o for the reasons", "see it without -o for the reasons"),
         ("--time-to-train 3", "time_to_train 3"),
     ],
 )

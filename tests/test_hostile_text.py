@@ -42,6 +42,10 @@ extract {logs} -f json
 extract {logs} -f dlperf -o {out}/dlperf.json
 extract {logs} -f csv -o {out}/t.csv
 extract {logs} -f parquet -o {out}/t.parquet
+extract {logs} -f latex -o {out}/t.tex
+extract {logs} -f openmetrics -o {out}/t.prom
+extract {logs} -o {out}/t.xlsx
+table {logs} --rows label,model -f latex
 extract {logs}-none
 explain {logs}
 config {logs}
@@ -87,6 +91,7 @@ compare v1 v2 --database {db}
 audit {out}/report.md --logs {logs} --all
 audit {out}/report.md --logs {logs} --all -f markdown
 audit {out}/report.md --logs {logs} --all -f json
+audit {out}/report.md --logs {logs} --all -f junit -o {out}/audit.xml
 parsers check --parsers {logs}
 parsers show {name}
 parsers new x --from {logs} -o {out}
@@ -155,14 +160,34 @@ def check_csv(text: str, what: str) -> None:
             assert not re.match(r"\s*[=+\-@]", cell) or number, f"{what}: {cell!r}"
 
 
+def check_latex(text: str, what: str) -> None:
+    """No text of a log begins a comment, behind perflog's own in the first line, or a formula."""
+    assert not re.search(r"(?<!\\)%", text.partition("\n")[2]), what
+    assert not re.search(r"(?<!\\)\$x", text), what
+
+
+def check_workbook(file: Path) -> None:
+    """Text is text: no cell of a workbook is computed."""
+    import openpyxl
+
+    cells = [cell for sheet in openpyxl.load_workbook(file) for row in sheet.iter_rows() for cell in row]
+    assert cells and not [cell.value for cell in cells if cell.data_type == "f"]
+    for cell in cells:
+        check_text(str(cell.value), file.name)
+
+
 def check_file(file: Path) -> None:
-    if file.suffix in (".parquet", ".db"):
+    if file.suffix == ".xlsx":
+        check_workbook(file)
+    if file.suffix in (".parquet", ".db", ".xlsx"):
         return
     text = file.read_text(encoding="utf-8")
     check_text(text, file.name)
     if file.suffix == ".csv":
         check_csv(text, file.name)
-    if file.suffix == ".svg":
+    if file.suffix == ".tex":
+        check_latex(text, file.name)
+    if file.suffix in (".svg", ".xml"):
         ET.fromstring(text)
     if file.suffix == ".html":
         assert "<script>alert" not in text and "<b onload" not in text and text.count("<script") <= 2

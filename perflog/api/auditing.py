@@ -61,7 +61,8 @@ def audit(
 
     Args:
         files: Markdown files, or folders of them.
-        logs: files and folders of logs; None: the folders of the Markdown files.
+        logs: files and folders of logs; None: the folders of the Markdown files, or, where recipes beside the tables
+            make every cell, the logs that these name.
         tolerance: differences of at most this share fail no cell: 0.001, or ``"0.1%"``.
         set: facts that logs and paths do not tell.
         parser: parsers to use alone, by name.
@@ -75,18 +76,14 @@ def audit(
     """
     from perflog.audit import audit as judge_cells
     from perflog.audit import documents, failing
+    from perflog.audit.auditing import folders_of
     from perflog.compare.rule import share
     from perflog.logs.find import find_logs
 
     most = share(tolerance, "--tolerance")
     pages = documents([Path(file) for file in path_list(files)])
-    places = path_list(logs) if logs is not None else folders_of(pages)
-    chosen = settings_of({"set": set, "parser": parser, "parsers": parsers}, places)
-    judgements = judge_cells(pages, find_logs(places), catalog_of(chosen), chosen.options(), most)
+    places = None if logs is None else path_list(logs)
+    chosen = settings_of({"set": set, "parser": parser, "parsers": parsers}, places or folders_of(pages))
+    found = None if places is None else find_logs(places)
+    judgements = judge_cells(pages, found, catalog_of(chosen), chosen.options(), most)
     return Audit(tuple(judgements), failing(judgements))
-
-
-def folders_of(pages: Sequence[Path]) -> list[str]:
-    """The pages' folders, without those that lie below another."""
-    folders = sorted({str(page.parent) for page in pages})
-    return [folder for folder in folders if not any(Path(other) in Path(folder).parents for other in folders)]

@@ -32,6 +32,12 @@ class History(Result):
     campaigns: tuple[Entry, ...]
     series: tuple[Series, ...]
 
+    def document(self) -> dict[str, Any]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.history.rendering import campaigns_document, series_document
+
+        return series_document(self.series, _MARGIN) if self.series else campaigns_document(self.campaigns)
+
     def _described(self) -> str:
         labels = [entry.label for entry in self.campaigns]
         named = f" ({labels[0]} to {labels[-1]})" if len(labels) > 1 else f" ({labels[0]})" if labels else ""

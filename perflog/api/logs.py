@@ -137,6 +137,12 @@ class Explanations(Result, Sequence["Explanation"]):
         """All explanations as the command prints them."""
         return "\n\n".join(explanation.text for explanation in self.explanations)
 
+    def document(self) -> dict[str, Any]:
+        """Everything, in the schema of docs/json.md."""
+        from perflog.report.explain import document
+
+        return document(self.explanations)
+
     def __len__(self) -> int:
         return len(self.explanations)
 

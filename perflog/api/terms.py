@@ -22,6 +22,7 @@ _MAPPINGS = frozenset({"set", "baseline", "where", "digits", "title", "name", "c
 #: Options of the command line alone; sentences about them stay as they are.
 _NO_ARGUMENTS = frozenset({"format", "quiet", "check", "verbose", "help", "wide", "watch", "from"})
 _PAIR = re.compile(r"--([a-z]+(?:-[a-z]+)*)[ =]([A-Za-z_]\w*)=('[^']*'|\"[^\"]*\"|[^\s,;:)`]+)")
+_FILE = re.compile(r"(?<!\S)-o (?=[\w./-]+\.\w)")
 _NEGATED = re.compile(r"--no-([a-z]+)\b")
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?:(?<!')=(?=\S))?")
 
@@ -35,6 +36,7 @@ def python_terms(text: str) -> str:
     "give set={'devices': N}, or language zh"
     """
     text = _PAIR.sub(_pair, text)
+    text = _FILE.sub("", text)
     text = _NEGATED.sub(r"\1=False", text)
     return _OPTION.sub(_option, text)
 

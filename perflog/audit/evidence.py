@@ -21,6 +21,7 @@ from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
+from perflog.report.extractions import ProgressOf, no_progress
 from perflog.runs.build import RunBuilder
 from perflog.runs.device_index import indexed_by_device
 from perflog.runs.run import Run, Skipped
@@ -93,10 +94,12 @@ class Evidence:
 _ByRule = dict[str, list[Run]]
 
 
-def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> list[Evidence]:
+def read_evidence(
+    logs: Sequence[LogFile], catalog: Catalog, options: Options, progress: ProgressOf = no_progress
+) -> list[Evidence]:
     """All cases of the logs with the values that perflog's own rule and the conventions give."""
     rules = known_rules(options)
-    runs = _runs_of(logs, catalog, rules)
+    runs = _runs_of(logs, catalog, rules, progress)
     left_out = _copies_and_other_ranks(runs[OWN], catalog, options)
     cases: dict[Members, Evidence] = {}
     for name, rule in rules.items():
@@ -131,8 +134,10 @@ def _with_new(log: Evidence, more: Iterable[RuleValue]) -> Evidence:
     return replace(log, values=(*log.values, *(v for key, v in reversed(new.items()) if key not in there)))
 
 
-def _runs_of(logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule]) -> _ByRule:
-    """The runs of logs by each rule."""
+def _runs_of(
+    logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule], progress: ProgressOf = no_progress
+) -> _ByRule:
+    """The runs of logs by each rule. What is found to be no training log is read once only."""
     runs: _ByRule = {name: [] for name in rules}
     indexed = indexed_by_device(logs, catalog.path_patterns)
     for printed in (False, True):
@@ -141,9 +146,13 @@ def _runs_of(logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule
             for name, rule in rules.items()
             if rule.options.as_printed == printed
         }
-        for by_rule in read_logs(logs, catalog, partial(_runs_by_rule, builders=builders), printed):
-            for name, of_log in by_rule.items():
+        finish = partial(_runs_by_rule, builders=builders)
+        with progress(sum(max(log.size, 0) for log in logs)) as tell:
+            read = list(read_logs(logs, catalog, finish, printed, tell))
+        for by_rule in read:
+            for name, of_log in (by_rule or {}).items():
                 runs[name] += of_log
+        logs = [log for log, by_rule in zip(logs, read, strict=True) if by_rule is not None]
     return runs
 
 
@@ -173,8 +182,8 @@ def _without_values(case: Case) -> Evidence:
     return Evidence(_facts(case), paths, case.runs[0].parser, places=places, members=_members(case))
 
 
-def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> _ByRule:
-    """A log's runs by each rule that is for its parser; none for a file that is no training log."""
+def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> _ByRule | None:
+    """A log's runs by each rule that is for its parser; None for a file that is no training log."""
     runs: _ByRule = {}
     parser = ""
     for name, (builder, rule) in builders.items():
@@ -182,7 +191,7 @@ def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rul
             continue
         outcome = builder.build(reading)
         if isinstance(outcome, Skipped):
-            return {}
+            return None
         parser = outcome[0].parser
         if not rule.parsers or parser in rule.parsers:
             runs[name] = outcome

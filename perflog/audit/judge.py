@@ -90,7 +90,7 @@ def _reproduced(claim: Claim, number: Printed, pair: _Pair, pairs: Sequence[_Pai
 def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Sequence[_Pair]) -> str:
     """Why a rule may give a number by chance; empty where it hardly can."""
     if number.digits < ENOUGH_DIGITS:
-        return f"{number.digits} digits may agree by chance"
+        return f"{'1 digit' if number.digits == 1 else f'{number.digits} digits'} may agree by chance"
     if not value.plain:
         return ""
     given = {in_unit(claim, other) or 0.0 for _, other in pairs}

@@ -24,11 +24,13 @@ class RecipeRow:
     Attributes:
         line: that of the marker with the recipe, counted from 1.
         cells: the texts of the row's cells; none where the logs at hand do not cover it, or the recipe fails.
+        logs: the paths of the logs that the recipe names; none where it fails.
         problem: why the recipe fails, empty where it does not.
     """
 
     line: int
     cells: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -55,9 +57,10 @@ def _rows(lines: Sequence[str], region: Region, recipes: Recipes) -> Iterator[tu
         yield from ((number + 1, RecipeRow(marker, problem=str(error))) for number in inside)
         return
     cells_of = _by_key(made, [lines[number] for number in inside])
+    logs = tuple(recipes.logs_of(region.recipe))
     for number in inside:
         key = tuple(row_texts(lines[number])[: made.keys])
-        yield number + 1, RecipeRow(marker, cells_of.get(key, ()))
+        yield number + 1, RecipeRow(marker, cells_of.get(key, ()), logs)
 
 
 def _by_key(made: RegionText, old: Sequence[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -71,10 +74,16 @@ def _by_key(made: RegionText, old: Sequence[str]) -> dict[tuple[str, ...], tuple
     return {row[: made.keys]: row for row in rows if " ".join(row[: made.keys]) not in kept}
 
 
+def row_of(claim: Claim, rows: Mapping[int, RecipeRow]) -> RecipeRow | None:
+    """What a recipe makes of the row of a cell; None where none makes the cell."""
+    row = rows.get(claim.line)
+    return None if row is None or claim.column > len(row.cells) else row
+
+
 def judged_by_recipe(claim: Claim, rows: Mapping[int, RecipeRow]) -> Judgement | None:
     """The verdict on a cell by the recipe beside its table; None where none makes it."""
-    row = rows.get(claim.line)
-    if row is None or claim.column > len(row.cells):
+    row = row_of(claim, rows)
+    if row is None:
         return None
     made = plain(row.cells[claim.column - 1])
     place = f"{claim.path}:{row.line}"

@@ -152,7 +152,7 @@ def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
     lines = _table(["verdict", "cells", "meaning"], verdicts)
     contradicting = pairs(judgements)
     if contradicting:
-        title = f"Cells that contradict each other ({len(contradicting)} pairs):"
+        title = f"Cells that contradict each other ({counted(len(contradicting), 'pair')}):"
         lines += ["", title, "", *_table(["cell", "cell"], contradicting)]
     rows = [_row(judgement) for judgement in _shown(judgements, everything)]
     if rows:

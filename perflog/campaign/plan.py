@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -17,7 +18,9 @@ from perflog.campaign.wrapped import missing_value
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, decode, near, texts
 
-_LAYOUT = re.compile(r"(\d+)n(\d+)g")
+_LAYOUT = re.compile(r"(\d{1,6})n(\d{1,6})g")
+#: More trainings than anybody makes, and no more than a moment's work to list.
+MOST_JOBS = 100_000
 _NAME = re.compile(r"[a-z][a-z0-9.]*")
 
 
@@ -165,11 +168,22 @@ def _check(campaign: Campaign) -> None:
 
 
 def jobs(campaign: Campaign, only: Mapping[str, str] | None = None, repeats: int | None = None) -> list[Job]:
-    """All jobs, interleaved: a machine's drift over hours falls on all configurations alike."""
+    """All jobs, interleaved: a machine's drift over hours falls on all configurations alike.
+
+    Raises:
+        UsageError: for more than :data:`MOST_JOBS`, and for an ``only`` that no job can be chosen by.
+    """
+    times = repeats or campaign.repeats
+    lists: list[Collection[object]] = [
+        campaign.frameworks, campaign.models, campaign.precisions, campaign.batch_sizes, campaign.devices
+    ]  # fmt: skip
+    count = times * math.prod(map(len, lists))
+    if count > MOST_JOBS:
+        raise UsageError(f"{campaign.file}: the campaign has {count:,} trainings: expected at most {MOST_JOBS:,}")
     layouts = [tuple(map(int, _LAYOUT.fullmatch(text).groups())) for text in campaign.devices]  # type: ignore[union-attr]
     every = [
         Job(framework, model, precision, size, nodes, per_node, repeat)
-        for repeat in range(1, (repeats or campaign.repeats) + 1)
+        for repeat in range(1, times + 1)
         for framework, model, precision, size, (nodes, per_node) in product(
             campaign.frameworks, campaign.models, campaign.precisions, campaign.batch_sizes, layouts
         )

@@ -90,7 +90,8 @@ def _case(runs: list[Run], options: Options) -> Case:
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
     if missing and throughput.n:
-        case.notes.append(f"{len(missing)} of {len(runs)} runs have no value: {missing[0].throughput.reason}")
+        have = "has" if len(missing) == 1 else "have"
+        case.notes.append(f"{len(missing)} of {len(runs)} runs {have} no value: {missing[0].throughput.reason}")
     elif missing:
         case.notes.append(missing[0].throughput.reason)
     case.notes.extend(note for run in runs for note in run.notes if note not in OF_ALL)

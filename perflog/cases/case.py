@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import Scalar
 from perflog.runs.origin import PATH_ALONE
-from perflog.runs.run import Run
+from perflog.runs.run import DATA, Run
 from perflog.stats.quotient import QuotientInterval
 
 
@@ -87,6 +87,12 @@ def name_of(key: Mapping[str, Scalar]) -> str:
     if "devices" in key:
         parts.append(f"{key['devices']} devices" if key["devices"] != 1 else "1 device")
     return " ".join(parts)
+
+
+def data_of(cases: Iterable[Case]) -> str:
+    """The data that all these cases were trained on, in words; empty where they differ, or one does not say."""
+    told = {str(case.key.get(DATA, "")) for case in cases}
+    return told.pop() if len(told) == 1 else ""
 
 
 def said_of_all(cases: Iterable[Case]) -> list[str]:

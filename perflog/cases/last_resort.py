@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perflog.cases.beside import with_doubts
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.copies import TextsOf, without_copies
 from perflog.cases.left_out import runs_by_log
+from perflog.cases.named_apart import named_apart
 from perflog.cases.repeats import of_first_ranks, settled
 from perflog.cases.twice import without_second_accounts
 from perflog.formats.paths import PathPatterns
@@ -51,7 +53,8 @@ def _built(
     kept, other_ranks = of_first_ranks(kept, patterns)
     copied = {left_out.log for left_out in copies}
     of_copies = [run for run in runs if run.log in copied] if copied else []
-    return build_cases(settled(kept, patterns, of_copies), options), [*copies, *seconds, *other_ranks]
+    told_apart = named_apart(settled(kept, patterns, of_copies), patterns)
+    return build_cases(with_doubts(told_apart), options), [*copies, *seconds, *other_ranks]
 
 
 def _sound_and_faulty(

@@ -16,6 +16,7 @@ from perflog.cases.identity import spelling, told_apart_by
 from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.runs.facts import ALIASED
+from perflog.runs.run import DATA
 
 #: What may always differ: it is what is compared.
 VERSION = "framework_version"
@@ -182,9 +183,10 @@ def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
 
 
 def _is_other_work(mine: Key, theirs: Key, differing: Sequence[str]) -> bool:
-    """Whether no option should be offered that pairs two cases: 1 and 32 devices are no two versions of one number."""
-    other_devices = "devices" in differing and "devices" in mine and "devices" in theirs
-    return other_devices or bool(OTHER_WORK & {*differing})
+    """Whether no option should be offered that pairs two cases: 1 and 32 devices are no two versions of one number,
+    nor are made-up and real data."""
+    both_say = any(key in differing and key in mine and key in theirs for key in ("devices", DATA))
+    return both_say or bool(OTHER_WORK & {*differing})
 
 
 def _differences(mine: Key, theirs: Key, differing: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from perflog.cli.progress import progress_bar
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import pairs, settings
 
-LOGS_HELP = "Logs (may be repeated). [default: the files' folders]"
+LOGS_HELP = "Logs (may be repeated). [default: those below the files' folders, or that the tables' recipes name]"
 _LOGS = typer.Option("--logs", help=LOGS_HELP, show_default=False, callback=as_addresses)
 LogFolders = Annotated[list[str] | None, _LOGS]
 Everything = Annotated[bool, typer.Option("--all", help="Show every cell, not only those to look at.")]
@@ -46,9 +46,9 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Hold the result tables of ordinary READMEs against their logs: which cells do the logs support?"""
-    from perflog.api.auditing import folders_of
     from perflog.audit import FORMATS, documents, failing, render
     from perflog.audit import audit as judge_cells
+    from perflog.audit.auditing import folders_of
     from perflog.compare.rule import share as share_of
     from perflog.export.endings import format_for
     from perflog.logs.find import find_logs
@@ -57,11 +57,10 @@ def audit(
     chosen_form = format_for(output, form, FORMATS, "text")
     share = share_of(tolerance, "--tolerance")
     pages = documents(files)
-    places = logs or folders_of(pages)
-    chosen = settings({"parser": parser, "parsers": parsers, "set": pairs(set_ or [], "set")}, places)
-    log_files = find_logs(places)
-    with progress_bar(quiet)(sum(max(log.size, 0) for log in log_files)):
-        judgements = judge_cells(pages, log_files, catalog_of(chosen), chosen.options(), share)
+    given = {"parser": parser, "parsers": parsers, "set": pairs(set_ or [], "set")}
+    chosen = settings(given, logs or folders_of(pages))
+    found = find_logs(logs) if logs else None
+    judgements = judge_cells(pages, found, catalog_of(chosen), chosen.options(), share, progress_bar(quiet))
     text = render(judgements, chosen_form, everything, to_terminal(output))
     if chosen_form == "github" and output is None:
         emit_commands(text)

@@ -73,12 +73,16 @@ _HISTORY = "Include the variance between earlier campaigns of one version, out o
 History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
 _NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
 NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
+_SORT = "The order of the rows: -change, or devices,-ratio (- turns it round)."
+Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar="FIELDS", show_default=False)]
+_COLUMNS = "Show these columns alone: model,devices,change,interval,verdict."
+Columns = Annotated[str, typer.Option("--columns", help=_COLUMNS, metavar="FIELDS", show_default=False)]
 _NOISE_SORT = "The order of the cases: -spread, or devices,-runs_needed (- turns it round)."
 NoiseSort = Annotated[str, typer.Option("--sort", help=_NOISE_SORT, metavar="FIELDS", show_default=False)]
 _NOISE_COLUMNS = "Show these columns alone: model,devices,spread,change_seen."
 NoiseColumns = Annotated[str, typer.Option("--columns", help=_NOISE_COLUMNS, metavar="FIELDS", show_default=False)]
-_WIDE_NOISE = "Show each field of the cases in a column of its own, however wide that is."
-WideNoise = Annotated[bool, typer.Option("--wide", help=_WIDE_NOISE)]
+_WIDE = "Show each field of the cases in a column of its own, however wide that is."
+Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
 NoiseForm = Annotated[str | None, form_option(("table", "markdown", "csv", "json"), "table")]
 Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
 
@@ -87,6 +91,7 @@ Detect = Annotated[str, typer.Option("--detect", help="The change that must be s
     epilog=examples(
         "perflog compare logs-2.4/ logs-2.5/ --warmup 100",
         "perflog compare v2.4 v2.5",
+        "perflog compare old/ new/ --sort change --columns model,devices,change,interval,verdict",
         "perflog compare old/ new/ --gate --format github",
         "perflog compare a/ b/ c/ -o ratios.svg",
         more="Exit status: 0; with --gate or --fail-on 1 a case is slower, 3 nothing could be compared or another "
@@ -96,18 +101,20 @@ Detect = Annotated[str, typer.Option("--detect", help="The change that must be s
 @extraction_options("aggregate")
 def compare(
     sides: Sides, given: Given, metric: Metric = "throughput", margin: Margin = "2%", level: Level = 95.0,
-    across: Across = "", where: Where = None, alias: Alias = None, gate: GateFlag = False, fail_on: FailOn = "",
-    explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
-    output: Output = None, history: History = False, database: DatabaseName = None, cache: WithCache = None,
-    quiet: Quiet = False,
+    across: Across = "", where: Where = None, alias: Alias = None, sort: Sort = "", columns: Columns = "",
+    wide: Wide = False, gate: GateFlag = False, fail_on: FailOn = "", explain_verdicts: Explain = False,
+    form: Form = None, marker: Marker = "", comment: Comment = False, output: Output = None, history: History = False,
+    database: DatabaseName = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.choosing import names
+    from perflog.compare.columns import in_order
     from perflog.compare.comment import marker_of
     from perflog.compare.gate import gate as result_of
     from perflog.compare.output import FORMATS
     from perflog.compare.rule import Rule, share
+    from perflog.export.case_table import Shown
     from perflog.export.endings import format_for
     from perflog.settings.gate import DEFAULT, REASONS
 
@@ -125,7 +132,8 @@ def compare(
     read = extractions(quiet, cache_of(cache, quiet))
     comparisons = _compared(sides, chosen, rule, selection, read, history)
     result = result_of(comparisons, reasons) if reasons else None
-    look = Look(form, marker or metric, explain_verdicts, reasons, result)
+    comparisons = [in_order(comparison, sort) for comparison in comparisons] if sort else comparisons
+    look = Look(form, marker or metric, Shown(names_in(columns), wide), explain_verdicts, reasons, result)
     show(comparisons, look, output, quiet)
     if comment:
         comment_on_pull_request(comparisons, look, quiet)
@@ -171,7 +179,7 @@ def _compared(
 @extraction_options("aggregate", "baseline")
 def plan(
     logs: Logs, given: Given, detect: Detect = "5%", margin: Margin = "2%", metric: Metric = "throughput",
-    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: WideNoise = False,
+    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: Wide = False,
     form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
@@ -179,7 +187,7 @@ def plan(
     from perflog.compare.rule import share
 
     request = _Noise(metric, share(margin, "--margin"), share(detect, "--detect"))
-    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
+    view = View.asked(where, sort, columns, wide)
     _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
 
@@ -187,7 +195,7 @@ def plan(
 @extraction_options("aggregate", "baseline")
 def noise(
     logs: Logs, given: Given, metric: Metric = "throughput", margin: Margin = "2%", history: NoiseHistory = False,
-    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: WideNoise = False,
+    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: Wide = False,
     form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
@@ -195,7 +203,7 @@ def noise(
     from perflog.compare.rule import share
 
     request = _Noise(metric, share(margin, "--margin"), history=history)
-    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
+    view = View.asked(where, sort, columns, wide)
     _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
 

@@ -13,6 +13,7 @@ from perflog.cli.output import emit, emit_commands, tables_text, to_terminal
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
+    from perflog.export.case_table import Shown
     from perflog.settings.gate import GateResult
 
 #: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
@@ -26,6 +27,7 @@ class Look:
     Attributes:
         form: one of the formats of :mod:`perflog.compare.output`.
         marker: the name in the marker of Markdown.
+        shown: the columns of tables, and of CSV.
         explained: whether it is said what the verdicts mean.
         fail_on: the reasons that the gate was asked for.
         result: what the gate says; None where there is none.
@@ -33,6 +35,7 @@ class Look:
 
     form: str
     marker: str
+    shown: Shown
     explained: bool = False
     fail_on: Sequence[str] = ()
     result: GateResult | None = None
@@ -65,7 +68,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
     if look.form == "json":
         return data.to_json(comparisons), ""
     if look.form == "csv":
-        return data.to_csv(comparisons), ""
+        return data.to_csv(comparisons, look.shown.columns), ""
     if look.form == "html":
         from perflog.compare.page import page
 
@@ -80,7 +83,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
 def _markdown(comparisons: Sequence[Comparison], look: Look) -> str:
     from perflog.compare.comment import comment
 
-    return comment(comparisons, look.marker, look.result, look.explained)
+    return comment(comparisons, look.marker, look.result, look.explained, look.shown)
 
 
 def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str:
@@ -90,7 +93,8 @@ def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str
 
     parts = []
     for comparison in comparisons:
-        table = tables_text([comparison_table(comparison, look.explained)], "table", terminal)
+        shown = comparison_table(comparison, look.explained, look.shown)
+        table = tables_text([shown], "table", terminal, look.shown.wide)
         parts.append(f"{paragraphs(opening(comparison))}\n{table}")
     return "\n".join(parts)
 

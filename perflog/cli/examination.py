@@ -25,6 +25,7 @@ _VARIABLES = (
 def examined(logs: Sequence[str]) -> dict[str, Any]:
     """What is installed and in force for some logs, as plain data."""
     from perflog._version import __version__
+    from perflog.history.place import without_password
     from perflog.matching import engine_description
 
     return {
@@ -39,7 +40,7 @@ def examined(logs: Sequence[str]) -> dict[str, Any]:
         "extras": [_extra(name) for name in dict.fromkeys(extra.name for extra in EXTRAS.values())],
         "config": _config(logs),
         "parsers": _parsers(logs),
-        "variables": {name: _masked(os.environ[name]) for name in _VARIABLES if name in os.environ},
+        "variables": {name: without_password(os.environ[name]) for name in _VARIABLES if name in os.environ},
     }
 
 
@@ -62,6 +63,7 @@ def _extra(name: str) -> dict[str, Any]:
 def _config(logs: Sequence[str]) -> dict[str, Any]:
     """The config file in force and what it sets; or what is wrong with it."""
     from perflog.errors import PerflogError
+    from perflog.history.place import without_password
     from perflog.settings.config import find_config, settings
 
     file = find_config(logs)
@@ -73,6 +75,8 @@ def _config(logs: Sequence[str]) -> dict[str, Any]:
     except PerflogError as error:
         return {"file": str(file), "sets": {}, "fault": str(error)}
     sets = {key: chosen.values[key] for key, source in chosen.sources.items() if source == str(file) and key != "set"}
+    if "database" in sets:
+        sets["database"] = without_password(str(sets["database"]))
     sets |= {f"set.{key}": value for key, value in chosen.config_set.items()}
     return {"file": str(file), "sets": sets, "fault": chosen.refused_database or None}
 
@@ -89,15 +93,6 @@ def _parsers(logs: Sequence[str]) -> dict[str, Any]:
     except PerflogError as error:
         return {"count": None, "own_folder": str(folder), "fault": str(error)}
     return {"count": len(catalog.parsers), "own_folder": str(folder), "fault": None}
-
-
-def _masked(value: str) -> str:
-    """A variable's value without the password of a URL."""
-    scheme, mark, rest = value.partition("://")
-    if not mark or "@" not in rest:
-        return value
-    user, _, place = rest.rpartition("@")
-    return f"{scheme}://{user.partition(':')[0]}:***@{place}" if ":" in user else value
 
 
 def text_of(found: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from perflog.cli.output import emit
 from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
-from perflog.settings.config import DEFAULTS, find_config, names_in, pairs, settings
+from perflog.settings.config import DEFAULTS, find_config, settings
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
@@ -76,7 +76,7 @@ def extract(
         _write_share(shard, logs, chosen, output, quiet, kept)
         return
     form = form_of(output, chosen)
-    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
+    view = View.asked(where, sort, columns, wide)
     if watch:
         show_again_and_again(logs, chosen, view)
     if kept is not None and not on and form not in OF_SEVERAL_FILES:
@@ -123,12 +123,14 @@ def config(
 ) -> None:
     """Show the options in force and where each comes from."""
     from perflog.escaping import json_text
+    from perflog.history.place import without_password
 
     form = format_for(output, format_, ("text", "json"), "text")
     chosen = settings(given, logs or [])
     chosen.options()
     file = find_config(logs or [])
     values = {key: chosen.values[key] for key in DEFAULTS} | {"set": {**chosen.config_set, **chosen.values["set"]}}
+    values["database"] = values["database"] and without_password(values["database"])
     if form == "json":
         options = {key: {"value": value, "source": chosen.sources[key]} for key, value in values.items()}
         data = {"schema": "perflog/config/1", "file": None if file is None else str(file), "options": options}

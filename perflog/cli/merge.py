@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,14 +11,16 @@ from perflog.cli.cases import form_of, write_cases
 from perflog.cli.options import Aggregate, Baseline, Format, Output, Parsers, Quiet, Shown, Sort, Where, Wide
 from perflog.cli.progress import extractions
 from perflog.cli.view import View
-from perflog.settings.config import names_in, pairs, settings
+from perflog.logs.addresses import as_addresses
+from perflog.settings.config import pairs, settings
 
 Parts = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         help="All parts of one place: the files that `perflog extract --shard` wrote, or their folder.",
         metavar="PARTS...",
         show_default=False,
+        callback=as_addresses,
     ),
 ]
 
@@ -37,10 +38,9 @@ def merge(
     """Make of the parts that workers read what one machine would have made of all logs."""
     from perflog.cluster.shares import require_parts
 
-    names = [str(part) for part in parts]
     given = {"aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"), "parsers": parsers}
-    chosen = settings(given | {"format": format_}, names)
+    chosen = settings(given | {"format": format_}, parts)
     form = form_of(output, chosen)
-    require_parts(names)
-    view = View(pairs(where or [], "where"), sort, names_in(columns), wide)
-    write_cases(view.of(extractions(quiet).of(names, chosen)), form, view, output, quiet, names)
+    require_parts(parts)
+    view = View.asked(where, sort, columns, wide)
+    write_cases(view.of(extractions(quiet).of(parts, chosen)), form, view, output, quiet, parts)

@@ -138,6 +138,19 @@ def _noise_order(given: Mapping[str, Any], text: str) -> Iterable[str]:
     return [*names, *(f"-{name}" for name in names)]
 
 
+def _comparison_order(given: Mapping[str, Any], text: str) -> Iterable[str]:
+    from perflog.compare.columns import SORTED_BY
+
+    names = [*_fields(given, text), *SORTED_BY]
+    return [*names, *(f"-{name}" for name in names)]
+
+
+def _comparison_columns(given: Mapping[str, Any], text: str) -> Iterable[str]:
+    from perflog.compare.columns import NUMBERS
+
+    return ["case", *_fields(given, text), *NUMBERS]
+
+
 def metrics(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
     from perflog.compare.rule import METRICS
 
@@ -201,6 +214,8 @@ OF_ARGUMENTS: Mapping[tuple[str, str], Offer] = {
     ("show", "name"): _parsers,
     ("check", "names"): _parsers,
     ("compare", "sides"): _labels_or_paths,
+    ("compare", "--columns"): _listed(_comparison_columns),
+    ("compare", "--sort"): _listed(_comparison_order),
     ("delete", "label"): _labels,
     ("extract", "--columns"): _listed(_shown),
     ("save", "--label"): _labels,

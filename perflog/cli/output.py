@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from perflog.export.columns import TextTable
 
 #: What stands for the signs of tables where the terminal's encoding lacks them.
-_PLAIN = {ord("─"): "-", ord("±"): "+-", ord("−"): "-", ord("×"): "x", ord("…"): "..."}
+_PLAIN = {ord(sign): "-" for sign in "─−–"} | {ord("±"): "+-", ord("×"): "x", ord("…"): "...", ord("→"): "->"}
 
 
 def to_terminal(output: Path | None) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.terminal import erase_lines
+from perflog.settings.config import names_in, pairs
 
 if TYPE_CHECKING:
     from perflog.export.case_table import Shown
@@ -35,6 +36,15 @@ class View:
     order: str = ""
     columns: tuple[str, ...] = ()
     wide: bool = False
+
+    @classmethod
+    def asked(cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool) -> View:
+        """The view that the options of these names ask for.
+
+        Raises:
+            UsageError: for a text of ``where`` without ``=``.
+        """
+        return cls(pairs(where or [], "where"), sort, names_in(columns), wide)
 
     @property
     def shown(self) -> Shown | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from perflog.cluster.on_ray import Told, parts_by_ray, task_of
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths, part_of
+from perflog.logs.addresses import is_address
 from perflog.logs.find import find_logs
 from perflog.parts import ENDING
 from perflog.parts.part import Part, is_part, read_part, write_part
@@ -52,9 +53,12 @@ def require_parts(paths: Sequence[str]) -> None:
     """Let paths pass that hold parts alone.
 
     Raises:
-        UsageError: where there is none.
+        UsageError: where there is none, or an address is named.
         PerflogError: naming the first file which is no part, or is damaged.
     """
+    address = next(filter(is_address, paths), "")
+    if address:
+        raise UsageError(f"{address}: parts are read from this machine's disk: copy them here, and name their folder")
     logs = find_logs(paths)
     if not logs:
         raise UsageError(

@@ -20,7 +20,7 @@ _LINES, _HEAD = 300, 200
 #: Where a campaign's folder has its journal: a line for each run, with the time when it ended.
 JOURNAL = (".perflog", "journal.jsonl")
 #: Forms of stamps with day, month and year.
-_DATED = ("T…Z", "year-month-day", "month/day/year")
+_DATED = ("JSON", "T…Z", "year-month-day", "month/day/year")
 #: Forms of stamps without a day: two of them cannot be put in order.
 _WITHOUT_DAY = ("time", "TeamCity")
 

@@ -15,6 +15,7 @@ from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.sentences import opening
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
+from perflog.export.case_table import Shown
 from perflog.export.columns import TextTable
 from perflog.export.text import to_markdown
 from perflog.settings.gate import GateResult
@@ -28,6 +29,8 @@ _NAME = re.compile(r"[A-Za-z0-9]+(?:[._ -]?[A-Za-z0-9]+)*")
 _LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bgh)(?=-\d)", re.IGNORECASE)
 #: Which rows are shown first where not all can be.
 _IMPORTANCE = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA, Verdict.SAME)
+#: The columns that a table has by itself.
+_DEFAULT = Shown()
 
 
 def marker_of(name: str) -> str:
@@ -43,8 +46,9 @@ def marker_of(name: str) -> str:
 
 
 def comment(
-    comparisons: Sequence[Comparison], name: str, result: GateResult | None = None, explained: bool = False
-) -> str:
+    comparisons: Sequence[Comparison], name: str, result: GateResult | None = None, explained: bool = False,
+    shown: Shown = _DEFAULT,
+) -> str:  # fmt: skip
     """Comparisons as Markdown with their marker first.
 
     Args:
@@ -52,25 +56,26 @@ def comment(
         name: what tells this comment from others of perflog's on the same pull request, the same in every run.
         result: what the gate says; None where there is none.
         explained: say below the tables what the verdicts mean.
+        shown: the columns of the tables.
 
     Raises:
-        UsageError: for a name that no marker can hold.
+        UsageError: for a name that no marker can hold, or a column that there is not.
     """
     head = [marker_of(name)]
     if result is not None:
         head.append(f"**{_unlinked(escaped(result.sentence))}**")
     budget = (LONGEST - sum(map(len, head))) // len(comparisons)
-    sections = [_section(comparison, explained, budget) for comparison in comparisons]
+    sections = [_section(comparison, explained, budget, shown) for comparison in comparisons]
     return "\n\n".join([*head, *sections])
 
 
-def _section(comparison: Comparison, explained: bool, budget: int) -> str:
+def _section(comparison: Comparison, explained: bool, budget: int, shown: Shown) -> str:
     """One comparison: its first lines and its table, in at most ``budget`` characters."""
     first, *others = map(_unlinked, map(escaped, opening(comparison)))
     title = _unlinked(escaped(f"{comparison.rule.metric}: {comparison.new} against {comparison.old}"))
     lines = [f"### {title}", first, *(f"> {other}" for other in others)]
     above = "\n\n".join(lines)
-    table = comparison_table(comparison, explained)
+    table = comparison_table(comparison, explained, shown)
     return f"{above}\n\n{_fitting(comparison, table, budget - len(above) - 2)}"
 
 
@@ -95,7 +100,7 @@ def _turn(row: CaseComparison) -> tuple[int, float]:
 def _shortened(table: TextTable, places: Sequence[int]) -> str:
     """The table with the rows at these places and the notes that they bear."""
     rows = [table.rows[place] for place in sorted(places)]
-    marks = {f"{mark}." for row in rows for mark in row[-1].split(",")}
+    marks = {f"{mark}." for row in rows for mark in row[table.titles.index("notes")].split(",")}
     numbered = re.compile(r"\d+\.")
     notes = [
         note for note in table.footnotes

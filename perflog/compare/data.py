@@ -10,10 +10,12 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
+from perflog.compare.names import keys_of
 from perflog.compare.output import notes_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.sentences import opening
 from perflog.escaping import csv_cell, json_text
+from perflog.export.case_table import unknown_name
 
 SCHEMA = "perflog/comparison/1"
 _CSV_FIELDS = (
@@ -90,17 +92,29 @@ def to_json(comparisons: Sequence[Comparison]) -> str:
     return json_text(comparison_document(comparisons)) + "\n"
 
 
-def to_csv(comparisons: Sequence[Comparison]) -> str:
-    """A line per row of every comparison."""
-    keys = list(dict.fromkeys(k for comparison in comparisons for row in comparison.rows for k in row.pair.old.key))
+def to_csv(comparisons: Sequence[Comparison], columns: Sequence[str] = ()) -> str:
+    """A line per row of every comparison.
+
+    Args:
+        columns: these columns alone, in this order; empty: all.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
+    keys = keys_of([row.pair.old for comparison in comparisons for row in comparison.rows])
+    known = ["old", "new", "metric", *keys, *_CSV_FIELDS]
+    for name in columns:
+        if name not in known:
+            raise unknown_name("columns", name, known)
+    places = [known.index(name) for name in columns] or range(len(known))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["old", "new", "metric", *map(csv_cell, keys), *_CSV_FIELDS])
+    writer.writerow([csv_cell(known[place]) for place in places])
     for comparison in comparisons:
         for row in comparison.rows:
             head = [comparison.old, comparison.new, comparison.rule.metric]
-            cells = [*head, *(row.pair.old.key.get(k, "") for k in keys), *_csv_cells(row)]
-            writer.writerow([csv_cell(cell) for cell in cells])
+            cells = [*head, *(row.pair.old.key.get(key, "") for key in keys), *_csv_cells(row)]
+            writer.writerow([csv_cell(cells[place]) for place in places])
     return out.getvalue()
 
 

@@ -40,7 +40,8 @@ def _throttled(word: str, case: Case) -> list[str]:
     if not runs:
         return []
     findings = dict.fromkeys(finding for run in runs for finding in throttling_of(run))
-    return [f"{word}: {len(runs)} of {len(case.runs)} runs were throttled while they ran ({'; '.join(findings)})"]
+    were = "was" if len(runs) == 1 else "were"
+    return [f"{word}: {len(runs)} of {len(case.runs)} runs {were} throttled while they ran ({'; '.join(findings)})"]
 
 
 def _drifts(word: str, series: Sequence[RunSeries]) -> list[str]:

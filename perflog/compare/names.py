@@ -8,9 +8,15 @@ from perflog.cases.case import Case
 from perflog.formats.vocabulary import CASE_KEYS
 
 
+def keys_of(cases: Sequence[Case]) -> list[str]:
+    """The fields that cases have, in the order in which they are shown."""
+    own = {key for case in cases for key in case.key}
+    return [key for key in dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))) if key in own]
+
+
 def names_of(cases: Sequence[Case]) -> list[str]:
     """Short names: what tells the cases apart, or all that is known of a single one."""
-    keys = [k for k in dict.fromkeys((*CASE_KEYS, *(k for c in cases for k in c.key))) if k != "framework_version"]
+    keys = [k for k in keys_of(cases) if k != "framework_version"]
     varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1]
     told_apart = len({tuple(str(c.key.get(k)) for k in varying) for c in cases}) == len(cases)
     with_label = len({c.label for c in cases}) > 1 and not told_apart

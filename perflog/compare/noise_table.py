@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from perflog.compare.names import names_of
+from perflog.compare.names import keys_of, names_of
 from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
 from perflog.export.case_table import Shown, unknown_name
 from perflog.export.columns import TextTable, number
 from perflog.export.order import ordered, value_of_case
-from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.formats.vocabulary import INTEGERS
 
 _NOTES = {
     "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
@@ -72,8 +72,7 @@ def sorted_noise(noise: Noise, order: str) -> Noise:
 
 def _keys(noise: Noise) -> list[str]:
     """The fields that the cases have."""
-    own = {key: None for member in noise.cases for key in member.case.key}
-    return [*(key for key in CASE_KEYS if key in own), *(key for key in own if key not in CASE_KEYS)]
+    return keys_of([member.case for member in noise.cases])
 
 
 def _columns(noise: Noise, shown: Shown) -> list[str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflog.compare.sides import Side, side_of_campaign, side_of_logs
 from perflog.errors import NoSuchPathError, UsageError
-from perflog.logs.find import find_logs
-from perflog.report.extractions import Extractions, catalog_of
+from perflog.report.extractions import Extractions
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
@@ -49,10 +48,7 @@ def open_sides(names: Sequence[str], settings: Settings, extractions: Extraction
         if name in saved:
             sides.append(side_of_campaign(name, saved[name]))
             continue
-        logs = find_logs([name])
-        with extractions.progress(sum(max(log.size, 0) for log in logs)) as progress:
-            catalog = catalog_of(settings)
-            side = side_of_logs(name.rstrip("/"), logs, options, catalog, progress, extractions.cache)
+        side = side_of_logs(name, settings, options, extractions)
         if not side.extraction.cases:
             raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
         sides.append(side)

@@ -4,63 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perflog.compare.columns import NUMBERS, cells_of, columns_of, is_right, title_of
 from perflog.compare.footnotes import footnotes
 from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
-from perflog.compare.sentences import explanations, interval_words, per_cent, verdict_words
-from perflog.export.columns import TextTable, number
+from perflog.compare.sentences import explanations, per_cent
+from perflog.export.case_table import Shown
+from perflog.export.columns import TextTable
 
 #: How many cases without partner are named to people.
 MOST_UNPAIRED = 8
 #: The formats of a comparison: for people, for machines, for browsers and for CI.
 FORMATS = ("table", "markdown", "csv", "json", "html", "github", "junit", "svg", "png")
+#: The columns that a table has by itself.
+_DEFAULT = Shown()
 
 
-def comparison_table(comparison: Comparison, explained: bool = False) -> TextTable:
+def comparison_table(comparison: Comparison, explained: bool = False, shown: Shown = _DEFAULT) -> TextTable:
     """The rows as texts: case, n, both medians, change with interval, p adjusted, verdict; notes as footnotes.
 
     Args:
         explained: say below what the verdicts mean.
+        shown: the columns, by the names of :mod:`.columns`; ``wide`` gives each field of the cases one of its own.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
     """
-    names = names_of([row.pair.old for row in comparison.rows])
     notes = footnotes([notes_of(row) for row in comparison.rows])
-    rows = [
-        [*_cells(row, name, comparison.rule.margin), ",".join(map(str, marks))]
-        for row, name, marks in zip(comparison.rows, names, notes.marks, strict=True)
-    ]
-    old, new = comparison.old, comparison.new
-    titles = ["case", "n", old, new, "ratio", "change", "interval", "adjusted p", "verdict", "notes"]
-    right = [False, True, True, True, True, True, False, True, False, False]
+    marks = [",".join(map(str, own)) for own in notes.marks]
+    names = columns_of(comparison, shown, any(marks))
+    columns = [cells_of(comparison, name, marks) for name in names]
+    titles = [title_of(comparison, name) for name in names]
     below = [f"{mark}. {note}" for mark, note in enumerate(notes.texts, 1)] + summary(comparison)
     below += explanations(comparison) if explained else []
     how = caption(comparison, units_of([comparison]))
-    return TextTable(titles, rows, right, below, how, spare=("ratio", "adjusted p"))
+    rows = [list(cells) for cells in zip(*columns, strict=True)]
+    keys = sum(1 for name in names if name not in NUMBERS)
+    spare = () if shown.columns or shown.wide else ("ratio", "adjusted p")
+    return TextTable(titles, rows, list(map(is_right, names)), below, how, keys=max(1, keys), spare=spare)
 
 
 def units_of(comparisons: Sequence[Comparison]) -> str:
     """The units of all rows, in words."""
     return " and ".join(dict.fromkeys(row.unit for comparison in comparisons for row in comparison.rows if row.unit))
-
-
-def _cells(row: CaseComparison, name: str, margin: float) -> list[str]:
-    ratio = row.ratio
-    words = interval_words(row)
-    interval = f"{words} ({100 * ratio.level:.4g} %)" if words and ratio.level else ""
-    return [
-        name,
-        f"{ratio.n_old}" if ratio.n_old == ratio.n_new else f"{ratio.n_old}/{ratio.n_new}",
-        number(centre(row.old)) or "no value",
-        number(centre(row.new)) or "no value",
-        f"{ratio.value:.4f}" if ratio.value is not None else "",
-        per_cent(ratio.value) if ratio.value is not None else "",
-        interval,
-        _p(row.adjusted_p),
-        verdict_words(row.verdict, margin),
-    ]
-
-
-def _p(value: float | None) -> str:
-    return "" if value is None else f"{value:.2g}" if value >= 0.0001 else "<0.0001"
 
 
 def notes_of(row: CaseComparison) -> list[str]:

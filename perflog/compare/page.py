@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from perflog._version import __version__
+from perflog.compare.columns import columns_of
 from perflog.compare.names import names_of
 from perflog.compare.output import caption, comparison_table, units_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.sentences import explanations, opening
+from perflog.export.case_table import Shown
 from perflog.export.columns import TextTable
 from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
 from perflog.settings.gate import GateResult
@@ -77,19 +79,24 @@ def _columns(table: TextTable) -> list[dict[str, Any]]:
 
 def _rows(comparison: Comparison, table: TextTable) -> list[dict[str, Any]]:
     scale = _scale(comparison)
+    names = columns_of(comparison, Shown(), has_notes=True)
     rows = []
-    for row, texts in zip(comparison.rows, table.rows, strict=True):
-        name, count, old, new, _, change, interval, p, verdict, marks = texts
-        numbers = ((count, row.ratio.n_old), (old, centre(row.old)), (new, centre(row.new)), (p, row.adjusted_p))
+    for row, cells in zip(comparison.rows, table.rows, strict=True):
+        texts = dict(zip(names, cells, strict=True))
+        old, new = (f"{texts[name]} {texts.get('unit', '')}".strip() for name in ("median_old", "median_new"))
+        numbers = (
+            (texts["n"], row.ratio.n_old), (old, centre(row.old)), (new, centre(row.new)),
+            (texts["adjusted_p"], row.adjusted_p),
+        )  # fmt: skip
         rows.append({
-            "name": name,
-            "verdict": verdict,
+            "name": texts["case"],
+            "verdict": texts["verdict"],
             "look": _LOOKS.get(row.verdict, "open"),
-            "marks": [mark for mark in marks.split(",") if mark],
-            "change": _cell(change, row.ratio.value),
+            "marks": [mark for mark in texts["notes"].split(",") if mark],
+            "change": _cell(texts["change"], row.ratio.value),
             "chart": _chart(row, comparison.rule.margin, scale),
             "chart_sort": "" if row.ratio.low is None else repr(row.ratio.low),
-            "interval": interval,
+            "interval": texts["interval"],
             "numbers": [_cell(text, value) for text, value in numbers],
         })  # fmt: skip
     return rows

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from perflog.cases.case import Case
 from perflog.cases.labels import root_of
 from perflog.cases.pairs import Pair
-from perflog.extraction import Extraction, Progress, extract_logs
-from perflog.formats.catalog import Catalog
+from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar, normal
-from perflog.logs.find import LogFile
+from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.warmup import rows_of
 from perflog.runs.machine import Facts, differences, identity, known_facts
@@ -26,8 +25,9 @@ from perflog.runs.throttled import throttled_among
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
-    from perflog.cache.cache import Cache
     from perflog.history import Campaign
+    from perflog.report.extractions import Extractions
+    from perflog.settings.config import Settings
 
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
@@ -70,11 +70,17 @@ def run_key(run: Run) -> RunKey:
     return (run.log.name, run.first_line)
 
 
-def side_of_logs(
-    name: str, logs: Sequence[LogFile], options: Options, catalog: Catalog, progress: Progress | None = None,
-    cache: Cache | None = None,
-) -> Side:  # fmt: skip
-    """Extract a side, keeping the series of its runs for notes."""
+def side_of_logs(name: str, settings: Settings, options: Options, extractions: Extractions) -> Side:
+    """Extract a side, keeping the series of its runs for notes.
+
+    Args:
+        name: the path of its logs.
+        options: those of all sides.
+
+    Raises:
+        UsageError: for a path that there is not.
+    """
+    logs = find_logs([name])
     observed: dict[RunKey, RunSeries] = {}
 
     def take(run: Run, seen: _SeenSeries) -> None:
@@ -82,8 +88,8 @@ def side_of_logs(
         observed[run_key(run)] = RunSeries(times, printed)
 
     sight = Sight("series", _SeenSeries, _series_of, take)
-    extraction = extract_logs(list(logs), options, catalog, progress, sight, cache)
-    return Side(name, extraction, root_of([log.path for log in logs]), observed)
+    extraction = extractions.seen(logs, settings, options, sight)
+    return Side(name.rstrip("/"), extraction, root_of([log.path for log in logs]), observed)
 
 
 def _series_of(run: Run, segment: Segment) -> _SeenSeries | None:

@@ -18,7 +18,10 @@ from perflog.compare.sides import Side, machines
 from perflog.runs.machine import differences
 
 _MEANING = "a drift of the machine cannot be told from a change between the versions"
+_AT_ONCE = "Runs of both sides began at the same time, on one machine or on two: what changed may be the machine."
 _REMEDY = "Make the runs of both sides in turn (interleaved), on one machine."
+#: Two trainings on one machine in turn are never this near, in seconds: the second has to start.
+_TOGETHER = 2.0
 #: So many facts of two machines are named.
 _MOST_FACTS = 3
 
@@ -63,7 +66,7 @@ def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
         return f"The {saved} side is out of the history and the {logs} one is not, {hardly}: {_MEANING}."
     cases = [apart for pair in pairs if (apart := _apart(pair)) is not None]
     if not cases:
-        return ""
+        return _AT_ONCE if any(_at_once(pair) for pair in pairs) else ""
     share = "" if len(cases) == len(pairs) else f" in {len(cases)} of {len(pairs)} cases"
     first = cases[0]
     if any(case.earlier != first.earlier for case in cases):
@@ -84,6 +87,19 @@ def _apart(pair: Pair) -> _Apart | None:
         if last.seconds < first.seconds:
             return _Apart(earlier, later, last, first)
     return None
+
+
+def _at_once(pair: Pair) -> bool:
+    """Whether each run of one side began with one of the other's, which runs in turn never do."""
+    old, new = ([start for start in _starts(case) if start.dated] for case in (pair.old, pair.new))
+    return _all_with(old, new) or _all_with(new, old)
+
+
+def _all_with(starts: Sequence[Start], others: Sequence[Start]) -> bool:
+    return bool(starts) and all(
+        any(abs(start.seconds - other.seconds) <= _TOGETHER and start.form == other.form for other in others)
+        for start in starts
+    )
 
 
 def interleaved(pair: Pair) -> bool:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import MOST_OUTSIDE, About, Agreement, Witness, near_factor
 from perflog.formats.moments import Moment, between
+from perflog.measurements.rows import Ints
 
 NAME = "the clock of the lines"
 #: The clock agrees within this much, and its own resolution.
@@ -20,15 +23,23 @@ IMPOSSIBLE = 0.10
 LEAST_LENGTH = 5
 #: With fewer stretches than this all of them are one.
 LEAST_COUNT = 4
+#: With so many pauses to a record a clock may be as slow as it likes.
+MOST_PAUSED = 0.9
+NO_PAUSES: Ints = np.empty(0, dtype=np.int64)
 
 
 class Stretch(NamedTuple):
-    """Between two marks: steps, seconds by the measurements and by the clock, and the clock's resolution."""
+    """Between two marks: steps, seconds by the measurements and by the clock, and the clock's resolution.
+
+    ``records`` of the log are in it, and so many ``pauses``: lines that say that something else than training happened.
+    """
 
     steps: float
     measured: float
     clock: float
     resolution: float
+    records: float = 1.0
+    pauses: int = 0
 
     @property
     def ratio(self) -> float:
@@ -43,12 +54,13 @@ class Stretch(NamedTuple):
 
 def clock_witness(
     marks: Marks, moments: Sequence[Moment | None], scale: float | None, about: About, factors: Sequence[float],
-    sampled: bool, certain: bool = True,
+    sampled: bool, certain: bool = True, pauses: Ints = NO_PAUSES,
 ) -> Witness | None:  # fmt: skip
     """Hold the measured time per step against the lines' own stamps; None where there are too few of them.
 
     A misreading makes all stretches longer or shorter by one factor, a pause makes some longer. So the stretches with
-    the fewest pauses are looked at: the lower quartile.
+    the fewest pauses are looked at: the lower quartile of those in which no line tells of one. Where a line does behind
+    nearly every record, a clock that is slow by no factor is no evidence of a misreading.
 
     Args:
         moments: the stamp at each mark, (k,).
@@ -57,8 +69,9 @@ def clock_witness(
         factors: ratios that a misreading of this log would give, beside the usual ones.
         sampled: whether the measurements are single steps that stand for others between them.
         certain: whether the work of a step is known; batch size times devices is it only where nothing accumulates.
+        pauses: the lines that tell of an evaluation or the like, in order, (p,).
     """
-    stretches = [] if scale is None else _stretches(marks, moments, scale)
+    stretches = [] if scale is None else _stretches(marks, moments, scale, pauses)
     if not stretches:
         return None
     whole = _sum(stretches)
@@ -67,6 +80,8 @@ def clock_witness(
     near = abs(whole.ratio - 1) <= TOLERANCE
     typical = whole if near else _with_fewest_pauses(stretches)
     agreement = _agreement(whole, typical, factors, sampled)
+    if agreement == "doubts" and typical.ratio > 1 and typical.pauses >= MOST_PAUSED * typical.records:
+        agreement = "slower"
     if not certain and typical.ratio > MOST_OUTSIDE and agreement in ("contradicts", "doubts"):
         agreement = "doubts" if near_factor(typical.ratio, factors) else "silent"
     collected = next(moment.collected for moment in moments if moment is not None)
@@ -86,19 +101,23 @@ def clock_witness(
 
 
 def _sum(stretches: Sequence[Stretch]) -> Stretch:
-    steps = measured = clock = resolution = 0.0
+    steps = measured = clock = resolution = records = 0.0
+    pauses = 0
     for stretch in stretches:  # one by one: versions of Python add the numbers of `sum` in different ways
         steps += stretch.steps
         measured += stretch.measured
         clock += stretch.clock
         resolution = max(resolution, stretch.resolution)
-    return Stretch(steps, measured, clock, resolution)
+        records += stretch.records
+        pauses += stretch.pauses
+    return Stretch(steps, measured, clock, resolution, records, pauses)
 
 
-def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> list[Stretch]:
+def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float, pauses: Ints) -> list[Stretch]:
     """The stretches between neighbouring marks whose stamps can be compared; none where the stamps count down."""
     found, backwards = [], 0
     ends, covered, times = marks.end.tolist(), marks.covers.tolist(), marks.time.tolist()
+    own, told = marks.own[0].tolist(), np.searchsorted(pauses, marks.lines, "right").tolist()
     for place, (before, after) in enumerate(pairwise(moments)):
         if before is None or after is None:
             continue
@@ -108,12 +127,17 @@ def _stretches(marks: Marks, moments: Sequence[Moment | None], scale: float) -> 
             continue
         backwards += after.seconds < before.seconds
         per_step = (times[place + 1] - times[place]) * scale / covers
-        found.append(Stretch(steps, per_step * steps, seconds, max(before.resolution, after.resolution)))
+        resolution = max(before.resolution, after.resolution)
+        records, paused = covers / own[place + 1], told[place + 1] - told[place]
+        found.append(Stretch(steps, per_step * steps, seconds, resolution, records, paused))
     return found if backwards <= max(1, len(found) // 2) else []  # else it is the time that is left
 
 
 def _with_fewest_pauses(stretches: Sequence[Stretch]) -> Stretch:
-    """The stretches about the lower quartile of those that are long enough to be timed, as one; all where few are."""
+    """The stretches about the lower quartile of those that are long enough to be timed, as one; all where few are.
+
+    Those in which no line tells of a pause alone, where they are enough.
+    """
     timed: list[Stretch] = []
     rest: Stretch | None = None
     for stretch in stretches:
@@ -123,6 +147,8 @@ def _with_fewest_pauses(stretches: Sequence[Stretch]) -> Stretch:
             rest = None
     if len(timed) < LEAST_COUNT:
         return _sum(stretches)
+    unpaused = [stretch for stretch in timed if not stretch.pauses]
+    timed = unpaused if len(unpaused) >= LEAST_COUNT else timed
     low = sorted(timed, key=lambda stretch: stretch.ratio)[(len(timed) - 1) // 4]
     near = [stretch for stretch in timed if abs(stretch.ratio / low.ratio - 1) <= TOLERANCE + low.tolerance]
     return _sum(near)._replace(resolution=low.resolution * math.sqrt(len(near)))  # cut at random, each for itself

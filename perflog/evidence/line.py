@@ -6,18 +6,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import MOST_OUTSIDE, Agreement, Witness, near_factor
 from perflog.formats.parser import Value
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.measurements.rows import Floats
+from perflog.stats.arrays import middle
 from perflog.stats.centre import median
 
 #: Two means over the same steps agree within this much, and the rounding of what is printed.
 SAME_SPAN = 0.02
 #: Two means over different steps are only held against each other for factors.
 OTHER_SPAN = 0.25
+#: Last steps of so many lines, all far shorter or longer than a running mean's steps, are no chance: it is another sum.
+LEAST_LAST, FAR_OFF = 5, 10.0
 #: Of work per step, as rate times time: it is the same whole number on all lines within this much.
 CONSTANT = 0.01
 #: On so many lines at least.
@@ -96,12 +100,41 @@ def _of_value(
             if not np.isfinite(told).any() or not np.isfinite(seconds).any():
                 return _product(base.value, value, marks, columns, job)
         elif "cumulative" in (value.span, base.value.span):
-            return None  # a mean since the beginning beside records: the clock holds its differences
+            # a mean since the beginning beside records: the clock holds its differences, and last steps its size
+            if not compares_last(base.value, value) or len(marks) < LEAST_LAST:
+                return None
+            per_step = (marks.time[-1] - marks.time[0]) / (marks.covers[-1] - marks.covers[0])
+            per_step *= base.scale if base.scale is not None else np.nan
+            if not far_off(np.array([per_step]), told[np.newaxis])[0]:
+                return None
+            name, mean = f"{value.group} on the lines", float(told.mean())
+            return Witness(name, "time per step", "s", per_step, mean, "contradicts", _lines(marks))
         else:
             seconds = time / covers * (base.scale if base.scale is not None else np.nan)
         if not np.isfinite(told).any() or not np.isfinite(seconds).any():
             return None
         return _compared(base, value, marks, seconds, told, job, tolerance)
+
+
+def compares_last(base: Value, value: Value) -> bool:
+    """Whether a value is of last steps alone, beside a mean since the beginning that is taken."""
+    return value.span == "last" and base.span == "cumulative"
+
+
+def far_off(per_step: Floats, told: Floats) -> NDArray[np.bool_]:
+    """Whether each log's last steps, (n, k) seconds, are all but impossible as some of its steps.
+
+    Steps may stall, and the printed ones be those that do not; of a factor above ten, both by their mean and by their
+    median, a sum that is taken for a mean is the cause.
+
+    Args:
+        per_step: the mean time of all steps by differences of the running mean, (n,).
+    """
+    usable = np.isfinite(told).all(axis=1) & (told > 0).all(axis=1) & (per_step > 0)
+    mean, centre = told.mean(axis=1), middle(told)
+    short = np.maximum(mean, centre) * FAR_OFF < per_step
+    long = np.minimum(mean, centre) > per_step * FAR_OFF
+    return np.asarray(usable & (short | long), dtype=np.bool_)
 
 
 def _seconds_per_step(value: Value, printed: Floats, covers: Floats, job: Job) -> Floats:

@@ -138,7 +138,11 @@ def second_values(
         if same_span:
             seconds = _seconds_per_step(base, columns[base.group], marks.own[0], jobs)
         elif "cumulative" in (value.span, base.span):
-            return [None] * len(scale)
+            if not line.compares_last(base, value) or told.shape[1] < line.LEAST_LAST:
+                return [None] * len(scale)
+            time, covers = (part[:, -1] - part[:, 0] for part in (marks.time, marks.covers))
+            far = line.far_off(time / covers * scale, told).tolist()
+            return [UNDECIDED if is_far else None for is_far in far]
         else:
             seconds = marks.own[1] / marks.own[0] * scale[:, np.newaxis]
         comparable = ~(_throughout(~np.isfinite(told)) | _throughout(~np.isfinite(seconds)))

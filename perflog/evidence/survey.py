@@ -15,6 +15,8 @@ from perflog.measurements.segment import Segment, Taken
 
 #: A measurement with no more than this share of the time cannot rule it: without it the rate would be 4 % higher.
 LIGHT = 0.04
+#: Steps that take so many times as long as the mean hold something else than the others.
+SLOW = 5.0
 
 
 class Marks(Struct, frozen=True):
@@ -47,6 +49,21 @@ class Heaviest(Struct, frozen=True):
     work: float
 
 
+class Slow(NamedTuple):
+    """The measurements of a window whose steps take :data:`SLOW` times as long as the mean and longer, together."""
+
+    number: int = 0
+    first_line: int = 0
+    time: float = 0.0
+    work: float = 0.0
+
+    def __or__(self, later: Slow) -> Slow:
+        return Slow(
+            self.number + later.number, self.first_line or later.first_line, self.time + later.time,
+            self.work + later.work,
+        )  # fmt: skip
+
+
 class Totals(NamedTuple):
     """The sums of all measurements of a segment, the warm-up's too, in the store's units."""
 
@@ -61,6 +78,7 @@ class Survey(Struct, frozen=True, dict=True):
     marks: Marks
     heaviest: Heaviest | None
     segment: Segment
+    slow: Slow = Slow()
 
     @cached_property
     def totals(self) -> Totals:
@@ -80,10 +98,11 @@ def totals_until(line: int | None, segment: Segment) -> tuple[Totals, float]:
     return Totals(*sums.tolist()), end
 
 
-def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
+def survey(segment: Segment, taken: Taken, lines: Ints, spare: float = 0.0) -> Survey:
     """Survey a segment's measurements.
 
     Args:
+        spare: by so much of the store's time a measurement may be too long, for what a clock's digits hide.
         taken: the window; its first and last line bound the marks and the heaviest measurement.
         lines: where marks are wanted, rising, (k,); each stands for the first measurement at or after it.
     """
@@ -91,6 +110,7 @@ def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
     sums = np.zeros((3, 1))
     count = 0
     heaviest: Heaviest | None = None
+    slow = Slow()
     for rows in segment.store.blocks():
         count += rows.shape[1]
         low, high = int(rows[5].searchsorted(taken.first_line)), int(rows[5].searchsorted(taken.last_line, "right"))
@@ -101,12 +121,13 @@ def survey(segment: Segment, taken: Taken, lines: Ints) -> Survey:
             heaviest = heaviest_of(inside, taken.estimate.time)
         else:
             heaviest = _heavier(heaviest, inside)
+        slow |= slow_of(inside, taken, spare)
         places = _places(inside[5], lines)
         if len(places):
             marks.append(_marks(inside, places, sums))
         if count < segment.store.count:
             sums += inside[2:5].sum(axis=1, keepdims=True)
-    return Survey(_joined(marks), heaviest, segment)
+    return Survey(_joined(marks), heaviest, segment, slow)
 
 
 def heaviest_of(rows: NDArray[np.float64], time: float) -> Heaviest | None:
@@ -117,6 +138,21 @@ def heaviest_of(rows: NDArray[np.float64], time: float) -> Heaviest | None:
         time: of all of them.
     """
     return None if rows[3].max() <= LIGHT * time else _heavier(None, rows)
+
+
+def slow_of(rows: NDArray[np.float64], taken: Taken, spare: float = 0.0) -> Slow:
+    """The measurements among those inside a window, (fields, n), whose steps take much longer than the window's mean.
+
+    ``spare``: as :func:`survey` takes it.
+    """
+    estimate = taken.estimate
+    if not estimate.covers > 0:
+        return Slow()
+    slow = rows[3] > SLOW * estimate.time / estimate.covers * rows[2] + spare
+    if not slow.any():
+        return Slow()
+    lines, times, works = rows[5, slow], rows[3, slow], rows[4, slow]
+    return Slow(len(lines), int(lines[0]), float(times.sum()), float(works.sum()))
 
 
 def _places(measured: Floats, lines: Ints) -> Ints:

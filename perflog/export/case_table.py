@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from perflog.cases.case import Case, short_labels
+from perflog.cases.case import Case, data_of, short_labels
 from perflog.errors import UsageError
 from perflog.export.columns import TextTable, caption, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.runs.run import DATA
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
@@ -96,6 +97,8 @@ class _Columns:
         keys = [key for key in CASE_KEYS if any(key in case.key for case in self.cases)]
         if "batch_size" not in keys and any("micro_batch_size" in case.key for case in self.cases):
             keys.append("micro_batch_size")  # all that is known of the batch
+        if any(DATA in case.key for case in self.cases) and not data_of(self.cases):
+            keys.append(DATA)  # where it is one for all, the caption says it
         for extra in dict.fromkeys(key for case in self.cases for key in case.key if key not in CASE_KEYS):
             varies = len({str(case.key.get(extra, "")) for case in self.cases}) > 1
             if varies and extra not in keys and not _told_apart(self.cases, keys):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from perflog.cases.case import Case, data_of
 from perflog.extraction import Extraction
 
 
@@ -44,12 +46,19 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def caption(extraction: Extraction) -> str:
-    """How the numbers were made: stands under every table."""
+def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
+    """How the numbers were made, and on which data where that is one: stands under every table.
+
+    Args:
+        cases: those that are shown; all, if not given.
+    """
     options = extraction.options
     text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
     if options.convention:
         text += f"; convention {options.convention}"
     if options.as_printed:
         text += " (values as printed)"
+    data = data_of(extraction.cases if cases is None else cases)
+    if data:
+        text += f"; data {data}"
     return f"{text}; {counted(len(extraction.runs), 'run')}, {counted(len(extraction.skipped), 'file')} skipped."

@@ -17,7 +17,8 @@ def to_html(table: TextTable, most_rows: int | None = None) -> str:
     """
     shown = table.rows if most_rows is None else table.rows[:most_rows]
     head = "".join(_cell("th", title, right) for title, right in zip(table.titles, table.right, strict=True))
-    lines = ["<table>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+    above = [f"<p>{_text(table.heading)}</p>"] if table.heading else []
+    lines = [*above, "<table>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
     lines += [f"<tr>{_cells(row, table.right)}</tr>" for row in shown]
     lines += ["</tbody>", "</table>"]
     below = [table.caption, *table.footnotes]

@@ -26,11 +26,12 @@ def to_latex(table: TextTable) -> str:
         _number_column(cells) if is_numeric else "r" if right else "l"
         for is_numeric, right, cells in zip(numeric, table.right, columns, strict=True)
     ]
+    caption = "; ".join(filter(None, (table.heading, table.caption)))
     lines = [
         "% in the preamble: \\usepackage{booktabs,siunitx}",
         "\\begin{table}",
         "  \\centering",
-        *([f"  \\caption{{{escaped(table.caption)}}}"] if table.caption else []),
+        *([f"  \\caption{{{escaped(caption)}}}"] if caption else []),
         f"  \\begin{{tabular}}{{{''.join(kinds)}}}",
         "    \\toprule",
         f"    {_row(['{' + escaped(title) + '}' for title in table.titles])}",

@@ -106,8 +106,8 @@ def _rules_of(_pattern: Pattern, value: Value) -> Faults:
     if value.window_from and (value.span != "window" or value.window_from != WINDOW_SIZE):
         yield f"window_from = {value.window_from!r}: a value with span 'window' takes its length from {WINDOW_SIZE!r}"
     means = ("step_time", "interval_time", "rate")
-    if value.holds_pauses and (value.span != "interval" or value.quantity not in means):
-        yield "holds_pauses: only a mean since the last line (span 'interval') holds what happened between two lines"
+    if value.holds_pauses and (value.span in ("window", "run") or value.quantity not in means):
+        yield "holds_pauses: a step or a mean holds them; of a mean over a window or the run they cannot be taken out"
     if value.partial and value.quantity != "samples":
         yield "partial: only work of a step (quantity 'samples') tells whether a record is whole"
 
@@ -177,14 +177,21 @@ def _of_block(parser: Parser, pattern: Pattern) -> Faults:
         yield "block, position: a part of a record takes its position from the record's head; name one of them"
 
 
-def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
+def _of_other_lines(parser: Parser, pattern: Pattern) -> Faults:
     names = {other.name: other.role for other in parser.patterns}
+    for key in ("only_with", "never_with", "told_by", "ticks_told_by"):
+        for name in (name for both in getattr(pattern, key) for name in both.split("+")):
+            if names.get(name) not in ("metadata", "ignore"):
+                yield f"{key}: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
+    if pattern.ticks_told_by and "step" not in pattern.groups:
+        yield "ticks_told_by: a group 'step' counts the ticks of a bar; this pattern has none"
+    if pattern.only_with and not pattern.track:
+        yield "only_with: chooses among the bars of a track, and this pattern has none; did you mean told_by?"
+
+
+def _of_marks(_parser: Parser, pattern: Pattern) -> Faults:
     if pattern.track and pattern.track not in pattern.groups:
         yield f"track = {pattern.track!r}: not a named group of the regex{near(pattern.track, pattern.groups)}"
-    for name in (*pattern.only_with, *pattern.never_with):
-        if names.get(name) not in ("metadata", "ignore"):
-            key = "only_with" if name in pattern.only_with else "never_with"
-            yield f"{key}: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
     clocks = [value for value in pattern.values if value.quantity == "elapsed"]
     if (pattern.restarts or pattern.first_is_start) and not clocks:
         yield "restarts, first_is_start: no value is a clock (quantity 'elapsed')"
@@ -193,6 +200,8 @@ def _of_marks(parser: Parser, pattern: Pattern) -> Faults:
     counters = [value for value in pattern.values if value.quantity == "samples" and value.span == "cumulative"]
     if pattern.step_counts == "samples" and (not counters or "step" in pattern.groups):
         yield "step_counts = 'samples': steps follow from a value of quantity 'samples' and span 'cumulative' alone"
+    if pattern.ends_epoch and ("epoch" not in pattern.groups or pattern.step_per == "epoch"):
+        yield "ends_epoch: a line at the end of each epoch needs the group epoch; a step beside it is one of the run"
     if pattern.step_rounded and pattern.forms.get("step") != "scaled":
         yield 'step_rounded: a counter in whole thousands needs scaled = ["step"]'
     for group in pattern.forms:
@@ -228,6 +237,6 @@ def _of_failures(parser: Parser, pattern: Pattern) -> Faults:
 
 
 _CHECKS: tuple[Callable[[Parser, Pattern], Faults], ...] = (
-    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_block, _of_marks, _of_facts, _of_speech,
-    _of_failures,
+    _of_literal, _of_values, _of_groups, _of_also, _of_position, _of_block, _of_other_lines, _of_marks,
+    _of_facts, _of_speech, _of_failures,
 )  # fmt: skip

@@ -58,6 +58,9 @@ def _of_date(year: int, month: int, day: int) -> int:
 
 
 _FORMS = (
+    # fairseq2's account, which begins with the moment at which the program made it
+    _Form("JSON", lazy_regex(rb'\{"Time": "(\d{4})-(\d{2})-(\d{2})T' + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
+          lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
     _Form("T…Z", lazy_regex(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})T" + _TIME + rb"(?:Z|[+-]\d{2}:?\d{2})"),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2])), collected=True),
     # ``May  4 10:11:12 host program: `` of syslog, and of ``ts``; a program's ``Mon May  4 10:11:12 2026`` is none

@@ -116,6 +116,8 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     track: str = ""
     only_with: tuple[str, ...] = ()
     never_with: tuple[str, ...] = ()
+    told_by: tuple[str, ...] = ()
+    ticks_told_by: tuple[str, ...] = ()
     speaks_for_training: bool = False
     pauses: bool = False
     interrupted: bool = False
@@ -125,6 +127,7 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     assumed_covers: int = 0
     assumption: str = ""
     drops_first: str = ""
+    ends_epoch: bool = False
     position: str = ""
     position_once: bool = False
     evaluates: bool = False
@@ -149,8 +152,9 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     def plain(self) -> bool:
         """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
-        record = (self.never_with, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
-        steps = self.step_base_shown or self.step_rounded or self.step_counts != "steps"
+        told = (self.never_with, self.told_by, self.ticks_told_by)
+        record = (*told, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
+        steps = self.step_base_shown or self.step_rounded or self.ends_epoch or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
         shown = any(v.window_from or v.holds_pauses or v.partial or v.since == "start" for v in self.values)
         return not (any(bar) or any(record) or steps or counters or shown or self.printed_means)
@@ -159,6 +163,11 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     def needs_settings(self) -> bool:
         """Whether its measurements need what the log's settings say: the length of a window, the size of a batch."""
         return self.step_counts == "samples" or self.step_rounded or any(value.window_from for value in self.values)
+
+    @cached_property
+    def draws_bars(self) -> bool:
+        """Whether its lines are refreshes of progress bars that tell how far and how long they are, and no more."""
+        return {"step", "run_steps"} <= set(self.groups) and (self.irregular or self.role == "ignore")
 
     @cached_property
     def printed_means(self) -> tuple[Value, ...]:

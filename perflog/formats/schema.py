@@ -80,12 +80,15 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     track: str = ""
     only_with: tuple[str, ...] = ()
     never_with: tuple[str, ...] = ()
+    told_by: tuple[str, ...] = ()
+    ticks_told_by: tuple[str, ...] = ()
     pauses: bool = False
     block: str = ""
     total: Literal["", "epoch"] = ""
     assumed_covers: Annotated[int, Meta(ge=0)] = 0
     assumption: str = ""
     drops_first: Literal["", "epoch"] = ""
+    ends_epoch: bool = False
     position: str = ""
     position_once: bool = False
     evaluates: bool = False

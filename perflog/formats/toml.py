@@ -16,11 +16,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog.errors import PerflogError
+from perflog.lazy_regex import lazy_regex
 from perflog.spelling import did_you_mean
 
 Schema = TypeVar("Schema")
 #: What a table of facts may hold: it is read as text.
 Scalar = str | int | float | bool
+#: The longest file of options or of a format, in bytes, and the most parts of a key.
+LONGEST, MOST_PARTS = 256 * 1024, 50
+#: A key of more parts. Parts of more than 100 characters are not seen, of which the longest file has few.
+_DEEP_KEY = lazy_regex(
+    r"""(?:(?:[\w-]{1,100}+|"(?:[^"\\\n]|\\.){0,100}+"|'[^'\n]{0,100}+')[ \t]*+\.[ \t]*+)"""
+    f"{{{MOST_PARTS}}}"
+)
 #: Keys that name a table in a list of tables, in the order in which they are looked for.
 _NAMES = ("name", "group")
 _WORDS: Mapping[Any, str] = {
@@ -55,15 +63,30 @@ class Place(Struct, frozen=True):
 
 
 def read_toml(file: Path, error: type[PerflogError]) -> dict[str, Any]:
-    """The data in a TOML file. Raises ``error``, naming the file, when it cannot be read or is no TOML."""
+    """The data in a TOML file.
+
+    Raises:
+        PerflogError: as ``error``, naming the file, when it cannot be read or is no TOML, and when it is longer than
+            :data:`LONGEST` or has a key of more than :data:`MOST_PARTS` parts: Python's reader takes time and memory by
+            the square of these, and the file may be a stranger's.
+    """
     import tomllib  # most commands read no TOML file
 
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        with file.open("rb") as stream:
+            content = stream.read(LONGEST + 1)
+        if len(content) > LONGEST:
+            raise error(f"{file}: expected at most {LONGEST:,} bytes, as no file of options or formats has more")
+        text = content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        if _DEEP_KEY.search(text):
+            raise error(f"{file}: expected keys of at most {MOST_PARTS} parts, with dots between them")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise error(f"{file}: there is no such file") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as fault:
         raise error(f"{file}: not a readable TOML file: {fault}") from None
+    except ValueError:
+        raise error(f"{file}: not a readable TOML file: a number of thousands of digits") from None
 
 
 def decode(file: Path, schema: type[Schema], error: type[PerflogError]) -> Schema:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflog.errors import UsageError
+from perflog.lazy_regex import lazy_regex
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 Database = str | os.PathLike[str]
 _POSTGRESQL = "postgresql+psycopg"
 _DRIVERS = {"sqlite": "sqlite", "postgresql": _POSTGRESQL, "postgres": _POSTGRESQL, _POSTGRESQL: _POSTGRESQL}
+#: A connection string as PostgreSQL's own programs take it, which would be a strange name of a file.
+_KEYWORDS = lazy_regex(r"\s*(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=")
+#: A password in the query of a URL or in such a string (password=, sslpassword=, passfile=).
+_PASSWORD = lazy_regex(r"(?i)((?:^|[?&\s])[^=&\s]*pass[^=&\s]*=)(?:'[^']*'|[^&\s]*)")
 
 
 def default_database() -> str:
@@ -38,6 +43,8 @@ def url_of(database: Database) -> URL:
     if "://" not in text:
         if not text.strip():
             raise UsageError("--database is empty: expected a file, or postgresql://user@host/name")
+        if _KEYWORDS.match(text):
+            raise UsageError("--database is a list of keywords: expected a file, or postgresql://user@host/name")
         return URL.create("sqlite", database=str(Path(text).expanduser()))
     try:
         url = make_url(text)
@@ -57,7 +64,16 @@ def shown(url: URL) -> str:
     """How messages name it: the file, or the URL without its password."""
     if url.drivername == "sqlite":
         return str(url.database)
-    return url.set(drivername="postgresql").render_as_string(hide_password=True)
+    return without_password(url.set(drivername="postgresql").render_as_string(hide_password=True))
+
+
+def without_password(text: str) -> str:
+    """A database as the user named it, a file or a URL that may be wrong, without any password in it."""
+    scheme, mark, rest = text.partition("://")
+    user, at, place = rest.rpartition("@")
+    if ":" in user:
+        text = f"{scheme}{mark}{user.partition(':')[0]}:***{at}{place}"
+    return _PASSWORD.sub(r"\1***", text)
 
 
 def name_of(database: Database) -> str:

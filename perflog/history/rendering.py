@@ -41,7 +41,7 @@ def render_campaigns(entries: Sequence[Entry], form: str, width: int | None = No
         colour: whether a table has the colours of a terminal.
     """
     if form == "json":
-        return _to_json({"schema": SCHEMA, "campaigns": [campaign_row(entry) for entry in entries]})
+        return _to_json(campaigns_document(entries))
     if form == "csv":
         return _to_csv([campaign_row(entry) for entry in entries])
     return _tables([campaign_table(entries)], form, width, colour) if entries else ""
@@ -57,11 +57,21 @@ def render_series(
         width, colour: as for :func:`render_campaigns`.
     """
     if form == "json":
-        data = [_series(series, margin) for series in followed]
-        return _to_json({"schema": SCHEMA, "perflog": __version__, "margin": margin, "series": data})
+        return _to_json(series_document(followed, margin))
     if form == "csv":
         return _to_csv(point_rows(followed, margin))
     return _tables([series_table(series, margin) for series in followed], form, width, colour)
+
+
+def campaigns_document(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Campaigns in the schema of docs/json.md."""
+    return {"schema": SCHEMA, "campaigns": [campaign_row(entry) for entry in entries]}
+
+
+def series_document(followed: Sequence[Series], margin: float) -> dict[str, Any]:
+    """Series in the schema of docs/json.md; changes of level up to the margin do not matter."""
+    data = [_series(series, margin) for series in followed]
+    return {"schema": SCHEMA, "perflog": __version__, "margin": margin, "series": data}
 
 
 def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: bool) -> str:
@@ -211,6 +221,8 @@ def _point(point: Point) -> dict[str, Any]:
         "interval": None if s.low is None else ends,
         "rule": point.rule,
         "reason": s.reason or None,
+        "throttled": point.throttled,
+        "slowed_by": list(point.slowed_by),
     }
 
 
@@ -231,7 +243,7 @@ def _point_row(series: Series, point: Point, part: int, change: float | None) ->
         "series": series.name, "campaign": point.campaign, "date": point.date.isoformat(),
         "framework_version": point.version, "metric": series.metric, "value": s.value, "unit": s.unit, "n": s.n,
         "runs": point.runs, "low": s.low, "high": s.high, "level": s.level, "part": part, "change": change,
-        "rule": point.rule, "reason": s.reason,
+        "rule": point.rule, "reason": s.reason, "throttled": point.throttled, "slowed_by": "; ".join(point.slowed_by),
     }  # fmt: skip
 
 

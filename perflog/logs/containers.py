@@ -238,7 +238,8 @@ def _why_not_whole(log: LogFile, kind: str) -> str:
     except UnreadableError as error:
         return f"{error} (after {count} of its files)" if count else str(error)
     if count:
-        return f"a {kind} archive with {count} files, none of which is taken for a log"
+        files = "1 file, which is not" if count == 1 else f"{count} files, none of which is"
+        return f"a {kind} archive with {files} taken for a log"
     return f"the {kind} archive holds no files"
 
 

@@ -38,7 +38,7 @@ def differences(
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work)
+    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step)
     return covers, covers * batch, time, after
 
 
@@ -77,11 +77,12 @@ def _before(
 
 
 def counted_work(
-    counter: Floats, time: Floats, steps: Steps, running: RunningTotal, per_epoch: bool = False
+    counter: Floats, covers: Floats, time: Floats, steps: Steps, running: RunningTotal, per_epoch: bool = False
 ) -> tuple[Floats, RunningTotal]:
     """(work (n,), where the counter stands after the last row), from a printed counter of work since the beginning.
 
-    A row whose time is not known has no work, and the next one holds what was done in both. The first row of a run
+    A row whose time is not known has no work, and the next one holds what was done in both. A row has the work of the
+    steps that its time ``covers``: their share, where a row before it lacks the counter. The first row of a run
     counts from 0 when it covers all steps before it. Where the counter goes back nothing is known, unless it counts
     ``per_epoch``: then it has begun again at 0.
     """
@@ -93,7 +94,10 @@ def counted_work(
     if np.isnan(before) and usable[0] == 0 and steps.covers[0] == steps.end[0]:
         before = 0.0
     done = counter[usable] - shifted(counter[usable], before)
+    between = steps.end[usable] - shifted(steps.end[usable], running.work_step)
     if per_epoch:
+        between = np.where(done < 0, steps.within[usable], between)
         done = np.where(done < 0, counter[usable], done)
+    done = done * np.fmin(covers[usable] / between, 1.0)
     work[usable] = np.where(done > 0, done, np.nan)
-    return work, replace(running, work=float(counter[usable[-1]]))
+    return work, replace(running, work=float(counter[usable[-1]]), work_step=float(steps.end[usable[-1]]))

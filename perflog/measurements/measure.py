@@ -52,7 +52,7 @@ def measure(
     by_design = np.zeros(len(rows), dtype=bool)
     if basis.counts_work and basis.work is not None and basis.work.span == "cumulative":
         per_epoch = basis.work.since == "epoch"
-        work, running = counted_work(rows.columns[basis.work.group], time, steps, running, per_epoch)
+        work, running = counted_work(rows.columns[basis.work.group], covers, time, steps, running, per_epoch)
         by_design = np.isnan(work)
     reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)

@@ -21,7 +21,7 @@ def in_order(pattern: Pattern, rows: Rows, previous: Previous) -> Mask | None:
     The first row is compared with ``previous``; a row without a predecessor counts as later.
     """
     columns = rows.columns
-    counted = "covers" in columns or bool(pattern.assumed_covers)
+    counted = "covers" in columns or bool(pattern.assumed_covers) or pattern.ends_epoch
     if "step" not in columns and "epoch" in columns and counted:  # one line an epoch
         return np.asarray(~(columns["epoch"] <= shifted(columns["epoch"], previous.epoch)))
     if not rows.has_steps():

@@ -74,13 +74,14 @@ class RunningTotal(Struct, frozen=True):
     """Where a running mean or a clock stood at the last row that could be used.
 
     ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
-    ``work``: what a printed counter of work said, NaN before the first row.
+    ``work``: what a printed counter of work said, NaN before the first row; ``work_step``: at which step.
     """
 
     total: float = 0.0
     counted: float = 0.0
     epoch: int = -1
     work: float = NAN
+    work_step: float = 0.0
 
     @property
     def known(self) -> bool:

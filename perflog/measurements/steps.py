@@ -79,7 +79,7 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
     fresh = math.isnan(previous.step)
     deltas = end - shifted(end, float(end[0]) if fresh else count.end)
     usual, every_step = count.interval, False
-    inner = deltas[1:] if fresh else deltas
+    inner = (deltas / _epochs_ended(rows, previous) if pattern.ends_epoch else deltas)[int(fresh) :]
     if learn and pattern.irregular:
         usual = float(middle(inner[inner > 0])) if (inner > 0).any() else 0.0
     elif learn:
@@ -96,6 +96,8 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
         base = float(end[-1] - within[-1])
     gaps, gap_row = _gaps(deltas, changed, fresh, count.interval)
     own = deltas
+    if pattern.ends_epoch and fresh and not count.interval and rows.columns["epoch"][0] > 1:
+        own = np.full(len(rows), np.nan)  # the only line ends one of several epochs
     if not count.interval and not pattern.irregular and changed.any():  # one line an epoch
         lost, count = _epochs_lost(rows, changed, previous, count, learn)
         own = np.where(lost > 0, np.minimum(deltas, within * count.epoch_rise), deltas)
@@ -104,6 +106,12 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
         deltas, own = (np.where(np.isfinite(explicit), explicit, each) for each in (deltas, own))
     steps = Steps(end, deltas, own, within, epoch, repeats, gaps, gap_row, every_step, usual)
     return steps, count._replace(end=float(end[-1]), base=base, epochs=int(epoch[-1]))
+
+
+def _epochs_ended(rows: Rows, previous: Previous) -> Floats:
+    """How many epochs ended since the row before each, (n,); 1 for one without a row before, or without an epoch."""
+    epoch = rows.columns["epoch"]
+    return np.asarray(np.fmax(epoch - shifted(epoch, previous.epoch), 1.0))
 
 
 def _epochs_lost(rows: Rows, changed: Mask, previous: Previous, count: Count, learn: bool) -> tuple[Floats, Count]:

@@ -150,6 +150,8 @@ def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     """Why the window cannot be taken, in the words shown instead of a number; empty when it can."""
     count, total = segment.store.count, segment.count.end - segment.count.origin
     if not count and segment.tally.unknown:
+        if segment.basis is not None and segment.basis.value.span == "interval":
+            return "the log holds one record, and nothing tells how many steps: those before are missing, or it resumed"
         return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
     if not count:
         return "no measurement in the log"

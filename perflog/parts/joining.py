@@ -67,7 +67,7 @@ def joined(paths: Sequence[Path]) -> Joined:
     for path, part in parts[1:]:
         why = _why_foreign(first, part)
         if why:
-            raise UsageError(f"{named(str(path))} and {named(str(first_path))} are no parts of one whole: {why}")
+            raise UsageError(f"{named(str(first_path))} and {named(str(path))} are no parts of one whole: {why}")
     _require_each_once(parts)
     entries = sorted((entry for _, part in parts for entry in part.entries), key=lambda entry: entry.position)
     if [entry.position for entry in entries] != list(range(first.place.logs)):

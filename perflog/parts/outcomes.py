@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from perflog.evidence.witness import Verdict
 from perflog.logs.find import LogFile, Pipe
+from perflog.runs.clock import Clock
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Outcome, Run, Skipped
@@ -29,6 +30,7 @@ class _Run(Struct, array_like=True):
     last_line: int
     lines: int
     evidence: Verdict | None
+    clock: Clock | None
     machine: int
 
 

@@ -130,7 +130,7 @@ def read_part(path: Path) -> Part:
     """
     import polars as pl
 
-    metadata = _metadata(path)
+    metadata = _metadata(path) if path.is_file() else {}  # a pipe would be waited for
     if KEY not in metadata:
         raise PerflogError(
             f"{named(str(path))}: expected a part that `perflog extract --shard` wrote, found {_other(path)}"
@@ -142,7 +142,7 @@ def read_part(path: Path) -> Part:
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _damaged(path, str(error)) from None
     if len(rows) != head.rows or _hash(rows) != head.content:
-        raise _damaged(path, f"its {len(rows)} logs are not the {head.rows} that were written")
+        raise _damaged(path, f"it holds {len(rows)} logs, and not those {head.rows} that were written")
     try:
         entries = [
             Entry(position, *outcome_from(log, outcome, head.machines), text) for position, log, outcome, text in rows

@@ -19,6 +19,8 @@ MOST_ROWS = 300
 _WIDEST, _SIZE = 3.4, 8.0
 #: The least height of a row, and the room between a name and the axes, in inches.
 _LEAST, _GAP = 0.24, 0.14
+#: The opacity of a bar's inside.
+_PALE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class RowPlace:
 
     middle: float
     height: float
+
+
+def draw_bars(axes: Axes, middles: Sequence[float], ends: Sequence[float], height: float, colours: list[str]) -> None:
+    """Bars from 0 to their ends: pale inside, so that the interval on a bar is seen on any ground as that beside it."""
+    axes.barh(middles, ends, height, color=[(colour, _PALE) for colour in colours], edgecolor=colours, linewidth=1)
 
 
 def rows_block(rows: Sequence[Row], xlabel: str, draw: Callable[[Axes, list[RowPlace]], None]) -> Block:

@@ -12,7 +12,7 @@ from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.plot.drawing import GRID, LINE, colour_of, ink
 from perflog.plot.multiples import multiples_blocks
-from perflog.plot.rows import MOST_ROWS, Row, RowPlace, rows_block
+from perflog.plot.rows import MOST_ROWS, Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import (
     MOST_SERIES,
     Look,
@@ -175,8 +175,9 @@ def _bars_block(cases: Sequence[Case], part: Section) -> Block:
     def draw(axes: Axes, places: list[RowPlace]) -> None:
         middles, values = [place.middle for place in places], [value_of(case) for case in cases]
         colours = [colour_of(str(case.key.get("framework", ""))) for case in cases]
-        axes.barh(middles, values, 0.13, color=colours)
+        draw_bars(axes, middles, values, 0.13, colours)
         axes.errorbar(values, middles, xerr=bars_of(cases), fmt="none", ecolor=ink(), capsize=2.5, elinewidth=1)
         axes.set_xlim(0, None)
+        axes.xaxis.set_major_formatter(lambda value, _: tick_text(value))
 
     return rows_block(rows, f"throughput ({part.unit})", draw)

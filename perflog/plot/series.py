@@ -126,7 +126,7 @@ def how(extraction: Extraction, cases: Sequence[Case]) -> str:
     """How the numbers were made, and from how many runs."""
     counts = sorted({c.throughput.n for c in cases})
     n = f"; n = {counts[0]}" if len(counts) == 1 else f"; n = {counts[0]} to {counts[-1]}" if counts else ""
-    return caption(extraction).rpartition(";")[0] + n
+    return caption(extraction, cases).rpartition(";")[0] + n
 
 
 def devices_text(devices: object) -> str:

@@ -24,7 +24,7 @@ WIDTH, MARGIN = 9.0, 0.15
 #: The height of a line of text, in sizes of its font.
 _LINE = 1.35
 #: The width of a legend's mark with the room behind it, and the room between two entries, in inches.
-_MARK, _BETWEEN = 0.42, 0.25
+_MARK, _BETWEEN = 0.56, 0.25
 #: Inches of the tick labels and the label below axes.
 BELOW_AXES = 0.55
 _POINTS = 72.0

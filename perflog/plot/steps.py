@@ -29,6 +29,7 @@ from perflog.plot.sheet import (
     text_width,
     wrapped,
 )
+from perflog.plot.ticks import tick_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +97,8 @@ def _by_case(extraction: Extraction, traces: Sequence[Trace]) -> list[tuple[Case
 
 
 def limits_of(traces: Sequence[Trace]) -> tuple[float, float]:
-    """The step times that the axes of a case show: of every run the 1st to the 99th percentile.
+    """The step times that the axes of a case show: of every run the 1st to the 99th percentile, and all that counts
+    but for strays.
 
     Where a slow start would press what counts into a line, the axes end at three times the spread of what counts above
     and below it.
@@ -109,9 +111,10 @@ def _limits_of_run(trace: Trace) -> tuple[float, float]:
     low, high = _percentiles(trace.seconds)
     inside = trace.seconds[_inside(trace)]
     if len(inside):
-        least, greatest = _percentiles(inside)
+        least, greatest = _without_strays(inside)
         spread = max(greatest - least, _LEAST_SPREAD * float(np.median(inside)))
-        low, high = max(low, least - _ROOM * spread), min(high, greatest + _ROOM * spread)
+        low = min(max(low, least - _ROOM * spread), least)
+        high = max(min(high, greatest + _ROOM * spread), greatest)
     room = 0.08 * max(high - low, _LEAST_SPREAD * abs(high), 1e-12)
     return max(0.0, low - room), high + room
 
@@ -125,6 +128,15 @@ def _percentiles(values: Floats) -> tuple[float, float]:
     ordered = np.sort(values)
     least, greatest = (np.floor((len(ordered) - 1) * share / 100) for share in _SHOWN)
     return float(ordered[int(least)]), float(ordered[int(greatest)])
+
+
+def _without_strays(values: Floats) -> tuple[float, float]:
+    """The least and the greatest value but for those far from the others: of a few, or of mere noise, none is."""
+    low, high = np.percentile(values, (25, 75))
+    far = _ROOM * (high - low)
+    near = values[(values >= low - far) & (values <= high + far)]
+    least, greatest = _percentiles(values)
+    return min(least, float(near.min())), max(greatest, float(near.max()))
 
 
 def _legend(drawn: Sequence[_Drawn]) -> Block:
@@ -160,7 +172,7 @@ def _beyond(trace: Trace, limits: tuple[float, float]) -> str:
     if not len(outside):
         return ""
     farthest = outside.max() if outside.max() > limits[1] else outside.min()
-    return f"{len(outside)} of {len(trace.seconds)} points beyond the axis, to {farthest:.3g} s"
+    return f"{len(outside)} of {len(trace.seconds)} points beyond the axis, to {tick_text(float(f'{farthest:.3g}'))} s"
 
 
 def _row_block(row: Sequence[_Drawn], width: float) -> Block:
@@ -222,6 +234,8 @@ def _set_axes(axes: Axes, case: _Drawn, last: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set(xlim=(0, case.end), ylim=case.limits)
+    axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
+    axes.xaxis.set_major_formatter(lambda value, _: tick_text(value))
     axes.yaxis.set_major_locator(MaxNLocator(4))
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     axes.tick_params(labelsize=7, labelbottom=last)

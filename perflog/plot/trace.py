@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.extraction import Extraction, extract_logs
-from perflog.formats.catalog import Catalog
-from perflog.logs.find import LogFile
 from perflog.measurements.segment import Segment
 from perflog.measurements.warmup import rows_of
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
-from perflog.settings.options import Options
 from perflog.stats.warmup import mser5
-
-if TYPE_CHECKING:
-    from perflog.cache.cache import Cache
 
 #: A run's measurements are averaged to at most so many points.
 POINTS = 1500
@@ -50,17 +41,17 @@ class Trace:
 SeenTrace = tuple[bytes, bytes, tuple[float, float], float | None]
 
 
-def traces(
-    logs: Sequence[LogFile], options: Options, catalog: Catalog, cache: Cache | None = None
-) -> tuple[Extraction, list[Trace]]:
-    """Extract, and keep each run's step times. Runs whose step time is not known have no trace."""
+def sight_of_traces() -> tuple[Sight[SeenTrace], list[Trace]]:
+    """What sees each run's step times while logs are read, and the list that they are put in.
+
+    Runs whose step time is not known have no trace.
+    """
     known: list[Trace] = []
 
     def take(run: Run, seen: SeenTrace) -> None:
         known.append(trace_from(run, seen))
 
-    sight = Sight("traces", SeenTrace, seen_trace, take)
-    return extract_logs(list(logs), options, catalog, sight=sight, cache=cache), known
+    return Sight("traces", SeenTrace, seen_trace, take), known
 
 
 def seen_trace(run: Run, segment: Segment) -> SeenTrace | None:

@@ -11,18 +11,18 @@ from perflog.cases.versions import compared
 from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
-from perflog.plot.drawing import COLOURS, LINE, ink
-from perflog.plot.rows import Row, RowPlace, rows_block
+from perflog.plot.drawing import COLOURS, LINE, ink, plain
+from perflog.plot.rows import Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import MOST_SERIES, bars_of, full_name, how, names_of, value_of
-from perflog.plot.sheet import Block, Entry, figure_of, legend_block, text_block
+from perflog.plot.sheet import WIDTH, Block, Entry, figure_of, legend_block, text_block, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Group = Mapping[str, Case]
-#: Inches from one bar to the next.
-_STEP = 0.17
+#: Inches from one bar to the next, and the size of the numbers behind them.
+_STEP, _NUMBER = 0.17, 7.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +89,33 @@ def _rows_of_versions(groups: Sequence[Group], names: Sequence[str]) -> Block:
         ]
         _draw(axes, bars)
 
-    rows = [Row(f"{name} {version}".strip()) for name, _, version in flat]
+    rows = [Row(", ".join(filter(None, (name, version)))) for name, _, version in flat]
     return rows_block(rows, "throughput relative to the case's oldest version", draw)
 
 
 def _draw(axes: Axes, bars: Sequence[_Bar]) -> None:
-    """Bars with their intervals, each with its number behind it; the axes leave room for the numbers."""
+    """Bars with their intervals, each with its number behind it, and none on the line of the oldest version."""
     middles, lengths = [bar.middle for bar in bars], [value_of(bar.case) / bar.base for bar in bars]
     errors = [
         [distance / bar.base for distance, bar in zip(side, bars, strict=True)]
         for side in bars_of([bar.case for bar in bars])
     ]
-    axes.barh(middles, lengths, 0.14, color=[bar.colour for bar in bars])
+    draw_bars(axes, middles, lengths, 0.14, [bar.colour for bar in bars])
     axes.errorbar(lengths, middles, xerr=errors, fmt="none", ecolor=ink(), capsize=2, elinewidth=1)
     axes.axvline(1, color=LINE, linewidth=1, linestyle="--")
-    axes.set_xlim(0, 1.5 * max(length + above for length, above in zip(lengths, errors[1], strict=True)))
+    ends = [length + above for length, above in zip(lengths, errors[1], strict=True)]
     with_counts = len({bar.case.throughput.n for bar in bars}) > 1
-    words: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": 7.5}
-    for bar, length, above in zip(bars, lengths, errors[1], strict=True):
-        count = f" (n = {bar.case.throughput.n})" if with_counts else ""
-        text = f"{number(value_of(bar.case))} {bar.case.throughput.unit}{count}"
-        axes.annotate(text, (length + above, bar.middle), **words)
+    texts = [_number_of(bar.case, with_counts) for bar in bars]
+    shares = [(text_width(text, _NUMBER) + 0.2) / (WIDTH * axes.get_position().width) for text in texts]
+    limit = max(max(end, 1) / (1 - share) for end, share in zip(ends, shares, strict=True))
+    axes.set_xlim(0, limit)
+    words: Any = {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": _NUMBER}
+    for bar, end, share, text in zip(bars, ends, shares, texts, strict=True):
+        start = end if end + share * limit < 1 else max(end, 1)
+        axes.annotate(plain(text), (start, bar.middle), **words)
+
+
+def _number_of(case: Case, with_count: bool) -> str:
+    """The throughput of a case as it stands behind its bar."""
+    count = f" (n = {case.throughput.n})" if with_count else ""
+    return f"{number(value_of(case))} {case.throughput.unit}{count}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct, field
@@ -19,9 +20,11 @@ from perflog.measurements.series import NO_LINES, RankSeries
 from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
 from perflog.reading.counts import Counts
 from perflog.reading.marks import Marks
+from perflog.reading.other_bars import NO_TOTALS
 from perflog.reading.positions import Positions, ranks_of_lines
 from perflog.reading.records import Records, refuse_mixed, samples_of_records, with_all_columns
 from perflog.reading.texts import with_seconds
+from perflog.reading.ticks import Ticks
 from perflog.reading.timestamps import Clock
 from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
 from perflog.reading.tracks import Tracks, ranks_of
@@ -76,6 +79,7 @@ class Reading(Struct):
     _records: dict[str, Records] = field(default_factory=dict)
     _totals: dict[str, Totals] = field(default_factory=dict)
     _tracks: dict[str, Tracks] = field(default_factory=dict)
+    _ticks: dict[str, Ticks] = field(default_factory=dict)
     _marks: Marks = field(default_factory=Marks)
     _clocks: dict[str, Clock] = field(default_factory=dict)
     _block: int = 0
@@ -85,6 +89,11 @@ class Reading(Struct):
     def measures(self) -> bool:
         """Whether some line measures steps."""
         return any(series.pattern.role == "step" for ranks in self.series.values() for series in ranks.values())
+
+    @property
+    def pause_lines(self) -> Ints:
+        """The lines that tell of an evaluation, of saving or the like, by any parser's word, in order, (n,)."""
+        return self._marks.pause_lines
 
     def give_up(self, reason: str) -> None:
         """Say why the log could not be read."""
@@ -215,6 +224,8 @@ class Reading(Struct):
         """Forget measurements of patterns whose numbers mean something else in this log, by a line that says so."""
         for key in list(self.series):
             pattern = self.patterns[key]
+            if untold := self._untold(pattern):
+                self.series[key], self.undecided = {}, f"{pattern.parser} cannot read this log: {untold}"
             for name in pattern.never_with:
                 account = self.accounts.get(f"{pattern.parser}.{name}")
                 if account is not None and account.matches:
@@ -223,6 +234,29 @@ class Reading(Struct):
                         f"{pattern.parser} cannot read this log: by its line {account.first_line} ({name}) the numbers "
                         "of its measured lines mean something else"
                     )
+
+    def _untold(self, pattern: Pattern) -> str:
+        """Why it is not known what a pattern's numbers count, if it is not."""
+        ticks = self._ticks.get(pattern.key, Ticks())
+        if ticks.twice:
+            return "its epochs have two bars of one name each, of which one may be an evaluation's"
+        common = ticks.common
+        if common > 1 and not self._tells(pattern.parser, pattern.ticks_told_by):
+            return (
+                f"all counts of its bars are multiples of {common:,}, so that they may count samples in batches of "
+                f"{common:,}, or steps and be drawn at each {common:,}th, and no line says which"
+            )
+        if pattern.told_by and not self._tells(pattern.parser, pattern.told_by):
+            return (
+                f"what the numbers of its lines ({pattern.name}) count is told by others "
+                f"({', '.join(pattern.told_by)}), and none of these stands in the log"
+            )
+        return ""
+
+    def _tells(self, parser: str, names: tuple[str, ...]) -> bool:
+        """Whether a line of one of these patterns of a parser stands in the log (``"a+b"``: of both)."""
+        accounts = [[self.accounts.get(f"{parser}.{name}") for name in both.split("+")] for both in names]
+        return any(all(account is not None and account.matches for account in both) for both in accounts)
 
     def _add_totals(self) -> None:
         """Measure the lines of whole epochs, whose steps the step lines of the same parser may say."""
@@ -254,6 +288,10 @@ class Reading(Struct):
         for printed in matches.units.values():
             self.units.setdefault(pattern.key, set()).update(printed)
         columns: dict[str, Floats] = {name: column for name, column in matches.columns.items() if name != "rank"}
+        if pattern.ticks_told_by:
+            totals = columns.get("run_steps", np.zeros(len(matches)))
+            epochs = columns.get("epoch", np.full(len(matches), np.nan))
+            self._ticks.setdefault(pattern.key, Ticks()).see(columns["step"], totals, epochs)
         ranks = ranks_of_lines(matches)
         self.series.setdefault(pattern.key, {})
         for rank in (FIRST_RANK,) if ranks is None else distinct(ranks)[0].tolist():
@@ -268,7 +306,7 @@ class Reading(Struct):
                 continue
             if pattern.track:
                 tracks = self._tracks.setdefault(pattern.key, Tracks(pattern, self.as_printed))
-                tracks.add(rows, rank, starts, self._marks.pauses(pattern, rank))
+                tracks.add(rows, rank, starts, partial(self._marks.pauses, pattern, rank))
                 continue
             self._fold(pattern, rank, rows, starts)
 
@@ -278,4 +316,4 @@ class Reading(Struct):
         if rank not in of_rank:
             of_rank[rank] = RankSeries(pattern, self.as_printed)
         of_rank[rank].shown = self._marks.shown(pattern)
-        of_rank[rank].add(rows, starts, self._marks.pauses(pattern, rank))
+        of_rank[rank].add(rows, starts, self._marks.pauses(pattern, rank, rows.columns.get("run_steps", NO_TOTALS)))

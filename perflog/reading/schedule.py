@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar, cast
@@ -70,7 +71,7 @@ def read_logs(
     Raises ParserError when a pattern's regex cannot be used.
     """
     threads = workers()
-    with ThreadPoolExecutor(threads) as pool, ahead_of(logs, SMALL) as ahead:
+    with _threads(threads) as pool, ahead_of(logs, SMALL) as ahead:
         gathered = sum(log.size for log in logs if 0 < log.size <= SMALL)
         buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
@@ -83,6 +84,18 @@ def read_logs(
                 yield from reader.results(waiting.popleft())
         while waiting:
             yield from reader.results(waiting.popleft())
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Threads that are waited for at the end, but not where the user or an error has ended the work."""
+    pool = ThreadPoolExecutor(count)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 def batch_reader(

@@ -6,7 +6,7 @@ a track; at the log's end lines that only a training prints say which tracks cou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints
-from perflog.measurements.rows import Rows
+from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import RankSeries
 
 #: So many lines that speak for a training stand before or between the rows of its bar.
@@ -30,14 +30,17 @@ class Tracks(Struct):
     as_printed: bool = False
     series: dict[Track, RankSeries] = field(default_factory=dict)
 
-    def add(self, rows: Rows, rank: int, starts: Ints, pauses: Ints) -> None:
-        """Fold a rank's rows in, each into its track; rows without the number of a track are of none."""
+    def add(self, rows: Rows, rank: int, starts: Ints, pauses: Callable[[Floats], Ints]) -> None:
+        """Fold a rank's rows in, each into its track; rows without the number of a track are of none.
+
+        ``pauses``: gives where something else than the bars of these numbers, (k,), happened.
+        """
         numbers = rows.columns[self.pattern.track]
         for number in dict.fromkeys(numbers[np.isfinite(numbers)].tolist()):
             track = rank, number
             if track not in self.series:
                 self.series[track] = RankSeries(self.pattern, self.as_printed)
-            self.series[track].add(rows.take(numbers == number), starts, pauses)
+            self.series[track].add(rows.take(numbers == number), starts, pauses(np.array([number])))
 
 
 def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float]) -> tuple[dict[int, RankSeries], str]:

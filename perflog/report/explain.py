@@ -64,7 +64,12 @@ def to_json(explanations: Sequence[Explanation]) -> str:
     """Explanations as a JSON document."""
     from perflog.escaping import json_text
 
-    return json_text({"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}) + "\n"
+    return json_text(document(explanations)) + "\n"
+
+
+def document(explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """Explanations in the schema of docs/json.md."""
+    return {"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}
 
 
 def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perflog.cases.choosing import chosen
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
-from perflog.logs.find import find_logs
+from perflog.logs.find import LogFile, find_logs
 from perflog.settings.config import Settings
+from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
+    from perflog.runs.sight import Sight
 
 #: Given the number of bytes to read, shows progress while it is entered; what it gives is called with each share read.
 ProgressOf = Callable[[int], AbstractContextManager[Progress | None]]
@@ -56,11 +58,21 @@ class Extractions:
         options = settings.options()
         key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options))
         if key not in self._extractions:
-            files = find_logs(logs)
-            catalog = catalog_of(settings)
-            with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-                self._extractions[key] = extract_logs(files, options, catalog, progress, cache=self.cache)
+            self._extractions[key] = self.seen(find_logs(logs), settings, options)
         return self._extractions[key]
+
+    def seen(
+        self, files: Sequence[LogFile], settings: Settings, options: Options, sight: Sight[Any] | None = None
+    ) -> Extraction:
+        """Files read with progress and by the cache, and not remembered.
+
+        Args:
+            options: those in force; a comparison's are not always the settings' own.
+            sight: what is seen of each run beside its numbers.
+        """
+        catalog = catalog_of(settings)
+        with self.progress(sum(max(file.size, 0) for file in files)) as progress:
+            return extract_logs(list(files), options, catalog, progress, sight, self.cache)
 
 
 def catalog_of(settings: Settings) -> Catalog:

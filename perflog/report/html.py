@@ -18,14 +18,16 @@ from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
 from perflog.plot.picture import picture
 from perflog.report.contents import Contents, SectionContents
-from perflog.report.grid import Field, Grid, Item, Key, Projection, fields
+from perflog.report.grid import Field, Grid, Item, Key, Number, Projection, fields
 from perflog.report.grid import grid as placed
 from perflog.report.lines import ReadLogs
 from perflog.report.markdown import environment, method, report_title, section_title, slug, words
 from perflog.report.pages import BEGINNING, LANGUAGES
 from perflog.report.pages import environment as page_environment
 from perflog.report.provenance import Named, case_details, named
+from perflog.report.style import load_style, scale_to
 from perflog.report.svg import inline
+from perflog.report.translation import told
 
 if TYPE_CHECKING:
     from perflog.report.table import TableWords
@@ -135,13 +137,13 @@ def _section(
 
 def _table(extraction: Extraction, section: SectionContents, cases: Named, language: str) -> dict[str, Any]:
     """A section's table: the same cells as in Markdown, each with its case."""
-    from perflog.report.style import load_style
     from perflog.report.table import TableWords, doubts, how
 
     rows, columns = fields(section.rows, "--rows"), fields(section.columns, "--columns")
     grid = placed(extraction, Projection(rows, columns, section.values))
     texts = TableWords(load_style("plain"), language, grid, {}, escape=str)
     notes = doubts(grid)
+    made, below = told(how(grid, extraction), notes, language)
     return {
         "key_columns": [
             (texts.title(row.name), all(isinstance(key[place], int | None) for key in grid.rows))
@@ -157,8 +159,8 @@ def _table(extraction: Extraction, section: SectionContents, cases: Named, langu
             }
             for key in grid.rows
         ],
-        "made": how(grid, extraction),
-        "notes": notes,
+        "made": made,
+        "notes": below,
         "open": len(notes) <= _MOST_OPEN,
     }
 
@@ -181,12 +183,18 @@ def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: list[st
         for value in values:
             number = item.numbers.get(value) if item is not None else None
             finite = number is not None and number.value is not None and math.isfinite(number.value)
-            sort = repr(number.value) if number is not None and finite else ""
+            sort = _sorted_by(number, texts.converted(value, number)) if number is not None and finite else ""
             marks = _marks(item, values, notes) if item is not None and value == values[0] else ()
             text = texts.cell(item, value) if sort else "–"
             half_width = _half_width(item, value) if sort and item is not None and value == "throughput" else ""
             cells.append(Cell(text, half_width, value, sort, "" if item is None else cases.id_of(item.case), marks))
     return cells
+
+
+def _sorted_by(number: Number, converted: str) -> str:
+    """What a finite number is sorted by: its value in the unit of its column."""
+    assert number.value is not None
+    return repr(number.value * scale_to(number.unit, converted))
 
 
 def _half_width(item: Item, value: str) -> str:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from perflog.errors import PerflogError
 from perflog.escaping import visible
-from perflog.extraction import Extraction, extract_logs
+from perflog.extraction import Extraction
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
 from perflog.measurements.segment import Segment
 from perflog.plot.trace import SeenTrace, Trace, seen_trace, trace_from
-from perflog.report.extractions import Extractions, catalog_of
+from perflog.report.extractions import Extractions
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
 from perflog.settings.config import Settings
@@ -71,7 +71,6 @@ def read_with_lines(
     Raises:
         UsageError: when a path does not exist, or an option is not right.
     """
-    options, catalog = settings.options(), catalog_of(settings)
     known: list[Trace] = []
     used: dict[RunKey, tuple[tuple[int, ...], int]] = {}
 
@@ -81,10 +80,8 @@ def read_with_lines(
         if trace is not None and (most_traces is None or len(known) <= most_traces):
             known.append(trace_from(run, trace))
 
-    files = find_logs(logs)
-    with extractions.progress(sum(max(file.size, 0) for file in files)) as progress:
-        sight = Sight("lines", _Seen, _seen, take)
-        extraction = extract_logs(files, options, catalog, progress, sight, extractions.cache)
+    options, sight = settings.options(), Sight("lines", _Seen, _seen, take)
+    extraction = extractions.seen(find_logs(logs), settings, options, sight)
     too_many = most_traces is not None and len(known) > most_traces
     return ReadLogs(extraction, () if too_many else tuple(known), used)
 
@@ -162,5 +159,5 @@ def _picked(block: bytes, before: int, wanted: Sequence[int]) -> Iterator[tuple[
 
 
 def _shown(line: bytes) -> str:
-    text = visible(clean_block(line[: 4 * LONGEST]).decode("utf-8", "replace").rstrip("\r"))
+    text = visible(clean_block(line[: 4 * LONGEST]).decode("utf-8", "replace").rstrip("\r"), lines=True)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

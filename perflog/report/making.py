@@ -156,8 +156,8 @@ def make_picture(
     if kind != "steps":
         patterns = catalog_of(settings).path_patterns if kind == "versions" else None
         return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns)
-    from perflog.plot.trace import traces
+    from perflog.plot.trace import sight_of_traces
 
-    catalog = catalog_of(settings)
-    extraction, steps = traces(find_logs(logs), settings.options(), catalog, extractions.cache)
+    sight, steps = sight_of_traces()
+    extraction = extractions.seen(find_logs(logs), settings, settings.options(), sight)
     return picture(replace(extraction, cases=chosen(extraction.cases, where or {})), kind, form, steps)

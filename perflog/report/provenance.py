@@ -14,6 +14,7 @@ from perflog.evidence.witness import Witness
 from perflog.export.columns import number
 from perflog.report.lines import ReadLogs, lines_of
 from perflog.report.markdown import Words, address, slug, window_text, words
+from perflog.report.translation import in_language
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
 
@@ -98,9 +99,9 @@ def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language:
         "estimator": case.estimator,
         "window": window_text(read.extraction.options.window, language),
         "metrics": metrics,
-        "notes": case.notes,
+        "notes": in_language(case.notes, language),
         "folders": _folders(case, base),
-        "runs": [_run(run, read, base, texts) for run in case.runs],
+        "runs": [_run(run, read, base, texts, language) for run in case.runs],
     }
 
 
@@ -139,7 +140,7 @@ def _summary(summary: Summary, texts: Words) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _run(run: Run, read: ReadLogs, base: Path, texts: Words) -> dict[str, Any]:
+def _run(run: Run, read: ReadLogs, base: Path, texts: Words, language: str) -> dict[str, Any]:
     sources = texts.get("sources", {})
     metadata: dict[str, list[str]] = {}
     for key, value in run.values.items():
@@ -156,7 +157,7 @@ def _run(run: Run, read: ReadLogs, base: Path, texts: Words) -> dict[str, Any]:
         "metrics": [_metric(metric, run.parser, texts) for metric in run.metrics.values()],
         "metadata": list(metadata.items()),
         "evidence": [] if run.evidence is None else [_witness(witness, texts) for witness in run.evidence.witnesses],
-        "notes": run.notes,
+        "notes": in_language(run.notes, language),
     }
 
 

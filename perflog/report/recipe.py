@@ -68,17 +68,25 @@ class Recipes:
         Raises:
             UsageError: for a recipe that cannot be read, or what its table or picture cannot show.
         """
-        kind, words = _kind_and_words(recipe)
-        places, values = read_words(words, _OPTIONS[kind])
-        if "-" in places:
-            raise UsageError("the log '-': expected a file or a folder: a recipe reads no standard input")
-        logs = [joined(self.base, place) for place in places]
+        kind, logs, values = self._read(recipe)
         values |= {name: [str(self.base / folder) for folder in values[name]] for name in _FOLDERS if name in values}
         if kind == "table":
             return self._table(logs, values)
         if kind == "plot":
             return self._picture(logs, values)
         return self._list(kind, logs, values)
+
+    def logs_of(self, recipe: str) -> list[str]:
+        """The paths of the logs that a recipe names. Raises UsageError for one that cannot be read."""
+        return self._read(recipe)[1]
+
+    def _read(self, recipe: str) -> tuple[str, list[str], dict[str, Any]]:
+        """A recipe's kind, its logs and its options."""
+        kind, words = _kind_and_words(recipe)
+        places, values = read_words(words, _OPTIONS[kind])
+        if "-" in places:
+            raise UsageError("the log '-': expected a file or a folder: a recipe reads no standard input")
+        return kind, [joined(self.base, place) for place in places], values
 
     def _settings(self, logs: Sequence[str], values: Mapping[str, Any]) -> Settings:
         """The options in force. Raises UsageError for a path that leads out of the confinement too."""

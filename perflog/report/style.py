@@ -129,11 +129,16 @@ def _over(base: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     return {**base, **{k: _over(base.get(k, {}), v) if isinstance(v, dict) else v for k, v in data.items()}}
 
 
+def scale_to(unit: str, wanted: str) -> float:
+    """The factor from one unit to another; 1 where there is none."""
+    return _SCALES.get((unit, wanted), 1.0)
+
+
 def formatted(number: Number, form: str, unit: str, missing: str = "") -> str:
     """A number as text: by ``form``, else with the digits its interval supports (two of the half-width)."""
     value = number.value
     assert value is not None
-    scale = _SCALES.get((number.unit, unit), 1.0)
+    scale = scale_to(number.unit, unit)
     value *= scale
     if not form:
         return _supported(value, number, scale)

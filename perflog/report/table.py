@@ -19,6 +19,7 @@ from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
 from perflog.report.grid import Grid, Item, Key, Number
 from perflog.report.style import Style, formatted
+from perflog.report.translation import told
 from perflog.resources import folder
 
 LANGUAGES = ("en", "zh")
@@ -76,7 +77,7 @@ def report_table(
         rows.append(first + _row_cells(grid, row, above, words))
         above = row
     keys, notes = 1 if style.row else len(projection.rows), [*doubts(grid), *_missing_intervals(grid, style)]
-    return ReportTable(header, rows, keys, how(grid, extraction), notes)
+    return ReportTable(header, rows, keys, *told(how(grid, extraction), notes, language))
 
 
 def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> list[str]:
@@ -113,11 +114,12 @@ def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
 def how(grid: Grid, extraction: Extraction) -> str:
     """How a table's numbers were made, from how many runs, and their unit."""
     items = list(grid.cells.values())
+    made = caption(extraction, (item.case for item in items)).rpartition(";")[0]
     shown = [(v, item.numbers[v]) for item in items for v in grid.projection.values if v in item.numbers]
     counts = sorted({number.n for _, number in shown if number.n})
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}" if counts else "n = 0"
     units = sorted({number.unit for v, number in shown if v == "throughput"} - {""})
-    return f"{caption(extraction).rpartition(';')[0]}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
+    return f"{made}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
 
 
 def doubts(grid: Grid) -> list[str]:
@@ -191,7 +193,7 @@ class TableWords:
         number = item.numbers.get(value) if item is not None else None
         if item is None or number is None or number.value is None:
             return OOM if number is not None and number.reason.startswith(OOM) else self.style.missing
-        digits, converted = self.style.digits.get(value, ""), self.style.units.get(value, "")
+        digits, converted = self.style.digits.get(value, ""), self.converted(value, number)
         text = formatted(number, digits, converted, self.style.missing)
         if not self.style.cell:
             return text
@@ -201,6 +203,11 @@ class TableWords:
             change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%")
         named = {"text": Heading(text), "value": value, "unit": Heading(converted or number.unit), "change": change}
         return self.rendered(self.style.cell, {**item.fields, **named, **_interval(number, digits, converted)})
+
+    def converted(self, value: str, number: Number) -> str:
+        """The unit that a number is converted to; empty where it keeps its own."""
+        in_percent = number.unit == "fraction" and self.units.get(value) == "%"
+        return self.style.units.get(value) or ("%" if in_percent else "")
 
     def worded(self, name: str, value: Scalar | None) -> str:
         """A value that says what it is without a heading of its own."""
@@ -233,9 +240,15 @@ def _interval(number: Number, digits: str, converted: str) -> dict[str, Heading 
 
 
 def _unit(name: str, grid: Grid, style: Style) -> str:
-    """The unit of a value's heading. Raises UsageError where cells count different things."""
+    """The unit of a value's heading; fractions beside per cents are per cents.
+
+    Raises:
+        UsageError: where cells count different things.
+    """
     numbers = [number for item in grid.cells.values() if (number := item.numbers.get(name)) is not None]
     units = sorted({number.unit for number in numbers if number.unit and number.value is not None})
+    if units == ["%", "fraction"]:
+        return "%"
     if len({kind(unit) for unit in units}) > 1:
         both = " and in ".join(units)
         raise UsageError(f"{name} is in {both}: one table cannot hold both; name fewer logs, or choose with --where")

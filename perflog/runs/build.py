@@ -14,6 +14,7 @@ from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.clock import clock_of
 from perflog.runs.corroborate import Evidence
 from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.device_index import Stem
@@ -146,6 +147,7 @@ class RunBuilder:
         lines = segment.first_line, segment.last_line
         run = self._run(reading, pattern.parser, metadata, draft.label, metrics, self._notes(draft, speed), lines)
         run.evidence = speed.verdict
+        run.clock = clock_of(reading, pattern, *lines)
         return run if draft.programs == 1 else of_several(run, draft.programs, draft.span)
 
     def _notes(self, draft: Draft, speed: Speed) -> list[str]:

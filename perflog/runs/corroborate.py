@@ -13,7 +13,7 @@ from msgspec import Struct
 from perflog.evidence.clock import clock_witness
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
-from perflog.evidence.share import ruling_record
+from perflog.evidence.share import ruling_records
 from perflog.evidence.summary import Account, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
@@ -38,6 +38,8 @@ COARSE = 0.002
 READ_AGAIN = 5
 #: Numbers with more decimals are rounded by less than matters.
 MOST_DECIMALS = 4
+#: Clocks of bars are cut to whole seconds.
+A_SECOND = 1.0
 _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
@@ -65,7 +67,8 @@ def evidence_of(question: Question) -> Evidence:
     """Hold a run's throughput against the lines' clock, their other numbers and the program's own account."""
     reading, measured = question.reading, question.measured
     samples = _SampledLines.of(reading, measured.pattern)
-    found = survey(measured.segment, measured.taken, samples.lines)
+    spare = A_SECOND / (measured.scale or 1.0) if measured.basis.value.quantity in CLOCKS else 0.0
+    found = survey(measured.segment, measured.taken, samples.lines, spare)
     marks, picked = _exact(found.marks, samples)
     job = job_of(question)
     rounding = _roundings(measured, samples, found)
@@ -84,7 +87,8 @@ def evidence_of(question: Question) -> Evidence:
     estimate = measured.taken.estimate
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
-    ruling = ruling_record(found.heaviest, estimate.used, estimate.time, estimate.work, throughput) if total else ""
+    sums = estimate.used, estimate.time, estimate.work
+    ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else ""
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     if measured.basis.value.quantity in CLOCKS:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
@@ -216,7 +220,7 @@ def _clock(
         found = survey(measured.segment, measured.taken, heads.lines)
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
-    witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain)
+    witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain, reading.pause_lines)
     return witness if witness is None or about != "throughput" else as_throughput(witness, measured)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from perflog.evidence.line import Job
 from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
-from perflog.evidence.share import ruling_record
+from perflog.evidence.share import ruling_records
 from perflog.evidence.stamps import moments_of
-from perflog.evidence.survey import heaviest_of
+from perflog.evidence.survey import heaviest_of, slow_of
 from perflog.evidence.witness import Verdict, Witness
 from perflog.formats.parser import Value
 from perflog.matching.samples import Samples
@@ -150,7 +150,8 @@ def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[
         if measured.estimator == "total":
             heaviest = heaviest_of(inside, estimate.time)
             throughput = estimate.value * measured.factor
-            ruling = ruling_record(heaviest, estimate.used, estimate.time, estimate.work, throughput)
+            slow = slow_of(inside, measured.taken)
+            ruling = ruling_records(heaviest, slow, estimate.used, estimate.time, estimate.work, throughput)
         rulings.append(ruling)
     return ManyMarks.of(np.array(at), np.array(sums)), rulings
 

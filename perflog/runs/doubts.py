@@ -23,6 +23,11 @@ MOST_OF_A_SECOND = 0.03
 #: So many lines, and so large a share of those that could be read, are many that could not. (Of 598 logs without damage
 #: four have as many: lines of another kind with the same words.)
 LEAST_UNREAD, UNREAD = 3, 0.5
+#: Records whose distance is so many times that of the positions are not all that were printed.
+FARTHER = 1.5
+#: Up to so many records, of which more than this share lie farther or nearer than most by more than this share, may be
+#: those that are left of more.
+FEW_RECORDS, MOST_UNEVEN = 12, 0.25
 #: The last epoch of a log may not have been finished.
 LAST_OPEN = 1
 CLOCKS = ("elapsed", "timestamp")
@@ -47,7 +52,18 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
     for part in headings:
         if part.refused and part.first_line <= segment.last_line:
             return part.refused
-    return ""
+    return _times_missing(segment, headings)
+
+
+def _times_missing(segment: Segment, headings: Sequence[Segment]) -> str:
+    """Why nothing tells how many steps a record's time is of: only some of the positions have a record; else empty."""
+    between = min((part.count.interval for part in headings if part.count.interval), default=0.0)
+    if not _is_mean_between(segment.basis) or not 0 < FARTHER * between <= segment.count.interval:
+        return ""
+    return (
+        f"the log tells of a step every {between:g} steps and of a time every {segment.count.interval:g}: times "
+        "between them are missing, or each is of more steps"
+    )
 
 
 def _headings(reading: Reading, pattern: Pattern, main: int) -> Sequence[Segment]:
@@ -73,6 +89,8 @@ def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main
     """What is said of a log's last run where several epochs begin behind its last measurement."""
     headings = _headings(reading, pattern, main)
     behind = headings[-1].previous.epoch - segment.previous.epoch if headings else 0.0
+    if headings and headings[-1].first_line > segment.last_line:  # no heading stands before a measurement
+        behind = float(headings[-1].tally.printed)
     if not behind > LAST_OPEN:  # NaN where no epoch is printed
         return []
     return [f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): their times are missing"]
@@ -128,23 +146,57 @@ def notes_of_segment(segment: Segment) -> list[str]:
         times = "1 record is" if tally.gaps == 1 else f"{tally.gaps} records are"
         notes.append(f"{times} missing, the first {tally.gap_place}")
     if tally.paused:
-        records = f"{_many(tally.paused, 'record')} left out that hold an evaluation or the like"
+        hold = "holds" if tally.paused == 1 else "hold"
+        records = f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like"
         timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
         notes.append(f"{records} ({tally.paused_time:.4g} s)" if timed else records)
     if tally.unusable:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
     if tally.unknown:
-        notes.append(f"{_many(tally.unknown, 'running mean')} left out: how many steps they cover cannot be known")
+        what = "record" if _is_mean_between(segment.basis) else "running mean"
+        notes.append(f"{_many(tally.unknown, what)} left out: how many steps they cover cannot be known")
     if segment.basis is not None and segment.basis.note:
         notes.append(segment.basis.note)
-    before = segment.count.end - segment.count.interval
-    if tally.printed == 2 and _is_mean_between(segment.basis) and 1 < before < segment.count.interval:
+    before = _before_first(segment)
+    among = tally.printed == 2 or (before > 0 and segment.count.interval % before == 0)
+    if among and _is_mean_between(segment.basis) and 1 < before < segment.count.interval:
+        between = "the two records" if tally.printed == 2 else "two records"
         notes.append(
-            f"{segment.count.interval:g} steps lie between the two records and {before:g} before them: if a record "
-            "between them is missing, the time is of fewer steps"
+            f"{segment.count.interval:g} steps lie between {between} and {before:g} before the first: if records "
+            "between them are missing, the times are of fewer steps"
+        )
+    elif not tally.gaps and (distances := _uneven(segment)):
+        low, high = distances
+        notes.append(
+            f"the records lie {low:g} to {high:g} steps apart: if records between them are missing, the times are of "
+            "fewer steps"
         )
     return notes
+
+
+def _uneven(segment: Segment) -> tuple[float, float] | None:
+    """(the least, the greatest) distance of few records in steps, where it is another one for many; else None.
+
+    Of many records the commonest distance is that of lines between which none is missing. The last record of an epoch
+    stands where the epoch ends.
+    """
+    if not _is_mean_between(segment.basis) or not 2 < segment.store.count <= FEW_RECORDS:
+        return None
+    rows = np.concatenate(list(segment.store.blocks()), axis=1)
+    epoch = rows[6]
+    inside = (epoch[1:] == epoch[:-1]) & np.append(epoch[2:] == epoch[1:-1], True)
+    distances = np.diff(rows[1])[inside]
+    usual = segment.count.interval
+    if not (np.abs(distances - usual) > MOST_UNEVEN * usual).sum() > MOST_UNEVEN * len(distances):
+        return None
+    return float(distances.min()), float(distances.max())
+
+
+def _before_first(segment: Segment) -> float:
+    """The steps of the program up to the first measured record; 0 where there is none."""
+    first = next(iter(segment.store.blocks()), None)
+    return float(first[1, 0]) if first is not None and first.shape[1] else 0.0
 
 
 def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:

@@ -25,6 +25,7 @@ from perflog.runs.origin import FACTORS
 from perflog.runs.products import batch_on_lines
 from perflog.runs.programs import measuring_parsers
 from perflog.runs.ratio import devices_by_ratio
+from perflog.runs.run import RUNNERS
 from perflog.runs.sections import in_their_sections
 from perflog.runs.statements import Statement, in_force
 from perflog.settings.options import Options
@@ -37,6 +38,8 @@ NO_FACTS = frozenset(
 FAILED_STARTS = "failed_starts"
 #: The facts that tell the samples of a step.
 _BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
+#: What these parsers read says a library of the program that trains with it.
+LIBRARIES = frozenset({"deepspeed"})
 #: The facts whose values may have other names.
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
@@ -71,6 +74,12 @@ class Facts:
         self._catalog = catalog
         self._machines = machines
         self._indexed = indexed
+        self._programs = (
+            frozenset(
+                parser.name for parser in catalog.parsers if any(p.role in ("step", "summary") for p in parser.patterns)
+            )
+            - LIBRARIES
+        )
         self._aliases = {alias.lower(): name for alias, name in options.aliases.items()}
         self._given = [Fact(key, value, "command line", "--set") for key, value in options.set.items()]
         self._given += [Fact(key, value, "config", "perflog.toml") for key, value in options.config_set.items()]
@@ -133,9 +142,10 @@ class Facts:
         """The parsers whose settings count: of the same framework, or with other lines in the log.
 
         ``Model:`` may mean anything elsewhere. A parser that measured steps of its own speaks of its own program, and
-        so do all of its framework where that is another one. For a factor, only formats count that say nothing but
-        settings, which launchers and libraries print; bars of any program (generic parsers) have no settings of theirs.
-        What they say behind a run's first step is of another program, which spoke beside it or behind it.
+        so do all of its framework where that is another one. For a factor, only formats of launchers and libraries
+        count, which measure nothing; bars of any program (generic parsers) have no settings of theirs.
+        What they say behind a run's first step is of another program, which spoke beside it or behind it. perflog's
+        own runners say the same of every framework.
         """
         framework = self._catalog.by_name[parser].framework
         others = measuring_parsers(reading) - {parser}
@@ -150,9 +160,9 @@ class Facts:
             for key, account in reading.accounts.items()
             if account.matches and reading.patterns[key].parser in others and reading.patterns[key].role == "step"
         )
-        helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking
+        helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking - self._programs
         of_factors = {parser} if woven else (helpers - others) | {parser}
-        return Speakers((same | spoken | {parser}) - others, of_factors, parser)
+        return Speakers((same | spoken | {parser, RUNNERS}) - others, of_factors, parser)
 
 
 def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:

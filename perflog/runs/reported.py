@@ -158,7 +158,7 @@ def _time_to_train(out: dict[str, Metric], events: list[LogFact]) -> None:
     else:
         began, ended = (_number(event.fields.get("timestamp", "")) for event in (start, stop))
         unit = next((v.unit for v in start.pattern.values if v.group == "timestamp"), "s")
-        if began is not None and ended is not None and ended > began:
+        if began is not None and ended is not None and began < ended <= LARGEST:
             metric.value, metric.last_line = (ended - began) * seconds_in(unit), stop.line
         else:
             metric.reason = "run_start and run_stop have no usable times"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from perflog.evidence.witness import Verdict
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
+from perflog.runs.clock import Clock
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
 
@@ -58,6 +59,8 @@ class Run:
     evidence: Verdict | None = field(default=None, compare=False)
     #: From the machine.json nearest to the log; two runs are compared without it.
     machine: Machine | None = field(default=None, compare=False)
+    #: When it was under way, by its lines' stamps; two runs are compared without it.
+    clock: Clock | None = field(default=None, compare=False)
 
     @property
     def throughput(self) -> Metric:
@@ -83,3 +86,5 @@ class Skipped:
 Outcome = list[Run] | Skipped
 #: The parser of the line that `perflog run` ends a failed training's log with.
 FAILURES = "perflog_run"
+#: The parser of the line that perflog's own runners begin a log with, and the fact that it tells: the data, in words.
+RUNNERS, DATA = "perflog_runner", "data"

@@ -11,6 +11,8 @@ from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
 from perflog.evidence.witness import Verdict
 from perflog.formats.parser import Pattern
+from perflog.formats.units import kind
+from perflog.measurements.basis import Basis
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
@@ -82,6 +84,7 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         return speed
     verdict = evidence.verdict
     reason = "" if options.convention else verdict.reason or why_uncarried(speed.measured, verdict)
+    reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
     notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
     throughput = speed.throughput
     if reason:
@@ -93,6 +96,14 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         low, high = bounds(throughput.value or 0.0, evidence.rounding)
         notes.append(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}")
     return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
+
+
+def _why_too_coarse(throughput: Metric, rounding: float) -> str:
+    """Why numbers give no rate of which the printed digits may hide all (``rounding``: how much, as a share)."""
+    if rounding < 1 or throughput.value is None:
+        return ""
+    low, _ = bounds(throughput.value, rounding)
+    return f"the digits that the log prints allow any throughput above {low:.4g} {throughput.unit}"
 
 
 def _value(speed: Speed) -> float:
@@ -114,7 +125,7 @@ def ranks_that_count(
     if len(tagged) < 2:
         return {main: segment}, metadata, []
     if segment.basis is None or segment.basis.value.scope == "job":
-        return {main: segment}, metadata, [f"{len(tagged)} ranks print the job's value: rank {main} is taken"]
+        return {main: segment}, metadata, [_of_job(len(tagged), main, segment.basis)]
     segments = {rank: ranks[rank].segments[index] for rank in sorted(tagged, key=lambda rank: (rank != main, rank))}
     devices = metadata.integer("devices")
     if devices is None and is_one_rank(list(segments.values())):
@@ -131,6 +142,20 @@ def ranks_that_count(
         return segments, metadata, [f"{len(tagged)} ranks print, and the number of devices is unknown"]
     note = f"{len(tagged)} ranks print, of {devices} devices"
     return segments, metadata, [note] if devices != len(tagged) else []
+
+
+def _of_job(ranks: int, main: int, basis: Basis | None) -> str:
+    """What is said where several ranks print what a format prints of the whole job.
+
+    The same line may be one rank's in a program that leaves the ranks to a launcher: MXNet's Speedometer tells the work
+    of the batch size that the script gave it.
+    """
+    if basis is None or not basis.is_rate or kind(basis.value.unit) == "steps":
+        return f"{ranks} ranks print the job's value: rank {main} is taken"
+    return (
+        f"{ranks} ranks print a rate each, which in this format is the job's: rank {main}'s is taken; if each counts "
+        f"its own work alone, the job does {ranks} times as much"
+    )
 
 
 def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata) -> Speed:
@@ -168,6 +193,8 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         notes.append("the lines print no step numbers; each is taken to cover equally many steps")
     if not reason and pattern.assumption:
         notes.append(pattern.assumption)
+    if not reason and taken.estimate.used == 1:
+        notes.append(f"one measurement alone is behind the throughput (line {taken.last_line})")
     if not reason and taken.doubt:
         notes.append(taken.doubt)
     measured = None

@@ -124,14 +124,22 @@ class Settings:
 
     def _check_facts(self) -> None:
         """Let facts pass whose names are right and whose counts are whole numbers; raise UsageError for others."""
-        from perflog.settings.facts import require_fact
-
         for option in ("set", "baseline"):
             in_file = Path(self.sources[option]).name == FILE
             for key, value in self.values[option].items():
-                require_fact(self._fact(option, key, value) if in_file else f"--{option} {key}={value}", key, value)
+                self._check_fact(option, key, value, in_file)
         for key, value in self.config_set.items():
-            require_fact(self._fact("set", key, value), key, value)
+            self._check_fact("set", key, value, in_file=True)
+
+    def _check_fact(self, table: str, key: str, value: Any, in_file: bool) -> None:
+        from perflog.settings.facts import require_fact
+
+        try:
+            require_fact(f"--{table} {key}={value}", key, value)
+        except UsageError:
+            if not in_file:
+                raise
+            require_fact(self._fact(table, key, value), key, value)  # its line is looked for where it is needed alone
 
     def _fact(self, table: str, key: str, value: Any) -> str:
         """A fact of the config file, as messages name it."""
@@ -149,12 +157,13 @@ def settings(
 
     Args:
         given: options from the command line; None or empty means not given.
-        paths: the logs; the config file is looked for from the first one upwards.
+        paths: the logs; the config file is looked for from each one upwards, and is one for all.
         confinement: what ``given`` and ``paths`` must keep to, where a file that others may have written names them.
 
     Raises:
-        UsageError: for a config file that is not well formed, an unknown option in it, an unknown convention, or a
-            path that leads out of the repository of the file that names it.
+        UsageError: for a config file that is not well formed, an unknown option in it, an unknown convention, paths
+            of which one alone would be read by another config file, or a path that leads out of the repository of the
+            file that names it.
     """
     if confinement is not None:
         _admit(given, paths, confinement)
@@ -164,6 +173,7 @@ def settings(
     in_file: dict[str, Any] = {}
     refused = ""
     file = find_config(paths, confinement)
+    _require_one_config(file, paths, confinement)
     if file is not None:
         in_file, refused = _of_config(file, paths, bool(given.get("parsers")))
         sources |= dict.fromkeys(in_file, str(file))
@@ -181,6 +191,35 @@ def settings(
         values |= fixed
         sources |= dict.fromkeys(fixed, _source_of(rule.name))
     return Settings(values, sources, config_set, "" if values["database"] else refused, str(file or ""))
+
+
+def _require_one_config(
+    file: Path | None, paths: Sequence[str | os.PathLike[str]], confinement: Confinement | None
+) -> None:
+    """Raise UsageError where the options and facts in the first path's config file would be taken for other logs."""
+    from perflog.logs.addresses import is_address
+
+    places = {
+        path if is_address(path) or os.path.isdir(path) else Path(path).parent: path  # noqa: PTH112 - may not be read
+        for path in reversed(paths[1:])
+    }
+    for place, path in places.items():
+        other = find_config([place], confinement)
+        if other != file and not _say_the_same(file, other):
+            of_first, of_other = (f"{config or f'no {FILE}'}" for config in (file, other))
+            raise UsageError(
+                f"{of_first} holds for {paths[0]} and {of_other} for {path}, and a command takes the options of one "
+                f"file: name the logs of one at a time, or keep one {FILE}, above all of them"
+            )
+
+
+def _say_the_same(one: Path | None, other: Path | None) -> bool:
+    """Whether two config files set the same."""
+    if one is None or other is None:
+        return False
+    from perflog.settings.config_file import read_config
+
+    return read_config(one) == read_config(other)
 
 
 def _admit(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]], confinement: Confinement) -> None:

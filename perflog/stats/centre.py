@@ -62,7 +62,7 @@ def order_interval(values: Sequence[float]) -> tuple[float, float, float] | None
 
     The narrowest symmetric pair of ranks whose level is at least 95 %; for fewer than six runs no pair
     reaches 95 % and [min, max] is given with the level it has, 1 − 2^(1−n): 93.75 % for n = 5
-    (Le Boudec, *Performance Evaluation*, 2010, table A.1; Hoefler & Belli 2015, section 3.1.2).
+    (Le Boudec, *Performance Evaluation*, 2010, table A.1; Hoefler & Belli 2015, rule 5).
     None for fewer than two values, all of which must be finite numbers, shape (n,), in any unit.
     """
     n = len(values)

@@ -50,7 +50,7 @@ def drift(values: ArrayLike) -> Drift:
     """
     series = np.asarray(values, dtype=float)
     if len(series) < LEAST:
-        return Drift(None, reason=f"{len(series)} measurements, a trend needs {LEAST}")
+        return Drift(None, reason=f"{len(series)} measurement{'' if len(series) == 1 else 's'}, a trend needs {LEAST}")
     if not np.isfinite(series).all():
         return Drift(None, reason="a measurement is not a finite number")
     centre = float(middle(series))

@@ -49,7 +49,8 @@ def mser5(values: ArrayLike) -> Warmup:
     series = np.asarray(values, dtype=float)
     k = len(series) // BATCH
     if k < _LEAST_BATCHES:
-        return Warmup(None, reason=f"{len(series)} measurements, MSER-5 needs {_LEAST_BATCHES * BATCH}")
+        measurements = f"{len(series)} measurement{'' if len(series) == 1 else 's'}"
+        return Warmup(None, reason=f"{measurements}, MSER-5 needs {_LEAST_BATCHES * BATCH}")
     if not np.isfinite(series).all():
         return Warmup(None, reason="a measurement is not a finite number")
     batches = series[: k * BATCH].reshape(k, BATCH)

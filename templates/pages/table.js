@@ -32,15 +32,17 @@
     }
   }
 
+  const textOf = (row) => Array.from(row.cells, (cell) => cell.textContent).join(" ").toLowerCase();
+
   for (const box of document.querySelectorAll("input[data-filter]")) {
     const table = document.getElementById(box.dataset.filter);
-    const rows = Array.from(table.tBodies[0].rows, (row) => [row.textContent.toLowerCase(), row]);
+    const rows = Array.from(table.tBodies[0].rows, (row) => [textOf(row), row]);
     const count = document.querySelector(`output[for="${box.id}"]`);
     const filter = () => {
-      const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const words = wordsOf(box.value);
       let shown = 0;
       for (const [text, row] of rows) {
-        row.hidden = !words.every((word) => text.includes(word));
+        row.hidden = !words.every((word) => word.test(text));
         shown += !row.hidden;
       }
       count.textContent = words.length ? `${shown} / ${rows.length}` : "";

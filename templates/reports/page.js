@@ -57,10 +57,11 @@
 
   // ---------------------------------------------------------------- long tables and wide ones
   const most = 60;
+  const numbersOf = (row) => Array.from(row.cells, (cell) => (cell.firstElementChild ?? cell).textContent).join(" ");
   const parts = Array.from(document.querySelectorAll(".part"), (part) => {
     const table = part.querySelector("table");
     const heads = `${part.querySelector("h3")?.textContent ?? ""} ${table.tHead.textContent}`;
-    const rows = Array.from(table.tBodies[0].rows, (row) => [`${heads} ${row.textContent}`.toLowerCase(), row]);
+    const rows = Array.from(table.tBodies[0].rows, (row) => [`${heads} ${numbersOf(row)}`.toLowerCase(), row]);
     const all = part.querySelector(".show-all");
     if (rows.length > most) {
       table.classList.add("short");
@@ -95,8 +96,8 @@
   }
 
   function filter() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const holds = (text) => words.every((word) => text.includes(word));
+    const words = wordsOf(search.value);
+    const holds = (text) => words.every((word) => word.test(text));
     const inRows = new Set();
     let shown = 0;
     let total = 0;

@@ -11,6 +11,7 @@ from perflog.audit import auditing, evidence
 from perflog.audit.evidence import Evidence, Members
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
+from perflog.report.extractions import ProgressOf, no_progress
 from perflog.settings.options import Options
 
 
@@ -32,10 +33,12 @@ def _logs_are_read_once() -> Iterator[None]:
             kept[key] = compute()
         return list(kept[key])
 
-    def read_evidence(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> list[Evidence]:
+    def read_evidence(
+        logs: Sequence[LogFile], catalog: Catalog, options: Options, progress: ProgressOf = no_progress
+    ) -> list[Evidence]:
         catalogs.append(catalog)
         key = (_state(logs), id(catalog), repr(options))
-        return keeping(key, lambda: read(logs, catalog, options))
+        return keeping(key, lambda: read(logs, catalog, options, progress))
 
     def with_plain_rules(
         cases: Sequence[Evidence],

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 
@@ -439,6 +440,41 @@ def test_rows_that_a_recipe_keeps_are_audited_as_others(tmp_path: Path) -> None:
     assert {one.claim.facts.get("devices"): one.verdict for one in made if one.verdict != "reproduced"} == {
         32: "no log"
     }
+
+
+def test_what_no_cell_needs_is_not_read(tmp_path: Path) -> None:
+    """Where recipes make every cell, the logs that they name; where there is no cell, none."""
+    shutil.copytree(LOGS / "logs_fp32", tmp_path / "logs")
+    shutil.copytree(LOGS / "logs_fp16", tmp_path / "others")
+    (tmp_path / "logs/words.txt").write_text("no line of a log\n" * 500, encoding="utf-8")
+    file = tmp_path / "README.md"
+    file.write_text("<!-- perflog: table logs --rows devices -->\n<!-- /perflog -->\n", encoding="utf-8")
+    assert CliRunner().invoke(app, ["readme", str(file)]).exit_code == 0
+    table = file.read_text(encoding="utf-8")
+    totals: list[int] = []
+
+    def counted(total: int) -> AbstractContextManager[None]:
+        totals.append(total)
+        return nullcontext()
+
+    def size(*places: str) -> int:
+        return sum(
+            log.size for log in find_logs([tmp_path / place for place in places]) if not log.path.endswith(".md")
+        )
+
+    made = audit([file], None, catalog(), options(), progress=counted)
+    assert Counter(one.verdict for one in made) == {"reproduced": 6} and all(len(one.candidates) == 1 for one in made)
+    whole = size("logs")  # by the recipe, by the rules, and by those that take values as printed: the logs alone
+    assert totals == [whole, whole, sum(log.stat().st_size for log in (tmp_path / "logs").rglob("rn50_*.log"))]
+
+    totals.clear()
+    file.write_text(f"{table}\n| devices | images/s |\n|--|--|\n| 8 | 2773.82 |\n", encoding="utf-8")
+    audit([file], None, catalog(), options(), progress=counted)
+    assert totals[:2] == [whole, size("logs", "others")]
+
+    totals.clear()
+    file.write_text("No table.\n", encoding="utf-8")
+    assert audit([file], None, catalog(), options(), progress=counted) == [] and totals in ([], [0, 0])
 
 
 @pytest.mark.long

@@ -174,7 +174,7 @@ def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(t
     (case,) = extracted(logs, warmup=5).cases
     assert [run.throughput.value is None for run in case.runs] == [False, True]
     assert case.throughput.n == 1
-    assert any(note.startswith("1 of 2 runs have no value: OOM: ") for note in case.notes)
+    assert any(note.startswith("1 of 2 runs has no value: OOM: ") for note in case.notes)
     assert case.key["batch_size"] == 8
     file = campaign(tmp_path, repeats=2)
     done = run("run", str(file))

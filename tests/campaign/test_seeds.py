@@ -40,10 +40,10 @@ PRINTED = [
      "python3 -m torch.distributed.launch --nproc_per_node 8 " + TSM.format(lr="0.0200", print_freq=4) + " --amp"),
     ("tsm", "campaign-nodes", "4n8g amp 16", "$mpirun bash run_benchmark.sh 4 8 True",
      "python3 -m torch.distributed.launch --nnodes 4 --node_rank 0 --master_addr node1 --master_port PORT "
-     "--nproc_per_node 8 " + TSM.format(lr="0.0800", print_freq=4) + " --amp"),
+     "--nproc_per_node 8 " + TSM.format(lr="0.0200", print_freq=4) + " --amp"),
     ("tsm", "campaign-nodes", "4n8g fp32 16", "$mpirun bash run_benchmark.sh 4 8 False",
      "python3 -m torch.distributed.launch --nnodes 4 --node_rank 0 --master_addr node1 --master_port PORT "
-     "--nproc_per_node 8 " + TSM.format(lr="0.0800", print_freq=4)),
+     "--nproc_per_node 8 " + TSM.format(lr="0.0200", print_freq=4)),
     # pytorch_test_all.sh has these four and, for 1 device, four more
     ("ngc_maskrcnn", "campaign", "1n8g fp32 2", "bash pytorch_test_all.sh", "bash pytorch_test_base.sh 8 16 float32"),
     ("ngc_maskrcnn", "campaign", "1n8g amp 4", "bash pytorch_test_all.sh", "bash pytorch_test_base.sh 8 32 float16"),
@@ -62,9 +62,15 @@ PRINTED = [
     ("paddleseg_hrnet", "campaign", "1n8g fp32 8", "./run_multi_card.sh 1 8",
      "python -m paddle.distributed.launch train.py --config benchmark/hrnet.yml --iters 2000 --log_iters 10 "
      "--batch_size 8"),
-    ("paddleseg_hrnet", "campaign", "1n8g amp 8", "",
+    # AMP by the report's list of logs: samples_per_gpu=4, on 32 devices 2
+    ("paddleseg_hrnet", "campaign-amp", "1n1g amp 4", "",
+     "python train.py --config benchmark/hrnet.yml --iters 2000 --log_iters 10 --batch_size 4 --fp16"),
+    ("paddleseg_hrnet", "campaign-amp", "1n8g amp 4", "",
      "python -m paddle.distributed.launch train.py --config benchmark/hrnet.yml --iters 2000 --log_iters 10 "
-     "--batch_size 8 --fp16"),
+     "--batch_size 4 --fp16"),
+    ("paddleseg_hrnet", "campaign-nodes-amp", "4n8g amp 2", "",
+     "python -m paddle.distributed.launch --ips=node1,node2,node3,node4 train.py --config benchmark/hrnet.yml "
+     "--iters 2000 --log_iters 10 --batch_size 2 --fp16"),
     ("paddleseg_hrnet", "campaign-nodes", "4n8g fp32 4", "./run_multi_card.sh 4 8",
      "python -m paddle.distributed.launch --ips=node1,node2,node3,node4 train.py --config benchmark/hrnet.yml "
      "--iters 2000 --log_iters 10 --batch_size 4"),
@@ -83,6 +89,12 @@ PRINTED = [
      '-mca plm_rsh_args "-p 10000" python train.py --net="resnet50" --dataset="imagenet2012" --run_distribute=True '
      '--device_target="GPU" --data_sink_steps=10 --train_steps=120 '
      '--dataset_path="/workspace/resnet/data/ImageNet/train" --batch_size=128 --dtype=fp32 --device_num=8'),
+    ("mindspore_resnet50", "campaign-nodes-fp16", "2n8g fp16 256", "bash run_multi_node.sh 256 fp16 5 2",
+     "mpirun --allow-run-as-root --prefix /usr/local/openmpi-4.0.3 --output-filename log_output "
+     "--merge-stderr-to-stdout -n 16 -H 10.11.0.2:8,10.11.0.3:8 -x NCCL_DEBUG=INFO "
+     '-mca plm_rsh_args "-p 10000" python train.py --net="resnet50" --dataset="imagenet2012" --run_distribute=True '
+     '--device_target="GPU" --data_sink_steps=10 --train_steps=120 '
+     '--dataset_path="/workspace/resnet/data/ImageNet/train" --batch_size=256 --dtype=fp16 --device_num=8'),
 ]  # fmt: skip
 #: What stands before the command: the folder of the report's container, and the variables that its scripts set.
 BEFORE = {
@@ -146,7 +158,7 @@ def test_a_job_that_the_report_has_no_value_for_is_refused(tmp_path: Path) -> No
     campaign.write_text(text.replace('["1n1g", "1n8g"]', '["1n4g", "1n8g"]'))
     scheduled = schedule(campaign)
     assert {job.layout for job in scheduled.jobs} == {"1n8g"}
-    assert set(scheduled.refused.values()) == {"its report has no lr for processes 4 (it has one for 1, 8, 16, 32)"}
+    assert set(scheduled.refused.values()) == {"its report has no lr for per_node 4 (it has one for 1, 8)"}
 
 
 def test_reports_without_several_nodes_refuse_them(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_failure_joins_the_one_case_that_its_path_tells() -> None:
     (case,) = cases(made(), failed())
     assert [run.parser for run in case.runs] == ["made", "perflog_run"]
     assert (case.throughput.value, case.throughput.unit, case.throughput.n) == (100, "samples/s", 1)
-    assert case.notes == ["1 of 2 runs have no value: OOM: line 3"]
+    assert case.notes == ["1 of 2 runs has no value: OOM: line 3"]
     assert case.key["nodes"] == 1
     (case,) = cases(failed(repeat=1), made(repeat=2))  # whatever comes first
     assert case.key["nodes"] == 1

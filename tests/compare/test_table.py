@@ -73,6 +73,19 @@ def test_all_old_runs_before_all_new_ones_is_said_with_what_it_means(sides: tupl
     assert backwards.startswith("All new runs were made before all old ones:")
 
 
+def test_runs_of_both_sides_at_one_time_are_said(sides: tuple[Path, Path]) -> None:
+    """Two nodes of a cluster, or two trainings that shared one: the sides were not made in turn either."""
+    old, new = sides
+    shifted(new, dict.fromkeys(range(1, 6), -0.5))
+    (warning,) = json.loads(run(old, new, "-f", "json").output)["comparisons"][0]["warnings"]
+    assert warning == (
+        "Runs of both sides began at the same time, on one machine or on two: what changed may be the machine. Make the "
+        "runs of both sides in turn (interleaved), on one machine."
+    )
+    shifted(new, {1: 0.5, **dict.fromkeys(range(2, 6), 0.0)})
+    assert json.loads(run(old, new, "-f", "json").output)["comparisons"][0]["warnings"] == []
+
+
 def test_other_machines_are_said_first(sides: tuple[Path, Path]) -> None:
     for side, name in zip(sides, ("V100", "A100"), strict=True):
         (side / "machine.json").write_text(json.dumps({"gpu": {"name": name}}), encoding="utf-8")

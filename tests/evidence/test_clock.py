@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from perflog.evidence.clock import NAME, clock_witness
 from perflog.evidence.survey import Marks
 from perflog.evidence.witness import FACTORS, Witness
 from perflog.formats.moments import Moment
+from tests.support import FIXTURES, extracted
 
 #: Ten lines, ten steps apart, at half a second a step: five seconds between two lines.
 STEP = 0.5
@@ -37,14 +41,15 @@ def stamps(passed: Sequence[float], resolution: float = 0.001, **more: bool) -> 
 
 def heard(
     passed: Sequence[float], measured: float = 10 * STEP, scale: float | None = 1.0, factors: Sequence[float] = FACTORS,
-    **more: bool,
+    pauses: Sequence[int] = (), **more: bool,
 ) -> Witness | None:  # fmt: skip
     flags = {name: more.pop(name) for name in ("sampled", "certain") if name in more}
     resolution = 1.0 if more.pop("whole_seconds", False) else 0.001
     given = marks([measured] * len(passed))
     sampled, certain = flags.get("sampled", False), flags.get("certain", True)
     moments = stamps(passed, resolution, **more)
-    return clock_witness(given, moments, scale, "time per step", factors, sampled, certain)
+    paused = np.array(pauses, dtype=np.int64)
+    return clock_witness(given, moments, scale, "time per step", factors, sampled, certain, paused)
 
 
 def agreement(passed: Sequence[float], **given: object) -> str:
@@ -174,3 +179,36 @@ def test_a_time_that_is_left_is_no_clock() -> None:
     witness = clock_witness(marks([5.0] * 10), at_night, 1.0, "time per step", FACTORS, False)
     assert witness is not None
     assert witness.agreement == "agrees"
+
+
+def test_a_pause_that_the_log_tells_of_behind_every_line_is_no_doubt() -> None:
+    """Megatron that evaluates after every line: its clock goes 3.5 times as slowly, which says nothing of its steps."""
+    passed = [17.5 + 0.1 * (number % 3) for number in range(10)]
+    witness = heard(passed, pauses=range(12, 21))
+    assert witness is not None
+    assert (witness.agreement, witness.remark.partition(" of the time")[0]) == ("slower", "72%")
+    assert agreement(passed) == "doubts"
+    assert agreement(passed, pauses=range(12, 17)) == "doubts"  # of the other lines nothing tells why they are late
+
+
+def test_stretches_of_which_no_pause_is_told_speak_first() -> None:
+    """Behind most lines the log tells of an evaluation; the clock of the others agrees, and a factor is still seen."""
+    passed = [5.0, 12.0, 12.1, 5.0, 12.2, 5.0, 12.0, 12.3, 12.1, 12.0, 5.0, 12.2, 12.1, 12.0, 12.2, 5.0, 12.1, 12.0]
+    paused = [11 + place for place, seconds in enumerate(passed) if seconds > 6]
+    assert agreement(passed, pauses=paused) == "agrees"
+    doubled = [seconds + 5 for seconds in passed]
+    assert agreement(doubled, pauses=paused) == "contradicts"
+
+
+def test_the_stamp_in_a_programs_own_account_is_no_collectors(tmp_path: Path) -> None:
+    """fairseq2's JSON lines begin with the moment at which they were made: half the time refuses the number."""
+    lines = (FIXTURES / "parsers/fairseq2/train.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines if line.startswith('{"Time"')]
+    begin = datetime.fromisoformat(records[0]["Time"])
+    for record in records:
+        record["Time"] = (begin + (datetime.fromisoformat(record["Time"]) - begin) / 2).isoformat()
+    file = tmp_path / "train.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    (run,) = extracted(file, set={"devices": "8"}).runs
+    assert run.throughput.value is None
+    assert "the clock of the lines" in run.throughput.reason

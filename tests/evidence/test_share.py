@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perflog.evidence.share import ruling_record
-from perflog.evidence.survey import Heaviest
+from perflog.evidence.share import ruling_record, ruling_records
+from perflog.evidence.survey import Heaviest, Slow
 
 
 def test_a_record_without_which_the_throughput_is_higher() -> None:
@@ -34,3 +34,22 @@ def test_nothing_is_said_where_nothing_is_left() -> None:
     assert ruling_record(None, used=9, time=9, work=9, throughput=1) == ""
     assert ruling_record(Heaviest(1, 1, 9, 9), used=9, time=9, work=9, throughput=1) == ""
     assert ruling_record(Heaviest(1, 1, 0, 0), used=9, time=0, work=0, throughput=1) == ""
+
+
+def test_several_records_that_hold_more_than_a_step() -> None:
+    """100 records of one second, four of them with ten seconds of saving: 140 s for 100 steps."""
+    heaviest = Heaviest(line=17, covers=1, time=11, work=1)
+    said = ruling_records(heaviest, Slow(4, 17, 44, 4), used=100, time=140, work=100, throughput=100 / 140)
+    assert said == (
+        "4 measurements, the first at line 17, took 5 times as long as the mean or longer and hold 31% of the measured "
+        "time (evaluation, saving or waiting for data); without them the throughput is 1"
+    )
+
+
+def test_slow_records_of_little_weight_leave_the_word_to_the_heaviest() -> None:
+    assert ruling_records(Heaviest(1, 1, 7, 1), Slow(2, 1, 2, 0), used=100, time=106, work=100, throughput=1) == (
+        ruling_record(Heaviest(1, 1, 7, 1), used=100, time=106, work=100, throughput=1)
+    )
+    assert ruling_records(Heaviest(1, 1, 7, 1), Slow(1, 1, 7, 1), used=100, time=106, work=100, throughput=1) == (
+        ruling_record(Heaviest(1, 1, 7, 1), used=100, time=106, work=100, throughput=1)
+    )

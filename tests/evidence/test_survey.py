@@ -54,3 +54,17 @@ def test_a_mark_without_a_measurement_is_the_next_ones() -> None:
 
 def test_a_window_without_lines_has_no_marks() -> None:
     assert len(survey(five(), taken(6, 9), np.array([2, 6])).marks) == 0
+
+
+def test_slow_records_are_of_the_window_in_whatever_blocks_they_came() -> None:
+    """A hundred steps of a second, and two of 20 s among them: the mean is 1.38 s."""
+    rates = [(step, 0.05 if step in (30, 70) else 1.0) for step in range(1, 101)]
+    estimate = Estimate(value=100 / 138, covers=100, time=138, work=100, used=100)
+    window = Taken((Window(Amount(0)), "total", False), estimate, first_line=1, last_line=100)
+    whole = segment_of(pattern("step ips"), rows("step ips", *rates))
+    parts = segment_of(pattern("step ips"), rows("step ips", *rates[:40]), rows("step ips", *rates[40:], line=41))
+    for made in (whole, parts):
+        assert survey(made, window, np.array([1])).slow == (2, 30, 40, 2)
+        assert survey(made, window, np.array([1]), spare=13.2).slow == (0, 0, 0, 0)  # 20 s are 5 × 1.38 s and 13.1 s
+    later = Taken((Window(Amount(0)), "total", False), estimate, first_line=31, last_line=100)
+    assert survey(parts, later, np.array([31])).slow == (1, 70, 20, 1)

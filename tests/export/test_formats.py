@@ -24,6 +24,7 @@ from perflog.errors import PerflogError, UsageError
 from perflog.escaping import latex
 from perflog.export.annotations import Annotation, commands
 from perflog.export.columns import TextTable
+from perflog.export.encoding import encoded
 from perflog.export.endings import ENDINGS, endings_of, format_for
 from perflog.export.html_table import to_html
 from perflog.export.junit import Test as JunitTest
@@ -35,6 +36,7 @@ from perflog.export.xlsx import to_xlsx
 from perflog.logs.streams import Stream
 from perflog.logs.tfevents import text_of_events
 from tests.campaigns import write_run
+from tests.support import FIXTURES, extracted
 
 #: A model's name that every format could take for something else.
 HOSTILE = '=cmd|"/c calc"!A1 & <b>{x}$\\'
@@ -125,6 +127,17 @@ def test_a_table_as_latex() -> None:
 \end{table}
 """
     )
+
+
+def test_what_is_true_of_all_rows_is_said_in_every_format() -> None:
+    extraction = extracted(FIXTURES / "seed004/logs_fp32", warmup=100, steps=100)
+    for form in ("table", "latex"):
+        text = encoded(extraction, form)
+        assert isinstance(text, str)
+        assert "batch/device 128, throughput in samples/s" in text and "fp32" in text
+    heading = TextTable(["a"], [["1"]], [True], caption="c", heading="b < 2")
+    assert to_html(heading).startswith("<p>b &lt; 2</p>\n<table>")
+    assert r"\caption{b \textless{} 2; c}" in to_latex(heading)
 
 
 def test_an_empty_table_as_latex() -> None:

@@ -32,6 +32,8 @@ def seconds(first: str, last: str) -> float | None:
         ("02-29 10:00:00.123 step ", "month-day", 1e-3),
         ("[10:00:00] ", "time", 1),
         ("10:00:00,25 step", "time", 1e-2),
+        ('{"Time": "2024-02-29T10:00:00.123456+00:00", "Step": 1', "JSON", 1e-6),
+        ('2024-02-29T10:05:00.5Z {"Time": "2024-02-29T10:00:00+00:00", "Step": 1', "JSON", 1),
     ],
 )
 def test_forms_of_stamps(head: str, form: str, resolution: float) -> None:
@@ -46,6 +48,7 @@ def test_forms_of_stamps(head: str, form: str, resolution: float) -> None:
     ("head", "form"),
     [
         ("2024-02-29T10:00:00.5Z step", "T…Z"),
+        ('{"time":"2024-02-29T10:00:00.5Z","log":"step', "T…Z"),
         ("Feb 29 10:00:00 host trainer: ", "ts"),
         ("<30>Feb 29 10:00:00 host trainer: ", "ts"),
         ("Feb 29 10:00:00 step 2024", "ts"),

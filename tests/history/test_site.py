@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
@@ -385,6 +387,11 @@ def test_a_point_whose_runs_were_throttled_says_so(tmp_path: Path) -> None:
     words = ["history", "--case", "devices=8", "--database", str(database)]
     shown = CliRunner().invoke(app, [*words, "--format", "markdown"])
     assert told in shown.stdout, shown.output
+    (series,) = json.loads(CliRunner().invoke(app, [*words, "--format", "json"]).stdout)["series"]
+    ((point,),) = [part["points"] for part in series["parts"]]
+    assert (point["runs"], point["throttled"], point["slowed_by"]) == (3, 1, ["GPU 0: power cap"])
+    (row,) = csv.DictReader(io.StringIO(CliRunner().invoke(app, [*words, "--format", "csv"]).stdout))
+    assert (row["throttled"], row["slowed_by"]) == ("1", "GPU 0: power cap")
     done = CliRunner().invoke(app, ["history", "--database", str(database), "-o", f"{tmp_path / 'site'}/"])
     assert done.exit_code == 0, done.output
     assert any(told in page.read_text(encoding="utf-8") for page in (tmp_path / "site").rglob("*.html"))

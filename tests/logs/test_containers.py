@@ -334,7 +334,7 @@ def test_archives_with_nothing_to_read(tmp_path: Path) -> None:
         "nested.zip!c.tar": (b"", "an archive in another container: not read"),
         "nested.zip!d.gz": (b"", "a compressed file in a compressed file in another container: not read"),
         "ours.zip": (b"", "a zip archive with 2 files, none of which is taken for a log"),
-        "weights.pt": (b"", "a zip archive with 1 files, none of which is taken for a log"),
+        "weights.pt": (b"", "a zip archive with 1 file, which is not taken for a log"),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,11 @@ def test_compare_takes_parts(parts: Path) -> None:
         (("extract", LOGS, "--on", "slurm"), "expected ray, or ray://HOST:PORT"),
         (("merge", LOGS), "expected a part that `perflog extract --shard` wrote, found no Parquet file"),
         (("merge", "{parts}/part2.parquet"), "of 2 parts these are missing: 1/2"),
+        (
+            ("merge", "s3://bucket/parts/"),
+            "s3://bucket/parts/: parts are read from this machine's disk: copy them here",
+        ),
+        (("merge", "https://host/p.parquet?sign=SECRET"), "https://host/p.parquet?…: parts are read from this machine"),
         (("extract", "{parts}", "--warmup", "3"), "made with other options than this command's (window)"),
     ],
 )
@@ -62,3 +68,14 @@ def test_what_is_wrong_is_said(parts: Path, words: tuple[str, ...], message: str
     assert done.returncode == 2
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+    assert "SECRET" not in done.stderr
+
+
+def test_a_pipe_among_parts_is_not_waited_for(parts: Path, tmp_path: Path) -> None:
+    for part in parts.iterdir():
+        (tmp_path / part.name).symlink_to(part)
+    os.mkfifo(tmp_path / "part3.parquet")
+    for words in (("merge",), ("table",)):
+        done = perflog(*words, str(tmp_path))
+        assert done.returncode == 2
+        assert "part3.parquet: expected a part that `perflog extract --shard` wrote, found no regular" in done.stderr

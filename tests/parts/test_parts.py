@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perflog.cache.cache import Cache
 from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_paths, part_of
@@ -23,7 +25,8 @@ from perflog.parts.part import KEY, write_part
 from perflog.parts.share import Share, share_of
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
-from tests.support import ROOT, catalog, options
+from tests.cache.support import later
+from tests.support import ROOT, another_training, catalog, examples, options
 
 CAMPAIGN = ROOT / "fixtures" / "campaign"
 LOG = "fixtures/campaign/short/pytorch/cnn/bz16/1n1g"
@@ -57,6 +60,39 @@ def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Pat
     whole = extract_paths([CAMPAIGN], options(), catalog())
     assert whole.runs and any(case.throughput.n > 1 for case in whole.cases)
     assert document(extract_paths(reversed(files), options(), catalog())) == document(whole)
+
+
+@pytest.mark.long
+@settings(max_examples=examples(15), deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    taken=st.sets(st.integers(0, 40), min_size=1, max_size=24),
+    copied=st.integers(0, 3),
+    count=st.integers(1, 48),
+    order=st.randoms(use_true_random=False),
+)
+def test_any_number_of_shards_of_any_logs_gives_the_same_bytes(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, taken: set[int], copied: int, count: int, order: random.Random
+) -> None:
+    """Repeats of a case and copies of a log in different shares; with a cache, empty and full; parts in any order."""
+    place = tmp_path_factory.mktemp("place")
+    sources = sorted(CAMPAIGN.rglob("*.log"))
+    chosen = [sources[number % len(sources)] for number in taken]
+    for source in chosen:
+        another_training(source, place / f"job{seed}" / source.relative_to(CAMPAIGN))
+    for number, source in enumerate(chosen[:copied]):
+        target = place / f"copy{number}" / source.name
+        target.parent.mkdir()
+        shutil.copy(place / f"job{seed}" / source.relative_to(CAMPAIGN), target)
+    whole = document(extract_paths([place], options(), catalog()))
+    cache = Cache(tmp_path_factory.mktemp("cache"), clock=later)
+    for of_parts in (None, cache, cache):
+        logs, folder = find_logs([place]), tmp_path_factory.mktemp("parts")
+        files = [folder / f"{number}.parquet" for number in range(1, count + 1)]
+        for number, file in enumerate(files, 1):
+            write_part(file, part_of(logs, Share(number, count), options(), catalog(), cache=of_parts))
+        order.shuffle(files)
+        assert document(extract_paths(files, options(), catalog())) == whole
 
 
 def test_a_copy_in_another_share_counts_once(tmp_path: Path) -> None:

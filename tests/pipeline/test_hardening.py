@@ -23,6 +23,7 @@ from tests.tools.engines import Engines
 PADDLE = FIXTURES / "seed001" / "GPUx32_time2train_ips-bs4.log"
 ONEFLOW = FIXTURES / "parsers" / "oneflow_insightface" / "n1g8.log"
 AVERAGE = FIXTURES / "campaign/releases/2.13.0/pytorch/cnn/bz16/1n1g/cnn_b16_fp32_5.log"
+SEMSEG = FIXTURES / "parsers" / "csail_semseg" / "train.log"
 SWIFT = FIXTURES / "parsers" / "ms_swift" / "v3_0.log"
 
 
@@ -167,3 +168,13 @@ def test_a_few_lines_that_could_not_be_read_are_not_worth_a_note(tmp_path: Path)
     lines[30] = lines[30].replace(b"loss", b"lo\xffs")
     notes = only_run(of_bytes(tmp_path, ONEFLOW, b"".join(lines))).notes
     assert not [note for note in notes if "could not be read" in note]
+
+
+def test_digits_that_allow_any_speed_give_none(tmp_path: Path) -> None:
+    """A running mean of 0.1 s, with one digit, at steps 120 and 200: the time between is 8 s, or anything up to 24 s."""
+    lines = [line for line in SEMSEG.read_bytes().splitlines(keepends=True) if b"Epoch: [1]" in line]
+    file = tmp_path / "train.log"
+    file.write_bytes(re.sub(rb"Time: [0-9.]+", b"Time: 0.1", b"".join(lines)))
+    run = only_run(extracted(file, warmup="100"))
+    assert run.throughput.value is None
+    assert run.throughput.reason.startswith("the digits that the log prints allow any throughput above ")

@@ -181,7 +181,7 @@ def test_a_record_with_a_pause_inside_is_left_out(extracted: Callable[..., Run])
     log = drawn((10, 20), (20, 40)) + "saving\n" + drawn((30, 160), (40, 180), (70, 240))
     run = extracted(bar(pauses="pauses = true"), log)
     assert run.metrics["step_time"].value == 2
-    assert "1 record left out that hold an evaluation or the like (120 s)" in run.notes
+    assert "1 record left out that holds an evaluation or the like (120 s)" in run.notes
 
 
 BLOCK = """
@@ -665,7 +665,7 @@ def test_a_mean_that_holds_a_pause_is_left_out(extracted: Callable[..., Run]) ->
     log = log.replace("step 60 ", "saving\nstep 60 ")
     run = extracted(STEPS.replace('"step_time"\n', '"step_time"\nholds_pauses = true\n') + saving, log)
     assert (run.metrics["step_time"].value, run.throughput.used) == (2, 9)
-    assert "1 record left out that hold an evaluation or the like (120 s)" in run.notes
+    assert "1 record left out that holds an evaluation or the like (120 s)" in run.notes
     assert extracted(STEPS + saving, log).metrics["step_time"].value == 3
 
 
@@ -679,7 +679,7 @@ def test_the_time_of_what_is_left_out_is_said_where_it_is_known(extracted: Calla
         STEPS.replace('quantity = "step_time"\n', rate) + saving, log.replace("step 60 ", "saving\nstep 60 ")
     )
     assert (run.throughput.value, run.throughput.unit, run.throughput.used) == (500, "tokens/s", 9)
-    assert "1 record left out that hold an evaluation or the like" in run.notes
+    assert "1 record left out that holds an evaluation or the like" in run.notes
 
 
 def test_an_interval_does_not_reach_back_over_the_beginning_of_an_epoch(extracted: Callable[..., Run]) -> None:

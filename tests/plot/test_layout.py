@@ -192,6 +192,47 @@ def test_a_steady_series_is_not_magnified_into_noise() -> None:
     assert limits_of([slow])[1] < 0.3  # half of the steps take 9 s, and what counts is still seen
 
 
+def test_all_that_counts_of_a_few_points_is_shown_but_for_strays() -> None:
+    one = many(1, runs=1).runs[0]
+    few = Trace(one, np.arange(10.0, 60, 10), np.array([0.23, 0.046, 0.0458, 0.0457, 0.0463]), (20.0, 50.0))
+    low, high = limits_of([few])
+    assert low < 0.0457 < 0.0463 < high < 0.1  # what counts is inside, the start of 0.23 s is not
+    rng = np.random.default_rng(3)
+    noise = np.r_[0.25 * (1 + 0.01 * rng.standard_normal(1000)), 2.0]
+    low, high = limits_of([Trace(one, np.arange(1.0, 1002), noise, (0.0, 1001.0))])
+    assert low < noise.min() < noise[:-1].max() < high < 0.4  # noise has no strays, and the pause of 2 s is one
+
+
+def test_numbers_behind_the_bars_of_versions_stay_inside_and_off_the_line() -> None:
+    versions = {"2.4": 1.0, "2.5": 1.1, "2.6": 0.9, "2.7": 0.45}
+    runs = [
+        run({"framework": "PyTorch", "model": LONG, "framework_version": v, "devices": d, "repeat": r}, 98765.4 * d * f,
+            "environment_steps/s")
+        for v, f in versions.items() for d in (1, 8) for r in range(1, 2 + d)
+    ]  # fmt: skip
+    with rc_context(SETTINGS):
+        figure = versions_figure(extraction(runs))
+    renderer, whole = boxes(figure)
+    (axes,) = figure.axes
+    line = axes.transData.transform((1, 0))[0]
+    numbers = [text.get_window_extent(renderer) for text in axes.texts]
+    assert len(numbers) == len(versions) * 2
+    assert all(box.x1 <= whole.x1 and not box.x0 <= line <= box.x1 for box in numbers)
+    assert (
+        max(box.x1 for box in numbers) > axes.get_window_extent(renderer).x1 - 0.4 * figure.dpi
+    )  # and no room is lost
+
+
+@pytest.mark.parametrize(("form_ink", "ground"), [(INK, "#ffffff"), (INK, "#0d1117"), (INK_ON_WHITE, "#ffffff")])
+def test_an_interval_is_seen_on_its_bar(form_ink: str, ground: str) -> None:
+    figure = versions_figure(many(6, runs=5, versions=("2.4", "2.5")))
+    for bar in figure.axes[0].patches:
+        red, green, blue, opacity = map(float, bar.get_facecolor())  # type: ignore[arg-type]
+        under = [int(ground[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        seen = [opacity * own + (1 - opacity) * below for own, below in zip((red, green, blue), under, strict=True)]
+        assert contrast(form_ink, "#" + "".join(f"{round(255 * part):02x}" for part in seen)) > 2
+
+
 def test_versions_of_two_folders_are_paired_below_them() -> None:
     def side(folder: str, version: str, devices: Sequence[int]) -> list[Any]:
         facts = {"framework": "PyTorch", "framework_version": version, "model": "m"}

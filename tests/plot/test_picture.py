@@ -12,12 +12,13 @@ from matplotlib.font_manager import fontManager
 
 from perflog.cases.versions import compared
 from perflog.errors import UsageError
+from perflog.extraction import extract_logs
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.store import Store
 from perflog.plot.drawing import CHINESE_FONTS, font_for, without_glyph
 from perflog.plot.picture import described, picture
-from perflog.plot.trace import POINTS, trace_of, traces
+from perflog.plot.trace import POINTS, sight_of_traces, trace_of
 from perflog.runs.run import Metric
 from tests.plot import made
 from tests.support import FIXTURES, catalog, extracted, options
@@ -109,7 +110,8 @@ def test_a_name_with_dollars_is_no_formula_and_breaks_no_picture() -> None:
 
 def test_step_times_shade_what_is_left_out() -> None:
     logs = find_logs([SEED / "logs_fp32/mindspore/resnet50/bz128/1n8g"])
-    extraction, found = traces(logs, options(warmup=100, steps=100), catalog())
+    sight, found = sight_of_traces()
+    extraction = extract_logs(logs, options(warmup=100, steps=100), catalog(), sight=sight)
     assert len(found) == 5
     for trace in found:
         assert trace.window == (100, 200)

@@ -184,12 +184,28 @@ def test_two_shapes_of_a_formats_lines_are_two_programs(tmp_path: Path) -> None:
 BANNER = b"  Total train batch size (w. parallel, distributed & accumulation) = 64\n"
 
 
-@pytest.mark.parametrize(("before", "unit", "value"), [(True, "samples/s", 640.0), (False, "steps/s", 10.0)])
-def test_a_batch_size_that_another_format_says_behind_the_first_step_is_another_programs(
-    before: bool, unit: str, value: float, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("before", [True, False])
+def test_a_batch_size_that_another_format_says_is_another_programs(before: bool, tmp_path: Path) -> None:
     model, *steps = training(0, 600, 0.1)
     lines = [model, BANNER, *steps] if before else [model, steps[0], BANNER, *steps[1:]]
     (run,) = runs_of(tmp_path, "a.log", b"".join(lines))
-    assert run.throughput.unit == unit
-    assert run.throughput.value == pytest.approx(value)
+    assert run.throughput.unit == "steps/s"
+    assert run.throughput.value == pytest.approx(10.0)
+
+
+def test_a_banner_of_another_program_tells_no_batch_size_where_a_program_prints_its_own(tmp_path: Path) -> None:
+    """The Accelerate example's 64 samples a step multiplied the rate of Mask R-CNN, whose own configuration is lost."""
+    lines = lines_of("ngc_maskrcnn/dll.txt")
+    (alone,) = runs_of(tmp_path, "a.log", b"".join(lines))
+    (run,) = runs_of(tmp_path, "a.log", BANNER + b"".join(lines))
+    assert (run.throughput.unit, run.throughput.value) == ("steps/s", alone.throughput.value)
+
+
+def test_an_epoch_that_ends_twice_is_of_two_processes(tmp_path: Path) -> None:
+    """CNTK's lines print no step: the rates of both were blended."""
+    file = tmp_path / "a.log"
+    for data, value in ((b"".join(lines_of("cntk/python.log")), True), (beside(lines_of("cntk/python.log")), False)):
+        file.write_bytes(data)
+        (run, *more) = extracted(file, warmup="1records").runs
+        assert (run.throughput.value is not None, bool(more)) == (value, False)
+    assert BLENDED in run.throughput.reason

@@ -216,13 +216,13 @@ def test_the_panel_holds_the_log_lines_that_the_number_stands_on(tmp_path: Path)
     log = tmp_path / "mindspore/resnet50/bz128/1n1g/rn50_b128_fp32_1.log"
     log.parent.mkdir(parents=True)
     lines = (ONE_CASE.parent / "1n1g" / log.name).read_text(encoding="utf-8").splitlines()
-    log.write_text("\n".join(f"{line} <b>&\x1b[1m" for line in lines) + "\n", encoding="utf-8")
+    log.write_text("\n".join(f"{line}\t<b>&\x1b[1m" for line in lines) + "\n", encoding="utf-8")
     text = report(tmp_path / "r.html", str(tmp_path / "mindspore"), "-w", "100", "-n", "100")
     metric = extracted(log.parent, warmup=100, steps=100).cases[0].runs[0].throughput
     shown = re.findall(r'<tr><th scope="row">(\d+)</th><td><code>(.*?)</code></td></tr>', text)
     numbers = [int(number) for number, _ in shown]
     assert (len(numbers), numbers[0], numbers[-1]) == (6, metric.first_line, metric.last_line)
-    assert [unescape(line) for _, line in shown] == [f"{lines[number - 1]} <b>&" for number in numbers]
+    assert [unescape(line) for _, line in shown] == [f"{lines[number - 1]}\t<b>&" for number in numbers]
     assert "94 more lines that count" in text  # 100 steps of the window
 
 
@@ -459,6 +459,10 @@ def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) ->
     wait = waiting_of(browser)
     wait.until(lambda _: browser.execute_script(rows) == 1)
     assert find(browser, "#search-count").text == "1 / 6"
+    for words, left in (("8", ["8"]), ("bs128 16", ["16"]), ("amp", []), ("sam 4", ["4"])):
+        box.clear()
+        box.send_keys(words)
+        wait.until(lambda _, left=left: shown_devices(browser) == left)
     box.clear()
     box.send_keys("rn50_b128_fp32_3.log 4n8g")
     wait.until(lambda _: [link.text for link in browser.find_elements("css selector", "#search-found a")])
@@ -467,6 +471,12 @@ def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) ->
     find(browser, "#search-found a").click()
     assert find(browser, "#panel-title").text == "MindSpore rn50 fp32 bs128 32 devices"
     assert browser.get_log("browser") == []
+
+
+def shown_devices(browser: Any) -> list[str]:
+    """The devices of the rows that a filter leaves."""
+    of_rows = "Array.from(document.querySelectorAll('.results tbody tr')).filter(r => r.offsetParent)"
+    return [str(text) for text in browser.execute_script(f"return {of_rows}.map(r => r.cells[0].textContent)")]
 
 
 def waiting_of(browser: Any) -> Any:

@@ -10,8 +10,14 @@ from typer.testing import CliRunner
 
 from perflog.cli import app
 from perflog.escaping import markdown as escaped
-from perflog.report.grid import Number
+from perflog.report.contents import contents
+from perflog.report.grid import Number, Projection, fields, grid
+from perflog.report.html import page
+from perflog.report.lines import ReadLogs
 from perflog.report.style import formatted, load_style, styles
+from perflog.report.table import report_table
+from perflog.runs.run import Metric
+from tests.plot import made
 from tests.support import FIXTURES, SHARED, another_training
 
 #: Seed, where its table begins, logs, and the options that make it.
@@ -108,6 +114,24 @@ def test_the_notes_say_how_and_what_varies() -> None:
     text = run(f"table {FIXTURES}/seed001 --rows devices --style plain")
     assert "median over n runs; estimator total; warm-up 20 steps; n = 1; samples/s." in text
     assert "batch\\_size is 4 for devices=32; 8 for devices=1 and devices=8" in text
+
+
+def test_accuracy_in_per_cent_and_as_a_fraction_is_one_column_in_per_cent() -> None:
+    runs = [made.run({"framework": "A", "model": "m", "devices": d}, 10.0) for d in (1, 2, 4)]
+    for one, (value, unit) in zip(runs, [(71.2, "%"), (0.732, "fraction"), (9.5, "%")], strict=True):
+        one.metrics["accuracy"] = Metric("accuracy", value, unit, "last")
+    cases = made.extraction(runs)
+    values = ("accuracy", "throughput")
+    placed = grid(cases, Projection(fields("devices", "--rows"), (), values))
+    for style in ("plain", "paddle"):
+        table = report_table(placed, load_style(style), "en", cases, {})
+        assert table.header[-2].replace(" ", "") == "accuracy(%)"
+        assert [float(row[-2].rstrip("%")) for row in table.rows] == [71.2, 73.2, 9.5]
+    shown = page(ReadLogs(cases, (), {}), contents(cases, pictures=False), [], Path(), "en").decode()
+    assert [at for at in ("71.2", "0.732", "73.2", "9.5") if f'data-sort="{at}"' in shown] == ["71.2", "73.2", "9.5"]
+    alone = made.extraction(runs[1:2])
+    placed = grid(alone, Projection(fields("devices", "--rows"), (), values))
+    assert "accuracy (fraction)" in report_table(placed, load_style("plain"), "en", alone, {}).header
 
 
 def test_repeats_as_rows() -> None:

@@ -200,6 +200,7 @@ EVENTS = formats(STEPS, *(event(name) for name in ("run_start", "run_stop", "run
         ("start 1000\nfailed 4500\n", None, "the run did not reach its target (line 2)"),
         ("start 4500\nstop 1000\n", None, "run_start and run_stop have no usable times"),
         ("start 4500\nstop 4500\n", None, "run_start and run_stop have no usable times"),
+        ("start 4500\nstop " + "9" * 400 + "\n", None, "run_start and run_stop have no usable times"),
     ],
 )
 def test_time_to_train_from_events(text: str, value: float | None, reason: str) -> None:

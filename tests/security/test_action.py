@@ -31,6 +31,8 @@ RECIPES = (
     "plot logs --kind spread -o /tmp/perflog-was-here.svg",
     "links /",
     "environment linked",
+    "table https://127.0.0.1:9/secret.log --parsers evil --rows model",
+    "table s3://bucket/secret.log --parsers evil --rows model",
 )
 TRUE_REGION = "table logs --rows devices --style dlperf -w 100 -n 100 --no-notes"
 
@@ -145,14 +147,14 @@ def commands_to_the_runner(output: str) -> list[str]:
 @pytest.mark.parametrize("recipe", RECIPES)
 @pytest.mark.long
 def test_nothing_outside_is_read_or_written(recipe: str, runner: Runner) -> None:
-    """What is printed and what stands in the files afterwards; and where strace is, each file that was opened.
+    """What is printed, and what stands in the files afterwards; where strace is, files opened and servers asked too.
 
     The kernel sees a file opened whoever opens it: Python, polars or the compiled engine.
     """
     request, trace = runner.request, runner.place / "trace"
     request.readme(recipe)
     tree = files_in(request.tree)
-    strace = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)] if _may_trace() else []
+    strace = ["strace", "-f", "-qq", "-e", "trace=%file,connect", "-o", str(trace)] if _may_trace() else []
     done = runner.run(steps()[-1], check="false", before=strace)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "perflog: README.md:1: " in done.stderr
@@ -162,6 +164,7 @@ def test_nothing_outside_is_read_or_written(recipe: str, runner: Runner) -> None
     assert all(file.read_bytes() == b"" for file in runner.commands.values())
     assert not Path("/tmp/perflog-was-here.svg").exists()
     if strace:
+        assert "AF_INET" not in trace.read_text(errors="replace"), "no server is asked, with whatever credentials"
         _check_opened(
             _opened(trace),
             request.outside,

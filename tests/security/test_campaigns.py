@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from perflog.cli import app
+from perflog.errors import UsageError
 from tests.security.hostile import SECRET, pull_request
 
 
@@ -48,3 +49,20 @@ def test_places_that_the_user_names_are_free(tmp_path: Path) -> None:
     words = ("--logs", str(made.outside / "new"), "--hostfile", str(made.outside / "hosts"))
     done = shown(made.tree, 'logs = "../outside/new"\nhostfile = "../outside/hosts"\n', *words)
     assert done.exception is None and "[one]" in done.output, done.output
+
+
+@pytest.mark.parametrize("line", ["repeats = 999999999", "repeats = 100001"])
+def test_a_campaign_of_very_many_trainings_is_refused_at_once(line: str, tmp_path: Path) -> None:
+    """All were listed first, until the memory was full."""
+    done = shown(pull_request(tmp_path).tree, line + "\n")
+    count = f"{int(line.split()[-1]):,}"
+    assert f"campaign.toml: the campaign has {count} trainings: expected at most 100,000" in str(done.exception)
+
+
+def test_devices_of_many_digits_are_none(tmp_path: Path) -> None:
+    tree = pull_request(tmp_path).tree
+    shown(tree, "")
+    file = tree / "campaign.toml"
+    file.write_text(file.read_text().replace("2n1g", f"1n{'9' * 5000}g"))
+    done = CliRunner().invoke(app, ["run", "--dry-run", str(file)])
+    assert isinstance(done.exception, UsageError) and "devices" in str(done.exception)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perflog.formats import linear
+from perflog.campaign import plan
+from perflog.formats import linear, toml
 from perflog.report import style, texts
 from tests.support import ROOT
 
@@ -60,3 +61,5 @@ def test_the_figures_are_those_in_force() -> None:
     assert f"chains of at most {style.DEEPEST} styles" in PAGE
     assert f"at most {linear.MOST_STEPS:,} steps for a name, of at most {linear.LONGEST_TEXT:,} characters" in PAGE
     assert f"at most {linear.MOST_PARTS:,} parts" in PAGE
+    assert f"at most {toml.LONGEST:,} bytes and {toml.MOST_PARTS} parts of a key" in PAGE
+    assert f"at most {plan.MOST_JOBS:,} trainings" in PAGE

@@ -86,6 +86,12 @@ def test_the_name_of_a_style_is_no_path(name: str, request_: PullRequest) -> Non
     )
 
 
+@pytest.mark.parametrize("option", ["--convention", "--parser"])
+def test_the_name_of_a_convention_or_a_parser_is_no_path(option: str, request_: PullRequest) -> None:
+    """Conventions are perflog's own alone; parsers are looked for by their names among those that are read."""
+    assert "there is no such" in refused(request_, f"table logs --rows devices {option} ../outside/parsers/theirs")
+
+
 def test_links_that_lead_out_are_refused(request_: PullRequest) -> None:
     tree = request_.tree
     links = {

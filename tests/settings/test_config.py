@@ -268,6 +268,34 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     assert find_config([]) == outer_file, "the working folder's"
 
 
+@pytest.mark.parametrize("first", ["with", "without"])
+def test_a_file_is_not_taken_for_logs_that_it_does_not_stand_above(first: str, tmp_path: Path) -> None:
+    """The facts of the first path's file would make a wrong number of the second path's logs."""
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    config(tmp_path / "with", "[set]\nbatch_size = 8\n")
+    (tmp_path / "without/train.log").touch()
+    paths = [tmp_path / "with", tmp_path / "without/train.log"]
+    if first == "without":
+        paths.reverse()
+    with pytest.raises(UsageError, match=r"with/perflog\.toml") as told:
+        settings({}, paths)
+    assert f"no perflog.toml for {tmp_path}/without/train.log" in str(told.value) or first == "without"
+    other = config(tmp_path / "without", "[set]\nbatch_size = 256\n")
+    with pytest.raises(UsageError, match="a command takes the options of one file: name the logs of one at a time"):
+        settings({}, paths)
+    other.write_text("[set]\nbatch_size = 8  # the same\n", encoding="utf-8")
+    assert settings({}, paths).config_set == {"batch_size": "8"}
+
+
+def test_one_file_above_all_paths_counts_for_them(tmp_path: Path) -> None:
+    config(tmp_path, "warmup = 50\n")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").touch()
+    assert settings({}, [tmp_path / "a", tmp_path / "b/train.log", tmp_path / "b"]).values["warmup"] == 50
+
+
 def test_the_database_of_the_environment_counts_before_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,14 +3,19 @@
 Every package that perflog and its extras need, as it is installed here, with its age and the newest version of the
 package index; then pip-audit (installed into ``build/audit``) looks each up in the index's list of known
 vulnerabilities. Where the index does not tell of vulnerabilities, a line says how many packages were not looked up, and
-the ages are what remains; where it cannot be reached, one line says so. Status 1: a version is vulnerable, or was withdrawn; 3: some could not be looked up.
+the ages are what remains; where it cannot be reached, one line says so. Status 1: a version is vulnerable, or was
+withdrawn; 3: some could not be looked up.
+
+``--pins docs/security.md`` writes the ages of what pyproject.toml asks for into that page instead.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
+import tomllib
 import urllib.error
 import urllib.request
 import venv
@@ -24,10 +29,18 @@ from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.support import ROOT
+from tests.tools.pages import write_between
 
 INDEX = "https://pypi.org/pypi/{}/json"
 EXTRAS = ("postgresql", "lz4", "dev")
-PLACE = Path(__file__).resolve().parent.parent.parent / "build" / "audit"
+PLACE = ROOT / "build" / "audit"
+START = "<!-- below: python -m tests.tools.dependencies --pins docs/security.md -->"
+END = "<!-- above: python -m tests.tools.dependencies -->"
+#: Extras that name others' packages for developers alone.
+FOR_DEVELOPERS = ("dev", "docs")
 
 
 @dataclass(frozen=True)
@@ -62,8 +75,8 @@ def installed() -> dict[str, str]:
     return versions
 
 
-def pin_of(name: str, version: str) -> Pin:
-    """What the index says of a version.
+def told_of(name: str) -> dict[str, Any]:
+    """What the index says of a package; without releases where it has none of that name.
 
     Raises:
         OSError: where the index cannot be reached.
@@ -72,9 +85,14 @@ def pin_of(name: str, version: str) -> Pin:
         with urllib.request.urlopen(INDEX.format(name), timeout=30) as answer:
             told: dict[str, Any] = json.load(answer)
     except urllib.error.HTTPError:
-        return Pin(name, version, "", "", "", False)
+        return {"info": {"version": ""}, "releases": {}}
+    return told
+
+
+def pin_of(name: str, version: str, told: dict[str, Any]) -> Pin:
+    """A version, by what the index says of its package."""
     newest = told["info"]["version"]
-    files = told["releases"].get(version, ())
+    files = next((files for text, files in told["releases"].items() if Version(text) == Version(version)), ())
     return Pin(
         name,
         version,
@@ -145,11 +163,65 @@ def audited(versions: dict[str, str]) -> tuple[list[str], int]:
     return known, sum("skip_reason" in entry for entry in entries)
 
 
+def summary(packages: int, known: list[str], unknown: int) -> list[str]:
+    """What is known, said last: first how many packages were not looked up, for of these nothing is known.
+
+    Args:
+        packages: how many there are.
+        known: a line for each known vulnerability.
+        unknown: packages that could not be looked up.
+    """
+    why = "could be looked up, since the index here does not tell of vulnerabilities of each; the ages are what remains"
+    if unknown == packages:
+        return [f"None of {packages} packages {why}."]
+    missing = [f"{packages - unknown} of {packages} packages {why} of the other {unknown}."] if unknown else []
+    return [*missing, *known, f"Known vulnerabilities of the {packages - unknown} packages looked up: {len(known)}."]
+
+
+def asked_for() -> list[Requirement]:
+    """What perflog and the extras of its users ask for, as pyproject.toml says it, each package once."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    texts = [*project["dependencies"], *(t for extra in extras if extra not in FOR_DEVELOPERS for t in extras[extra])]
+    wanted = {requirement.name: requirement for requirement in map(Requirement, texts)}
+    return [requirement for name, requirement in wanted.items() if name != "perflog"]
+
+
+def pins_page() -> str:
+    """The ages of the least version that pyproject.toml allows and of the installed one, in Markdown.
+
+    Raises:
+        OSError: where the index cannot be reached.
+    """
+    versions = installed()
+    rows = [
+        f"Days on {datetime.now(UTC).date()}:\n",
+        "| package | least | released | days | installed | released | days | newest |",
+        "|---|---|---|--:|---|---|--:|---|",
+    ]
+    for requirement in asked_for():
+        told = told_of(requirement.name)
+        least = next((part.version for part in requirement.specifier if part.operator in (">=", "==")), None)
+        cells = []
+        for version in (least, versions.get(canonicalize_name(requirement.name))):
+            pin = pin_of(requirement.name, version, told) if version else None
+            cells += [pin.version, pin.released or "?", age(pin.released)] if pin else ["-", "-", "-"]
+        newest = told["info"]["version"]
+        rows.append("| " + " | ".join([requirement.name, *cells, "the same" if newest == cells[3] else newest]) + " |")
+    return "\n".join(rows) + "\n"
+
+
 def main() -> None:
     """Print the table and the faults."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pins", type=Path, help="write the ages of what pyproject.toml asks for into this page")
+    page = parser.parse_args().pins
     versions = installed()
     try:
-        pins = [pin_of(name, version) for name, version in versions.items()]
+        if page is not None:
+            write_between(page, START, END, pins_page())
+            return
+        pins = [pin_of(name, version, told_of(name)) for name, version in versions.items()]
         print(*lines(pins), sep="\n")
         known, unknown = audited(versions)
     except (OSError, subprocess.SubprocessError) as error:
@@ -158,9 +230,7 @@ def main() -> None:
             f"known vulnerabilities were looked up. Try again where {urlsplit(INDEX).netloc} can be reached."
         )
         sys.exit(3)
-    print(*known, f"{len(versions)} packages: {len(known)} known vulnerabilities", sep="\n")
-    if unknown:
-        print(f"{unknown} of them could not be looked up: the index here does not tell of vulnerabilities by version")
+    print(*summary(len(versions), known, unknown), sep="\n")
     if known or any(pin.withdrawn for pin in pins):
         sys.exit(1)
     sys.exit(3 if unknown else 0)

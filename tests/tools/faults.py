@@ -231,7 +231,7 @@ def _changed(text: str, place: int, change: Change, value: Value | None) -> str:
 # ---------------------------------------------------------------- stamps
 
 
-_ORDER = {"T…Z": "Ymd", "year-month-day": "Ymd", "month/day/year": "mdY", "glog": "md", "syslog": "bd",
+_ORDER = {"JSON": "Ymd", "T…Z": "Ymd", "year-month-day": "Ymd", "month/day/year": "mdY", "glog": "md", "syslog": "bd",
           "month-day": "md", "time": ""}  # fmt: skip
 
 

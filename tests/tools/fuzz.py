@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.tools.fuzz_batch import TOGETHER, laboratory, mutants, try_batch, written
-from tests.tools.fuzz_seeds import GIVEN, Places, logs
+from tests.tools.fuzz_seeds import GIVEN, logs
 from tests.tools.fuzz_tally import Tally, keep, load, table
 from tests.tools.mutations import MUTATIONS
 
@@ -109,10 +110,12 @@ def main() -> int:
 
 
 def replay(seed: int, batch: int, folder: Path) -> int:
-    """Write the logs of a batch into a folder, and say what is found in them."""
+    """Write the logs of a batch into a folder, each under the name that is reported, and say what is found in them."""
     chosen, made = mutants(laboratory(), seed, batch)
-    for place, mutant in zip(written(Places(folder), made), made, strict=True):
-        print(f"{place.relative_to(folder)}: {mutant.mutation.name}: {mutant.seed.path}")
+    for place, mutant in zip(written(laboratory().places, made), made, strict=True):
+        name = Path(*place.parts[-2:])
+        shutil.copytree(place, folder / name)
+        print(f"{name}: {mutant.mutation.name}: {mutant.seed.path}")
     print(f"options: {GIVEN[chosen]}")
     result = try_batch(laboratory(), seed, batch)
     print("\n".join(result.lines))

@@ -93,6 +93,5 @@ def metric_faults(extraction: Extraction) -> Iterator[tuple[str, str, str]]:
 
 def differences(together: Said, alone: Said) -> Sequence[str]:
     """In what a log says something else when it is read by itself."""
-    if together.values != alone.values:
-        return [f"{dict(together.values)} together, {dict(alone.values)} alone"]
-    return []
+    one, other = ({unit: sorted(numbers) for unit, numbers in said.values.items()} for said in (together, alone))
+    return [f"{one} together, {other} alone"] if one != other else []

@@ -108,7 +108,7 @@ def _of_value(
             if not far_off(np.array([per_step]), told[np.newaxis])[0]:
                 return None
             name, mean = f"{value.group} on the lines", float(told.mean())
-            return Witness(name, "time per step", "s", per_step, mean, "contradicts", _lines(marks))
+            return Witness(name, "time per step", "s", float(per_step), mean, "contradicts", _lines(marks))
         else:
             seconds = time / covers * (base.scale if base.scale is not None else np.nan)
         if not np.isfinite(told).any() or not np.isfinite(seconds).any():

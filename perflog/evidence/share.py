@@ -6,8 +6,8 @@ from perflog.evidence.survey import SLOW, Heaviest, Slow
 
 #: The total may change by so much without one measurement before that is said.
 MOST = 0.05
-#: With fewer measurements each holds a large share by itself.
-LEAST_COUNT = 5
+#: With fewer measurements each holds a large share by itself: the total may change by this factor without one.
+LEAST_COUNT, MOST_OF_FEW = 5, 3.0
 
 
 def ruling_records(
@@ -36,14 +36,16 @@ def ruling_records(
 def ruling_record(heaviest: Heaviest | None, used: int, time: float, work: float, throughput: float) -> str:
     """What is to be said of a measurement without which the throughput would be more than 5 % higher; else empty.
 
+    Of fewer than five measurements, one without which it would be three times as high.
+
     Args:
         used: how many measurements the estimate holds, with ``time`` and ``work`` together.
         throughput: the estimate in its unit.
     """
-    if heaviest is None or used < LEAST_COUNT or heaviest.time >= time or time <= 0 or work <= 0:
+    if heaviest is None or heaviest.time >= time or time <= 0 or work <= 0:
         return ""
     change = (work - heaviest.work) / (time - heaviest.time) / (work / time)
-    if change <= 1 + MOST:
+    if change <= (1 + MOST if used >= LEAST_COUNT else MOST_OF_FEW):
         return ""
     return (
         f"line {heaviest.line} alone holds {heaviest.time / time:.0%} of the measured time; without it the throughput "

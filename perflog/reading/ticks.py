@@ -15,6 +15,8 @@ from perflog.measurements.rows import Floats, shifted
 
 #: Counts that any number might be are all multiples of ``k`` by chance once in ``2**CHANCE`` logs.
 CHANCE = 12
+#: No bar has so many ticks.
+MOST_TICKS = 1e15
 #: A count that falls below this share of what it was is another bar's.
 FALLEN = 0.5
 #: So many epochs with a second bar, and half of all, are no restarts after failures.
@@ -39,7 +41,7 @@ class Ticks(Struct):
             self._second += int(((epoch == of_epoch) & (step < FALLEN * before)).sum())
             self._epochs += int((np.isfinite(epoch) & (epoch != of_epoch)).sum())
             self._last = float(step[-1]), float(epoch[-1])
-        on_the_way = np.isfinite(step) & (step > 0) & (step != total)
+        on_the_way = (step > 0) & (step < MOST_TICKS) & (step != total)
         for number in np.unique(total[on_the_way]).tolist():
             counts: Ints = step[on_the_way & (total == number)].astype(np.int64)
             common, seen = self._seen.get(number, (0, 0))

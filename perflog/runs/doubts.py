@@ -28,6 +28,8 @@ FARTHER = 1.5
 #: Up to so many records, of which more than this share lie farther or nearer than most by more than this share, may be
 #: those that are left of more.
 FEW_RECORDS, MOST_UNEVEN = 12, 0.25
+#: One of so many measurements or more does not do more than this share of the work.
+LEAST_WORKED, MOST_WORK = 5, 0.5
 #: The last epoch of a log may not have been finished.
 LAST_OPEN = 1
 CLOCKS = ("elapsed", "timestamp")
@@ -191,6 +193,21 @@ def _uneven(segment: Segment) -> tuple[float, float] | None:
     if not (np.abs(distances - usual) > MOST_UNEVEN * usual).sum() > MOST_UNEVEN * len(distances):
         return None
     return float(distances.min()), float(distances.max())
+
+
+def note_of_work(segment: Segment, taken: Taken) -> str:
+    """What is said of a measurement that alone did most of the work, where lines say how much was done; else empty."""
+    basis = segment.basis
+    if basis is None or (basis.work is None and basis.weight is None) or taken.estimate.used < LEAST_WORKED:
+        return ""
+    most, line = 0.0, 0.0
+    for rows in segment.store.blocks():
+        inside = rows[:, (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)]
+        if inside.shape[1] and inside[4].max() > most:
+            most, line = float(inside[4].max()), float(inside[5, inside[4].argmax()])
+    if most <= MOST_WORK * taken.estimate.work:
+        return ""
+    return f"line {line:g} alone holds {most / taken.estimate.work:.0%} of the measured work: its numbers may be damaged"
 
 
 def _before_first(segment: Segment) -> float:

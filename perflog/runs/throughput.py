@@ -19,7 +19,7 @@ from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.accounts import accounts_of, accounts_of_epochs
 from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
-from perflog.runs.doubts import too_coarse
+from perflog.runs.doubts import note_of_work, too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
@@ -195,6 +195,8 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         notes.append(pattern.assumption)
     if not reason and taken.estimate.used == 1:
         notes.append(f"one measurement alone is behind the throughput (line {taken.last_line})")
+    if not reason and (ruled := note_of_work(segment, taken)):
+        notes.append(ruled)
     if not reason and taken.doubt:
         notes.append(taken.doubt)
     measured = None

@@ -66,6 +66,7 @@ def mser5(values: ArrayLike) -> Warmup:
 def _mser(batches: NDArray[np.float64]) -> NDArray[np.float64]:
     """The statistic for each number of batches left out, shape (k,): sums from the end, around the median."""
     centred = batches - middle(batches)
+    centred = centred / (np.abs(centred).max() or 1.0)  # the minimum's place stays, and no square is beyond all numbers
     left = np.arange(len(batches), 0, -1)
     total = np.cumsum(centred[::-1])[::-1]
     squares = np.cumsum(np.square(centred)[::-1])[::-1]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.export.encoding import encoded
 from tests.support import extracted
 
 STEP = 0.2
@@ -29,7 +30,9 @@ def log(bracket: str, every: int = 10, stall: float = 0.0) -> str:
 def test_a_sum_where_the_mean_would_stand_gives_no_number(copies: int, tmp_path: Path) -> None:
     for copy in range(copies):
         (tmp_path / f"{'abc'[copy]}.log").write_text(log("{sum:.3f}") + f"copy {copy}\n")
-    for run in extracted(tmp_path).runs:
+    extraction = extracted(tmp_path)
+    assert encoded(extraction, "json")
+    for run in extraction.runs:
         assert run.throughput.value is None
         assert "the log contradicts itself: time per step is" in run.throughput.reason
         assert "0.2 s by time_last on the lines" in run.throughput.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflog.extraction import Extraction, extract_logs
@@ -163,9 +163,18 @@ def short_seeds(places: Places, whole: Sequence[Seed]) -> list[Seed]:
     for size in BEGINNINGS:
         tried = _seeds(places, [(seed.path, beginning(seed.data, size)) for seed in waiting])
         pairs = list(zip(waiting, tried, strict=True))
-        short += [begun for seed, begun in pairs if says_enough(seed, begun)]
+        short += [_with_values_of(seed, begun) for seed, begun in pairs if says_enough(seed, begun)]
         waiting = [seed for seed, begun in pairs if not says_enough(seed, begun)]
     return short + waiting
+
+
+def _with_values_of(whole: Seed, begun: Seed) -> Seed:
+    """A beginning that may say what the whole log says too: of a run that was refused for what it prints later."""
+    said = [
+        replace(own, values={unit: [*own.values[unit], *numbers] for unit, numbers in all_of.values.items()})
+        for all_of, own in zip(whole.said, begun.said, strict=True)
+    ]
+    return replace(begun, said=said)
 
 
 def beginning(data: bytes, size: int) -> bytes:

@@ -17,6 +17,8 @@ Mutate = Callable[[random.Random, bytes, bytes], bytes]
 
 #: How far a number may move unsaid: not at all but for the order of sums, or by what a few lost records make.
 EXACT, LOSSY = 1e-6, 0.15
+#: By what a digit makes that a glued line begins with, behind the last one of a number.
+LAST_PLACE = 1e-5
 #: How far where most records may be lost, and those left may be the slow ones.
 FEWER = 0.5
 #: By what the first steps of a log's second copy make, where nothing says that its bar is not another epoch's.
@@ -185,7 +187,7 @@ MUTATIONS: Sequence[Mutation] = (
     Mutation("ranks", "beside", _rank_beside, keeps=EXACT),
     Mutation("ranks", "behind", _rank_behind, keeps=EXACT),
     Mutation("ranks", "tagged", _rank_tagged, keeps=LOSSY),
-    Mutation("ranks", "glued", _rank_glued, keeps=EXACT),
+    Mutation("ranks", "glued", _rank_glued, keeps=LAST_PLACE),
     Mutation("numbers", "single ones", numbers.single_numbers, weight=2),
     Mutation("numbers", "a column", numbers.column_of_numbers, weight=2, steady=True),
     Mutation("text", "long lines", texts.long_lines, keeps=LOSSY),

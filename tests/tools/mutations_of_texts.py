@@ -45,7 +45,7 @@ def long_lines(rng: random.Random, log: bytes, _: bytes) -> bytes:
     """Up to three lines between the others, most of up to 100 kB, a tenth of them of up to 1 MB."""
     lines = log.splitlines(keepends=True) or [b"\n"]
     for _line in range(rng.randint(1, 3)):
-        piece = rng.choice((b"x", b"0", b" ", b"loss 1.2 ", b"=", rng.choice(lines).strip() or b"-"))
+        piece = rng.choice((b"x", b"0", b" ", b"loss 1.2 ", b"=", rng.choice(lines).strip()[:40] or b"-"))
         size = int(10 ** (rng.uniform(5, 6) if rng.random() < 0.1 else rng.uniform(3, 5)))
         lines.insert(rng.randrange(len(lines) + 1), (piece * (size // len(piece) + 1))[:size] + b"\n")
     return b"".join(lines)

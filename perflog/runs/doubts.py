@@ -207,7 +207,8 @@ def note_of_work(segment: Segment, taken: Taken) -> str:
             most, line = float(inside[4].max()), float(inside[5, inside[4].argmax()])
     if most <= MOST_WORK * taken.estimate.work:
         return ""
-    return f"line {line:g} alone holds {most / taken.estimate.work:.0%} of the measured work: its numbers may be damaged"
+    share = most / taken.estimate.work
+    return f"line {line:g} alone holds {share:.0%} of the measured work: its numbers may be damaged"
 
 
 def _before_first(segment: Segment) -> float:

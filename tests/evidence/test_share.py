@@ -30,6 +30,13 @@ def test_of_four_records_each_holds_much() -> None:
     assert ruling_record(Heaviest(1, 1, 9, 1), used=5, time=13, work=5, throughput=1) != ""
 
 
+def test_of_few_records_one_that_is_nearly_all_the_time_is_said() -> None:
+    """Two records of 0.3 s, and one whose running mean was damaged: 256 s for 0.03."""
+    said = ruling_record(Heaviest(11, 10, 12800, 10), used=3, time=12800.6, work=30, throughput=1)
+    assert said.startswith("line 11 alone holds 100% of the measured time; without it the throughput is ")
+    assert ruling_record(Heaviest(1, 1, 9, 1), used=1, time=9, work=1, throughput=1) == ""
+
+
 def test_nothing_is_said_where_nothing_is_left() -> None:
     assert ruling_record(None, used=9, time=9, work=9, throughput=1) == ""
     assert ruling_record(Heaviest(1, 1, 9, 9), used=9, time=9, work=9, throughput=1) == ""

@@ -193,3 +193,14 @@ def test_epochs_behind_a_measurement_without_a_heading_are_said(tmp_path: Path) 
         "5 epochs begin behind the last measurement (line 1): their times are missing"
         in run_of(tmp_path, b"".join([lines[1], *cut])).notes
     )
+
+
+def test_a_line_that_did_most_of_the_work_is_said(tmp_path: Path) -> None:
+    """A rate of words that is weighted by its time: one of 1.8 thousand million is nearly all of the work."""
+    log = (FIXTURES / "parsers/marian/train.log").read_bytes()
+    lines = log.splitlines(keepends=True)
+    assert b": 8188.68 words/s" in lines[9]
+    lines[9] = lines[9].replace(b"8188.68", b"1837180000")
+    note = "line 10 alone holds 100% of the measured work: its numbers may be damaged"
+    assert note in run_of(tmp_path, b"".join(lines)).notes
+    assert not [each for each in run_of(tmp_path, log).notes if "of the measured work" in each]

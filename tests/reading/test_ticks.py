@@ -87,3 +87,8 @@ def test_a_restart_within_an_epoch_and_many_bars_of_one_epoch_are_none(
 ) -> None:
     """A training that failed begins its epoch again; each iteration of reinforcement learning draws its bar."""
     assert reading_of_epochs(epochs(*bars_of_each), by_lines=by_lines).measures
+
+
+def test_counts_beyond_all_bars_tell_nothing() -> None:
+    """``1e308`` where a count stood: no whole number holds it."""
+    assert reading("row step=1e308 run_steps=90 clock=1\n", bars(range(1, 90), 90)).undecided == ""

@@ -27,7 +27,7 @@ LEAST_UNREAD, UNREAD = 3, 0.5
 FARTHER = 1.5
 #: Up to so many records, of which more than this share lie farther or nearer than most by more than this share, may be
 #: those that are left of more.
-FEW_RECORDS, MOST_UNEVEN = 12, 0.25
+FEW_RECORDS, MOST_UNEVEN = 50, 0.25
 #: One of so many measurements or more does not do more than this share of the work.
 LEAST_WORKED, MOST_WORK = 5, 0.5
 #: The last epoch of a log may not have been finished.
@@ -183,13 +183,13 @@ def _uneven(segment: Segment) -> tuple[float, float] | None:
     Of many records the commonest distance is that of lines between which none is missing. The last record of an epoch
     stands where the epoch ends.
     """
-    if not _is_mean_between(segment.basis) or not 2 < segment.store.count <= FEW_RECORDS:
+    usual = segment.count.interval
+    if not _is_mean_between(segment.basis) or not usual or not 2 < segment.store.count <= FEW_RECORDS:
         return None
     rows = np.concatenate(list(segment.store.blocks()), axis=1)
     epoch = rows[6]
     inside = (epoch[1:] == epoch[:-1]) & np.append(epoch[2:] == epoch[1:-1], True)
     distances = np.diff(rows[1])[inside]
-    usual = segment.count.interval
     if not (np.abs(distances - usual) > MOST_UNEVEN * usual).sum() > MOST_UNEVEN * len(distances):
         return None
     return float(distances.min()), float(distances.max())

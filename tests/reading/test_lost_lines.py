@@ -168,6 +168,10 @@ ESTIMATOR = b"[Epoch 0][Batch %d][Samples %d] time/interval: 0.250s\n"
         ((30, 60, 80), "the records lie 20 to 30 steps apart"),
         ((10, 30, 50, 70, 80, 100, 110), "the records lie 10 to 20 steps apart"),
         ((10, 20, 30, 40, 50), ""),
+        (
+            (20, 30, 60, 80, 90, 100, 130, 150, 160, 180, 200, 220, 240, 250, 270, 290, 300, 320, 330, 360, 390, 400),
+            "the records lie 10 to 30 steps apart",
+        ),
     ],
 )
 def test_few_records_at_uneven_distances_may_be_those_that_are_left(

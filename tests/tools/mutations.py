@@ -202,5 +202,5 @@ MUTATIONS: Sequence[Mutation] = (
     Mutation("text", "other blanks", texts.blanks, keeps=LOSSY),
     Mutation("text", "no blanks", texts.no_blanks),
     Mutation("container", "gzip, cut, flipped", texts.compressed, keeps=EXACT),
-    Mutation("several", "two to four of these", _several),
+    Mutation("several", "two to four of these", _several, two=True),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from perflog.formats.parser import Pattern
@@ -77,7 +79,9 @@ def equal_to_previous(pattern: Pattern, rows: Rows, previous: Previous) -> Mask:
     return equal
 
 
-def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask, starts: Ints) -> Mask:
+def not_doubled(
+    pattern: Pattern, rows: Rows, previous: Previous, order: Mask, starts: Ints, recent: Sequence[bytes] = ()
+) -> Mask:
     """Which rows are not the same event printed again, (n,).
 
     First only rows equal to the one before them are doubles. Where that does not bring the rows into order, a
@@ -86,11 +90,12 @@ def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask, s
 
     Args:
         starts: the lines where a run may begin, in order.
+        recent: the marks of rows before these, as :func:`marks_of` gives them.
     """
     keep = order | ~equal_to_previous(pattern, rows, previous)
     if (order | ~keep).all():
         return keep
-    fresh = _seen_first(pattern, rows, previous)
+    fresh = _seen_first(pattern, rows, previous, recent)
     begins = _begins(pattern, rows.take(fresh), previous)
     if not len(begins):
         return fresh
@@ -100,18 +105,21 @@ def not_doubled(pattern: Pattern, rows: Rows, previous: Previous, order: Mask, s
     return fresh if fewer and _each_behind_a_start(rows.take(fresh), begins, starts) else keep
 
 
-def _seen_first(pattern: Pattern, rows: Rows, previous: Previous) -> Mask:
-    """Whether no row before each, nor the previous one, has all of its numbers, (n,)."""
-    table = np.column_stack([rows.columns[name] for name in rows.value_names(pattern)])
+def _seen_first(pattern: Pattern, rows: Rows, previous: Previous, recent: Sequence[bytes]) -> Mask:
+    """Whether no row before each, nor the previous one or a recent one, has all of its numbers, (n,)."""
+    seen = set(recent)
     if previous.values:
-        table = np.vstack((np.array([previous.values.get(name, np.nan) for name in rows.value_names(pattern)]), table))
-    seen: set[bytes] = set()
-    fresh = np.zeros(len(table), dtype=bool)
-    for place, row in enumerate(table):
-        mark = row.tobytes()
+        seen.add(np.array([previous.values.get(name, np.nan) for name in rows.value_names(pattern)]).tobytes())
+    fresh = np.zeros(len(rows), dtype=bool)
+    for place, mark in enumerate(marks_of(pattern, rows)):
         fresh[place] = mark not in seen
         seen.add(mark)
-    return fresh[1:] if previous.values else fresh
+    return fresh
+
+
+def marks_of(pattern: Pattern, rows: Rows) -> list[bytes]:
+    """All numbers of each row, by which one that is printed again is known, (n,)."""
+    return [row.tobytes() for row in np.column_stack([rows.columns[name] for name in rows.value_names(pattern)])]
 
 
 def _begins(pattern: Pattern, rows: Rows, previous: Previous) -> list[int]:

@@ -163,7 +163,7 @@ class Segment(Struct):
     ``LAST_GROUPS`` with its line. ``taken`` is what the options' window takes, where that was computed for a whole
     batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a
     counter of samples; 0 while unknown. ``counter``: where a rounded counter of steps stands; ``works``: the work
-    of a step that the lines print.
+    of a step that the lines print. ``recent``: the marks of the last rows, of patterns whose lines are drawn again.
     """
 
     first_line: int = 0
@@ -180,6 +180,7 @@ class Segment(Struct):
     step_work: float = 0.0
     counter: Counter = NOTHING_COUNTED
     works: Works = NO_WORKS
+    recent: list[bytes] = field(default_factory=list)
 
 
 def epochs_between(segment: Segment, first_line: int, last_line: int) -> int:

@@ -21,6 +21,7 @@ from perflog.measurements.order import (
     epochs_left_out,
     equal_to_previous,
     in_order,
+    marks_of,
     name_of_step,
     not_doubled,
     outside_epochs,
@@ -36,6 +37,8 @@ NO_LINES: Ints = np.empty(0, dtype=np.int64)
 
 #: The end of a bar is left out when its steps took so many times as long as those before.
 CLOSING = 2.0
+#: A table that is drawn again on a terminal has no more rows.
+REDRAWN = 100
 #: A bar's clock is cut to whole seconds.
 CLOCK_DIGIT = 1.0
 
@@ -172,7 +175,7 @@ class RankSeries:
             rows = self._without_doubles(segment, rows, ~again)
             segment.previous = replace(segment.previous, line=line)
         elif not order.all():
-            fresh = not_doubled(self.pattern, rows, segment.previous, order, starts)
+            fresh = not_doubled(self.pattern, rows, segment.previous, order, starts, segment.recent)
             rows = self._without_doubles(segment, rows, fresh)
             order = in_order(self.pattern, rows, segment.previous) if len(rows) else None
             if order is not None and not order.all():
@@ -220,6 +223,9 @@ class RankSeries:
         paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
         segment.previous = previous_of(self.pattern, rows, segment.previous)
+        if self.pattern.redrawn and "run_steps" not in rows.columns:  # a bar with an end is drawn in one place
+            drawn = marks_of(self.pattern, rows.take(slice(-REDRAWN, None)))
+            segment.recent = [*segment.recent, *drawn][-REDRAWN:]
         if self.pattern.role == "position" or segment.basis is None:
             return
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)

@@ -81,3 +81,16 @@ def test_reading_in_blocks_gives_what_reading_whole_gives(
         assert [p for p, _ in mine] == [p for p, _ in theirs]
         for (_, value), (_, wanted) in zip(mine, theirs, strict=True):
             assert value == (pytest.approx(wanted, rel=1e-9) if wanted is not None else None)
+
+
+@pytest.mark.parametrize("size", [700, 1500, 2900])
+def test_a_table_that_is_drawn_again_across_a_blocks_end_is_no_second_run(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each new row of nerfstudio's table comes with those above it once more: a block may begin among these."""
+    log = FIXTURES / "parsers/nerfstudio/train.log"
+    (whole,) = extracted(log).runs
+    monkeypatch.setattr(source, "BLOCK", size)
+    monkeypatch.setattr(read, "SMALL", 0)
+    (run,) = extracted(log).runs
+    assert run.throughput.value == pytest.approx(whole.throughput.value, rel=1e-9)

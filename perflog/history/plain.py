@@ -99,6 +99,8 @@ def _metric_row(metric: Metric) -> Record:
             row[name] = None
             if name == "value":
                 row["reason"] = row["reason"] or "not a number"
+        elif row[name] == 0:
+            row[name] = 0.0  # SQLite keeps no sign of zero
     return row | {"more": _more(metric, frozenset(_METRIC))}
 
 

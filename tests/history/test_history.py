@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fixtures.generate_history import everything
@@ -118,6 +118,7 @@ ODD = st.text(st.characters(codec=None, exclude_categories=()), max_size=12)
 
 
 @settings(max_examples=25, deadline=None)
+@example(text="", number=0, value=-0.0)
 @given(text=ODD, number=st.integers(0, 10**25), value=st.floats(allow_nan=False))
 @pytest.mark.long
 def test_odd_texts_and_numbers_come_back(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from perflog.cases.case import Case, said_of_all
-from perflog.cases.copies import TextsOf
 from perflog.cases.last_resort import APART, cases_of
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
@@ -107,7 +106,7 @@ def extract_logs(
         outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look)
     else:
         outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress, sight)
-    return _together(_counted(outcomes, len(logs), progress), options, catalog, digests)
+    return _together(_counted(outcomes, len(logs), progress), options, catalog)
 
 
 def part_of(
@@ -123,24 +122,34 @@ def part_of(
     Raises:
         UsageError: when one is a pipe: every worker must find the same logs.
     """
-    from perflog.parts.part import Entry, Part
+    from perflog.parts.part import Entry, Part, is_part
     from perflog.parts.place import place_of
 
     for log in logs:
         if log.pipe is not None:
             raise UsageError(f"{log.name} can be read once only, so there are no shares of it: name files or folders")
+        if is_part(log):
+            raise UsageError(f"{log.name} is a part of logs already: `perflog merge` puts the parts together")
     positions = {log: position for position, log in enumerate(logs)}
     own = share.of(logs)
     of_log: dict[LogFile, Outcome] = {}
     if cache is None:
-        outcomes: Iterable[Outcome] = _outcomes(own, logs, options, catalog, progress, None)
+        outcomes: Iterable[Outcome] = _outcomes(own, logs, options, catalog, progress, None, True)
     else:
-        outcomes = _kept_outcomes(cache, own, logs, options, catalog, progress)
+        outcomes = _kept_outcomes(cache, own, logs, options, catalog, progress, hashed=True)
     for outcome in _counted(outcomes, len(own), progress):
         of_log[outcome.log if isinstance(outcome, Skipped) else outcome[0].log] = outcome
-    texts = digests([log for log, outcome in of_log.items() if not isinstance(outcome, Skipped)])
-    entries = [Entry(positions[log], log, of_log[log], texts.get(log)) for log in own]
+    _add_digests(of_log)
+    entries = [Entry(positions[log], log, of_log[log]) for log in own]
     return Part(place_of(logs, options, catalog), share, entries)
+
+
+def _add_digests(outcomes: Mapping[LogFile, Outcome]) -> None:
+    """Hash the texts that were not hashed while they were read: of logs that a cache has kept without a hash."""
+    runs = {log: outcome for log, outcome in outcomes.items() if not isinstance(outcome, Skipped)}
+    for log, digest in digests([log for log, of_log in runs.items() if of_log[0].digest is None]).items():
+        for run in runs[log]:
+            run.digest = digest
 
 
 def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
@@ -153,11 +162,11 @@ def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extr
         raise UsageError("these parts were made with other parsers than this command's: name the same --parsers")
     made = options_for(options, whole.options)
     outcomes = (entry.outcome for entry in whole.entries)
-    return _together(outcomes, made, catalog, lambda logs: {log: whole.texts.get(log) for log in logs})
+    return _together(outcomes, made, catalog)
 
 
-def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog, texts: TextsOf) -> Extraction:
-    """Cases from what became of all logs; ``texts`` gives a hash of the text of each log that it is asked for."""
+def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog) -> Extraction:
+    """Cases from what became of all logs."""
     runs: list[Run] = []
     skipped: list[Skipped] = []
     for outcome in outcomes:
@@ -165,7 +174,7 @@ def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog, t
             skipped.append(outcome)
         else:
             runs.extend(outcome)
-    cases, left_out = cases_of(runs, catalog.path_patterns, options, texts)
+    cases, left_out = cases_of(runs, catalog.path_patterns, options)
     return Extraction(cases, [*skipped, *left_out], options)
 
 
@@ -176,8 +185,12 @@ def _outcomes(
     catalog: Catalog,
     progress: Progress | None,
     look: Look | None,
+    hashed: bool = False,
 ) -> Iterator[Outcome]:
-    """What becomes of each log; ``among``: all logs whose names may say what a number in its name counts."""
+    """What becomes of each log; ``among``: all logs whose names may say what a number in its name counts.
+
+    ``hashed``: whether each text is hashed while it is read.
+    """
     indexed = indexed_by_device(among, catalog.path_patterns)
     finishing = Finishing(catalog, options, indexed)
 
@@ -191,9 +204,9 @@ def _outcomes(
     def finish(reading: Reading) -> Outcome:
         return finish_all([reading])[0]
 
-    with helpers(logs if look is None else (), catalog, options, indexed) as elsewhere:
+    with helpers(logs if look is None else (), catalog, options, indexed, hashed) as elsewhere:
         outcomes: Iterator[Outcome] = read_logs(
-            list(logs), catalog, finish, options.as_printed, progress, options, finish_all, elsewhere
+            list(logs), catalog, finish, options.as_printed, progress, options, finish_all, elsewhere, hashed
         )
         yield from outcomes
 
@@ -206,6 +219,7 @@ def _kept_outcomes(
     catalog: Catalog,
     progress: Progress | None,
     sight: Sight[Any] | None = None,
+    hashed: bool = False,
 ) -> Iterator[Outcome]:
     """What becomes of each log, as :func:`_outcomes` gives it; those that have not changed are not read."""
     from perflog.cache.outcomes import with_kept
@@ -216,7 +230,7 @@ def _kept_outcomes(
         if progress is not None:
             total = sum(max(log.size, 0) for log in logs)
             progress(total - sum(max(log.size, 0) for log in changed))
-        return _outcomes(changed, among, options, catalog, progress, look)
+        return _outcomes(changed, among, options, catalog, progress, look, hashed)
 
     return with_kept(cache, logs, among, options, catalog, read, sight)
 

@@ -109,11 +109,12 @@ def python_for(runner: Runner, campaign: Campaign) -> str:
 
 def report_line(job: Job, runner: Runner, campaign: Campaign) -> str:
     """The line that the runner's report prints for a job; empty where there is no report or it prints none."""
-    if runner.report is None or job.precision not in (runner.report.precisions or (job.precision,)):
+    report = runner.report
+    if report is None or job.precision not in (report.precisions or (job.precision,)):
         return ""
-    line = _inserted(
-        (runner.report.lines.get(_kind(job, runner, campaign), ""),), filled_fields(runner.fields, job.facts)
-    )
+    if job.layout not in (report.devices or (job.layout,)):
+        return ""
+    line = _inserted((report.lines.get(_kind(job, runner, campaign), ""),), filled_fields(runner.fields, job.facts))
     return _filled(line, _words(job, campaign))[0]
 
 

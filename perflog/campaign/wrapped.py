@@ -53,12 +53,13 @@ class Prerequisite:
 class ReportLines:
     """The report's own command lines, with ``{fields}``, by the kind of start that they stand for.
 
-    ``precisions``: those that the report prints a command for.
+    ``precisions`` and ``devices``: those that the report prints a command for; empty for all.
     """
 
     url: str
     lines: Mapping[str, str]
     precisions: tuple[str, ...]
+    devices: tuple[str, ...]
 
 
 _Text = Annotated[str, Meta(min_length=1)]
@@ -92,6 +93,7 @@ class ReportTable(Struct, frozen=True, forbid_unknown_fields=True):
     each_node: str | None = None
     first_node: str | None = None
     precisions: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
 
 
 def field_of(table: FieldTable) -> Field:
@@ -111,7 +113,8 @@ def report_of(table: ReportTable | None) -> ReportLines | None:
     if table is None:
         return None
     lines = {"one": table.one, "several": table.several, "each_node": table.each_node, "first_node": table.first_node}
-    return ReportLines(table.url, {kind: line for kind, line in lines.items() if line}, table.precisions)
+    printed = {kind: line for kind, line in lines.items() if line}
+    return ReportLines(table.url, printed, table.precisions, table.devices)
 
 
 def filled_fields(fields: Mapping[str, Field], facts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from perflog.cases.beside import with_doubts
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
-from perflog.cases.copies import TextsOf, without_copies
+from perflog.cases.copies import without_copies
 from perflog.cases.left_out import runs_by_log
 from perflog.cases.named_apart import named_apart
 from perflog.cases.repeats import of_first_ranks, settled
+from perflog.cases.same_name import without_same_names
 from perflog.cases.twice import without_second_accounts
 from perflog.formats.paths import PathPatterns
-from perflog.logs.digest import digests
 from perflog.reading.faults import reason_of
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
@@ -22,49 +22,46 @@ from perflog.settings.options import Options
 APART = "internal error while the cases of all logs were built, please report it"
 
 
-def cases_of(
-    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf = digests
-) -> tuple[list[Case], list[Skipped]]:
-    """(the cases of all runs, the logs that are left out); ``texts``: as :func:`without_copies` takes it.
+def cases_of(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> tuple[list[Case], list[Skipped]]:
+    """(the cases of all runs, the logs that are left out).
 
     Where that fails, the logs whose own cases cannot be built are left out with the reason, and the others are built
     again. Where these fail only together, each log has cases of its own, with a note.
     """
     try:
-        return _built(runs, patterns, options, texts)
+        return _built(runs, patterns, options)
     except BaseException as error:
         reason_of(error)  # raises what is no matter of a log
-    sound, faulty = _sound_and_faulty(runs, patterns, options, texts)
+    sound, faulty = _sound_and_faulty(runs, patterns, options)
     of_sound = [run for of_log in sound for run in of_log]
     try:
-        cases, left_out = _built(of_sound, patterns, options, texts)
+        cases, left_out = _built(of_sound, patterns, options)
     except BaseException as error:
         note = f"{APART}: each log stands alone, and none is compared with others ({_short(error)})"
-        cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options, texts)[0]]
+        cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options)[0]]
         left_out = []
     return cases, [*left_out, *faulty]
 
 
-def _built(
-    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
-) -> tuple[list[Case], list[Skipped]]:
-    kept, copies = without_copies(runs, texts)
+def _built(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> tuple[list[Case], list[Skipped]]:
+    kept, copies = without_copies(runs)
+    kept, of_one_name = without_same_names(kept)
     kept, seconds = without_second_accounts(kept)
     kept, other_ranks = of_first_ranks(kept, patterns)
     copied = {left_out.log for left_out in copies}
     of_copies = [run for run in runs if run.log in copied] if copied else []
     told_apart = named_apart(settled(kept, patterns, of_copies), patterns)
-    return build_cases(with_doubts(told_apart), options), [*copies, *seconds, *other_ranks]
+    return build_cases(with_doubts(told_apart), options), [*copies, *of_one_name, *seconds, *other_ranks]
 
 
 def _sound_and_faulty(
-    runs: Sequence[Run], patterns: PathPatterns, options: Options, texts: TextsOf
+    runs: Sequence[Run], patterns: PathPatterns, options: Options
 ) -> tuple[list[list[Run]], list[Skipped]]:
     """(the runs of each log whose own cases can be built, the other logs with their reasons)."""
     sound, faulty = [], []
     for log, of_log in runs_by_log(runs).items():
         try:
-            _built(of_log, patterns, options, texts)
+            _built(of_log, patterns, options)
             sound.append(of_log)
         except BaseException as error:
             faulty.append(Skipped(log, reason_of(error, "its cases were built"), failed=True))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from perflog.cluster.on_ray import Told, parts_by_ray, task_of
 from perflog.errors import UsageError
+from perflog.escaping import named
 from perflog.extraction import Extraction, extract_paths, part_of
+from perflog.files import missing_folder
 from perflog.logs.addresses import is_address
 from perflog.logs.find import find_logs
 from perflog.parts import ENDING
@@ -42,6 +44,8 @@ def write_share(
         raise UsageError(
             f"--shard {share}: expected the file for this part, such as -o part{own.number}.parquet; found {found}"
         )
+    if reason := missing_folder(file):  # reading the share may take hours
+        raise UsageError(f"cannot write '{named(str(file))}': {reason}")
     files = find_logs(logs)
     with progress_of(sum(max(log.size, 0) for log in own.of(files))) as progress:
         part = part_of(files, own, chosen.options(), catalog_of(chosen), progress, cache)

@@ -80,7 +80,6 @@ def side_of_logs(name: str, settings: Settings, options: Options, extractions: E
     Raises:
         UsageError: for a path that there is not.
     """
-    logs = find_logs([name])
     observed: dict[RunKey, RunSeries] = {}
 
     def take(run: Run, seen: _SeenSeries) -> None:
@@ -88,8 +87,9 @@ def side_of_logs(name: str, settings: Settings, options: Options, extractions: E
         observed[run_key(run)] = RunSeries(times, printed)
 
     sight = Sight("series", _SeenSeries, _series_of, take)
-    extraction = extractions.seen(logs, settings, options, sight)
-    return Side(name.rstrip("/"), extraction, root_of([log.path for log in logs]), observed)
+    extraction = extractions.seen(find_logs([name]), settings, options, sight)
+    read = [*(run.log for run in extraction.runs), *(skipped.log for skipped in extraction.skipped)]  # not the parts
+    return Side(name.rstrip("/"), extraction, root_of([log.path for log in read]), observed)
 
 
 def _series_of(run: Run, segment: Segment) -> _SeenSeries | None:

@@ -27,7 +27,7 @@ Record = dict[str, Any]
 _LARGEST = 2**63 - 1
 _RUN = frozenset({
     "log", "parser", "framework", "metadata", "label", "metrics", "notes", "window", "first_line", "last_line", "lines",
-    "machine", "clock",
+    "machine", "clock", "digest",
 })  # fmt: skip
 _METRIC = (
     "name", "value", "unit", "estimator", "used", "excluded", "first_line", "last_line", "first_step", "last_step",

@@ -12,6 +12,12 @@ from perflog.logs.limits import UnreadableError
 
 #: Objects of a store up to so many bytes are asked for many at a time: each is in memory while it is hashed.
 _SMALL = 4 << 20
+TextHash = hashlib.blake2b
+
+
+def text_hash() -> TextHash:
+    """What makes the hash of a text of its bytes, in their order."""
+    return hashlib.blake2b(digest_size=20)
 
 
 def digests(logs: Sequence[LogFile]) -> dict[LogFile, bytes | None]:
@@ -51,7 +57,7 @@ def _of_members(logs: Sequence[LogFile]) -> Iterator[tuple[LogFile, bytes | None
 
 
 def _hash(loads: Iterable[Load]) -> bytes | None:
-    content = hashlib.blake2b(digest_size=20)
+    content = text_hash()
     try:
         for load in loads:
             content.update(load())

@@ -86,7 +86,7 @@ class LogFile:
     @property
     def place(self) -> str:
         """The path that metadata is read from (an archive's own name is a folder of its members)."""
-        path = self.path if self.stored is None else as_path(self.path)
+        path = self.path if self.stored is None and self.pipe is None else as_path(self.path)  # a part's log is a pipe
         if self.member:
             return f"{_without(path, _ARCHIVES)}/{_without(_without(self.member, _COMPRESSED), UNFINISHED)}"
         if self.pipe is not None and self.path.startswith(_SHELLS_PIPES):

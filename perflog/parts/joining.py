@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -26,13 +26,11 @@ class Joined:
 
     Attributes:
         entries: all logs, in the order in which one machine would have read them.
-        texts: a hash of the text of each log that has a run.
         options: how their numbers were made.
         parsers: a hash of the parsers that were in force.
     """
 
     entries: Sequence[Entry]
-    texts: Mapping[LogFile, bytes | None]
     options: Options
     parsers: str
 
@@ -75,8 +73,7 @@ def joined(paths: Sequence[Path]) -> Joined:
             f"the parts hold {len(entries)} logs, and {first.place.logs} were found: make them again with "
             "`perflog extract --shard`"
         )
-    texts = {entry.log: entry.text for entry in entries}
-    return Joined(entries, texts, first.place.options, first.place.parsers)
+    return Joined(entries, first.place.options, first.place.parsers)
 
 
 def _why_foreign(one: Part, other: Part) -> str:

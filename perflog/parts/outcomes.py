@@ -31,6 +31,7 @@ class _Run(Struct, array_like=True):
     lines: int
     evidence: Verdict | None
     clock: Clock | None
+    digest: bytes | None
     machine: int
 
 
@@ -76,7 +77,7 @@ class Packer:
             return _ENCODER.encode(packed)
         except UnicodeEncodeError:
             packed.by_bytes = True
-            return _ENCODER.encode(_with_texts(msgspec.to_builtins(packed), _by_bytes))
+            return _ENCODER.encode(_with_texts(msgspec.to_builtins(packed, builtin_types=(bytes,)), _by_bytes))
 
     @property
     def machines(self) -> tuple[Machine, ...]:
@@ -117,7 +118,8 @@ def outcome_of(log: LogFile, outcome: bytes, machines: Sequence[Machine]) -> Out
     """
     content = _OUTCOME.decode(outcome)
     if content.by_bytes:
-        content = msgspec.convert(_with_texts(msgspec.msgpack.decode(outcome), _from_bytes), _Outcome)
+        plain = _with_texts(msgspec.msgpack.decode(outcome), _from_bytes)
+        content = msgspec.convert(plain, _Outcome, builtin_types=(bytes,))
     if content.reason:
         return Skipped(log, content.reason, content.failed)
     return [_run_from(run, log, machines) for run in content.runs]

@@ -24,10 +24,10 @@ from perflog.runs.run import Outcome
 from perflog.settings.options import Options
 
 #: The form of the file, and the key of a Parquet file's metadata that it stands under.
-SCHEMA, KEY = "perflog/part/1", "perflog"
+SCHEMA, KEY = "perflog/part/2", "perflog"
 #: What a Parquet file's content begins with.
 MAGIC = b"PAR1"
-_COLUMNS = ("position", "log", "outcome", "text")
+_COLUMNS = ("position", "log", "outcome")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +49,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A log, its position among all logs of the place, what became of it, and a hash of its text.
-
-    ``text`` is None where the log has no run, or could not be read once more.
-    """
+    """A log, its position among all logs of the place, and what became of it, with hashes of its runs' text."""
 
     position: int
     log: LogFile
     outcome: Outcome
-    text: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +97,9 @@ def packed_part(part: Part) -> bytes:
     import polars as pl
 
     packer = Packer()
-    rows = [(e.position, packed_log(e.log), packer.outcome(e.outcome), e.text) for e in part.entries]
+    rows = [(e.position, packed_log(e.log), packer.outcome(e.outcome)) for e in part.entries]
     head = _Head(SCHEMA, part.place, part.share, part.perflog, list(packer.machines), len(rows), _hash(rows))
-    types = {"position": pl.UInt64, "log": pl.Binary, "outcome": pl.Binary, "text": pl.Binary}
+    types = {"position": pl.UInt64, "log": pl.Binary, "outcome": pl.Binary}
     file = io.BytesIO()
     frame = pl.DataFrame(rows, schema=types, orient="row")
     frame.write_parquet(file, metadata={KEY: msgspec.json.encode(head).decode()})
@@ -144,9 +140,7 @@ def read_part(path: Path) -> Part:
     if len(rows) != head.rows or _hash(rows) != head.content:
         raise _damaged(path, f"it holds {len(rows)} logs, and not those {head.rows} that were written")
     try:
-        entries = [
-            Entry(position, *outcome_from(log, outcome, head.machines), text) for position, log, outcome, text in rows
-        ]
+        entries = [Entry(position, *outcome_from(log, outcome, head.machines)) for position, log, outcome in rows]
     except (msgspec.MsgspecError, IndexError, ValueError, TypeError) as error:
         raise _damaged(path, str(error)) from None
     return Part(head.place, head.share, entries, head.perflog)
@@ -193,10 +187,10 @@ def _other(path: Path) -> str:
     return "a Parquet file of another kind, or one that was cut off"
 
 
-def _hash(rows: Iterable[tuple[int, bytes, bytes, bytes | None]]) -> str:
+def _hash(rows: Iterable[tuple[int, bytes, bytes]]) -> str:
     content = blake2b(digest_size=16)
-    for position, log, outcome, text in rows:
-        for piece in (b"%d" % position, log, outcome, text or b""):
+    for position, log, outcome in rows:
+        for piece in (b"%d" % position, log, outcome):
             content.update(b"%d:" % len(piece))
             content.update(piece)
     return content.hexdigest()

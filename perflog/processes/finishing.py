@@ -43,6 +43,9 @@ class Finishing:
             outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
             if isinstance(outcome, Skipped) and not reading.problem and not _grows(reading.log):
                 outcome = inferred_runs(reading, self._catalog, self._options) or outcome
+            if reading.hashed is not None and not isinstance(outcome, Skipped):
+                for run in outcome:
+                    run.digest = reading.hashed.digest()
             outcomes.append(outcome)
         return outcomes
 

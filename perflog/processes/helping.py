@@ -24,12 +24,13 @@ LEAST = 1.5
 
 @contextmanager
 def helpers(
-    logs: Sequence[LogFile], catalog: Catalog, options: Options, indexed: frozenset[Stem]
+    logs: Sequence[LogFile], catalog: Catalog, options: Options, indexed: frozenset[Stem], hashed: bool = False
 ) -> Iterator[Processes | None]:
     """Processes that read batches of ``logs`` beside this one; None where they are not worth their start.
 
     Args:
         indexed: the names of logs whose number is a device's.
+        hashed: whether each text is hashed while it is read.
     """
     count = workers() - 1
     if count < 1 or seconds_for(logs) < LEAST:
@@ -38,7 +39,7 @@ def helpers(
     from perflog.processes.messages import Task  # few commands need them
     from perflog.processes.pool import Processes
 
-    with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed)) as processes:
+    with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)) as processes:
         yield processes
 
 

@@ -39,6 +39,7 @@ class Task(Struct, frozen=True):
     path_patterns: PathPatterns
     options: Options
     indexed: frozenset[Stem]
+    hashed: bool = False
 
     def catalog(self) -> Catalog:
         """The catalogue of the parsers in force."""

@@ -37,7 +37,7 @@ def serve(source: BinaryIO, sink: BinaryIO) -> None:
         task: Task = receive(source)
         catalog = task.catalog()
         finishing = Finishing(catalog, task.options, task.indexed)
-        read = batch_reader(catalog, finishing.outcome, task.options, finishing.outcomes)
+        read = batch_reader(catalog, finishing.outcome, task.options, finishing.outcomes, task.hashed)
         send(sink, True)
         while True:
             batch: Asked = receive(source)

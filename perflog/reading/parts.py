@@ -17,20 +17,25 @@ _BEGINNING = 4 << 20
 
 
 class Part(Struct, frozen=True):
-    """A block that is yet to be read, and whether it is its log's first or last."""
+    """A block that is yet to be read, whether it is its log's first or last, and whether its text is hashed."""
 
     load: Load
     first: bool
     last: bool
+    hashed: bool
 
 
 class Block(Struct, frozen=True):
-    """A block of a large log: its size, why it is no text, its matches, and of the first block the first bytes."""
+    """A block of a large log: its size, why it is no text, its matches, and of the first block the first bytes.
+
+    ``text``: the bytes that are to be hashed, in the order of blocks.
+    """
 
     size: int
     problem: str
     batch: Batch | None
     beginning: bytes = b""
+    text: bytes = b""
 
 
 def parts_of(loads: Iterator[Load], reading: Reading) -> Iterator[Part]:
@@ -39,7 +44,7 @@ def parts_of(loads: Iterator[Load], reading: Reading) -> Iterator[Part]:
     first = True
     while load is not None:
         following = _next(loads, reading)
-        yield Part(load, first, following is None)
+        yield Part(load, first, following is None, reading.hashed is not None)
         load, first = following, False
 
 
@@ -49,7 +54,7 @@ def _next(loads: Iterator[Load], reading: Reading) -> Load | None:
     except LimitError as error:
         reading.give_up(str(error))
     except UnreadableError as error:
-        reading.notes.append(str(error))
+        reading.end_early(str(error))
     return None
 
 
@@ -60,6 +65,7 @@ def fold_block(reading: Reading, block: Block) -> bool:
         reading.problem = block.problem
         return False
     reading.beginning = reading.beginning or block.beginning
+    reading.hash_text(block.text)
     reading.add(*block.batch.of_text(0))
     return True
 
@@ -81,4 +87,5 @@ def match_block(engine: Engine, part: Part) -> Block:
     data = part.load()
     problem = why_no_text(data) if part.first else ""
     beginning = data[:_BEGINNING] if part.first else b""
-    return Block(len(data), problem, None if problem else engine.match([data], at_end=part.last), beginning)
+    batch = None if problem else engine.match([data], at_end=part.last)
+    return Block(len(data), problem, batch, beginning, data if part.hashed else b"")

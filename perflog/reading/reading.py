@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
+from perflog.logs.digest import TextHash
 from perflog.logs.find import LogFile
 from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
@@ -58,6 +59,7 @@ class Reading(Struct):
         samples: some of the lines of measuring and position patterns, by pattern.
         beginning: the first bytes of the text while its format may have to be inferred: of a log without measurements.
         undecided: why none of several progress bars is taken for the training's, empty where one is.
+        hashed: a hash of the text so far, where one is asked for and all of the text could be read.
     """
 
     log: LogFile
@@ -72,6 +74,7 @@ class Reading(Struct):
     units: dict[str, set[str]] = field(default_factory=dict)
     undecided: str = ""
     beginning: _Text = b""
+    hashed: TextHash | None = None
     samples: dict[str, list[Samples]] = field(default_factory=dict)
     _facts: dict[str, list[LogFact]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
@@ -98,6 +101,16 @@ class Reading(Struct):
     def give_up(self, reason: str) -> None:
         """Say why the log could not be read."""
         self.problem, self.failed = reason, True
+
+    def hash_text(self, text: _Text) -> None:
+        """Add the next bytes of the text to its hash, where one is asked for."""
+        if self.hashed is not None:
+            self.hashed.update(text)
+
+    def end_early(self, reason: str) -> None:
+        """Note why the text could not be read to its end, so that it has no hash."""
+        self.notes.append(reason)
+        self.hashed = None
 
     @property
     def accounts(self) -> Mapping[str, Account]:

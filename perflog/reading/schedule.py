@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive
+from perflog.logs.digest import text_hash
 from perflog.logs.find import LogFile
 from perflog.matching import Engine, engine_for
 from perflog.reading.ahead import Bodies, ahead_of
@@ -55,6 +56,7 @@ def read_logs(
     options: Options | None = None,
     finish_all: Callable[[Sequence[Reading]], list[T]] | None = None,
     elsewhere: Elsewhere[T] | None = None,
+    hashed: bool = False,
 ) -> Iterator[T]:
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
@@ -67,6 +69,7 @@ def read_logs(
         options: which window ``finish`` will take, so that it is taken of many plain logs at once.
         finish_all: what ``finish`` gives for each of many readings, where that is sooner for all together.
         elsewhere: what may read batches in place of this process, with the same result.
+        hashed: whether each text is hashed while it is read.
 
     Raises ParserError when a pattern's regex cannot be used.
     """
@@ -76,7 +79,9 @@ def read_logs(
         buffers = Buffers(min(BATCH, gathered) + SMALL + 1 if gathered > SMALL else gathered + 1)
         tell = progress or (lambda _: None)
         engine = engine_for(catalog)
-        reader = _Reader(engine, catalog, finish, finish_all, as_printed, options, pool, tell, buffers, elsewhere)
+        reader = _Reader(
+            engine, catalog, finish, finish_all, as_printed, options, pool, tell, buffers, hashed, elsewhere
+        )
         waiting: deque[Future[list[Done[T]]]] = deque()
         for batch in batches(logs, BATCH, BATCH_LOGS):
             waiting.append(pool.submit(reader.read_batch, batch, ahead.bodies(batch)))
@@ -103,6 +108,7 @@ def batch_reader(
     finish: Callable[[Reading], T],
     options: Options,
     finish_all: Callable[[Sequence[Reading]], list[T]],
+    hashed: bool,
 ) -> Callable[[Sequence[LogFile]], list[T | None]]:
     """What reads one batch after the other, in the thread that asks: what became of each log, None for a large one.
 
@@ -110,7 +116,7 @@ def batch_reader(
     """
     pool, buffers = ThreadPoolExecutor(1), Buffers(BATCH + SMALL + 1)  # no thread starts: large logs are the caller's
     engine, printed = engine_for(catalog), options.as_printed
-    reader = _Reader(engine, catalog, finish, finish_all, printed, options, pool, lambda _: None, buffers)
+    reader = _Reader(engine, catalog, finish, finish_all, printed, options, pool, lambda _: None, buffers, hashed)
     return lambda logs: [done.result for done in reader.read_batch(logs, {})]
 
 
@@ -126,6 +132,7 @@ class _Reader(Struct, Generic[T], frozen=True):
     pool: ThreadPoolExecutor
     tell: Progress
     buffers: Buffers
+    hashed: bool
     elsewhere: Elsewhere[T] | None = None
 
     def results(self, job: Future[list[Done[T]]]) -> Iterator[T]:
@@ -166,7 +173,7 @@ class _Reader(Struct, Generic[T], frozen=True):
         """Each log's reading with all it holds, or blocks; ``_GATHERED`` for one gathered, None for a large one."""
         if logs[0].member and logs[0].text is None:
             return (yield from self._members(logs))
-        readings = [Reading(log, self.as_printed) for log in logs]
+        readings = [self._begun(log) for log in logs]
         small = [reading for reading in readings if _is_file(reading.log)]
         done = {id(reading) for reading, is_read in zip(small, gathered.add_texts(small), strict=True) if is_read}
         for reading in readings:
@@ -183,15 +190,21 @@ class _Reader(Struct, Generic[T], frozen=True):
         try:
             for log, content in read_archive(logs, SMALL):
                 count += 1
-                yield Reading(log, self.as_printed), content
+                yield self._begun(log), content
         except BaseException as error:
             reason = reason_of(error)
-            yield from ((Reading(log, self.as_printed), UnreadableError(reason)) for log in logs[count:])
+            yield from ((self._begun(log), UnreadableError(reason)) for log in logs[count:])
+
+    def _begun(self, log: LogFile) -> Reading:
+        return Reading(log, self.as_printed, hashed=text_hash() if self.hashed else None)
 
     def _fold_small(self, gathered: Gathered) -> dict[tuple[str, str], Done[T]]:
         readings, texts = gathered.readings, gathered.texts()
         if not readings:
             return {}
+        if self.hashed:
+            for reading, text in zip(readings, texts, strict=True):
+                reading.hash_text(text)
         notes = [list(reading.notes) for reading in readings]
         try:
             fold_batch(readings, self.engine.match(texts, at_end=True), self.catalog, self.options)
@@ -210,7 +223,7 @@ class _Reader(Struct, Generic[T], frozen=True):
 
     def _folded_alone(self, reading: Reading, notes: list[str], text: bytes) -> Reading:
         """A log of a batch that failed, folded by itself into a new reading with the notes that it began with."""
-        fresh = Reading(reading.log, self.as_printed, bytes=reading.bytes, notes=notes)
+        fresh = Reading(reading.log, self.as_printed, bytes=reading.bytes, notes=notes, hashed=reading.hashed)
         fold_batch([fresh], self.engine.match([text], at_end=True), self.catalog, self.options)
         return fresh
 
@@ -261,7 +274,7 @@ class _Reader(Struct, Generic[T], frozen=True):
 
     def _read_large(self, log: LogFile) -> Reading:
         """Fold a log block by block; its blocks are matched ahead on the pool."""
-        reading = Reading(log, self.as_printed)
+        reading = self._begun(log)
         parts = parts_of(blocks_of(log), reading)
         waiting: deque[Future[Block]] = deque()
         try:
@@ -278,7 +291,7 @@ class _Reader(Struct, Generic[T], frozen=True):
                     break
                 self.tell(block.size)
         except UnreadableError as error:
-            reading.notes.append(str(error))
+            reading.end_early(str(error))
         finally:
             for job in waiting:
                 job.cancel()

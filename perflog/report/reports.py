@@ -121,6 +121,8 @@ def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
     )
     with_pictures = is_installed("matplotlib")
     shown = contents(extraction, wanted.choice, with_pictures)
+    if any(run.log.pipe is not None for run in extraction.runs):  # of a part or a pipe: not read again for step times
+        shown = replace(shown, steps=False)
     empty = skeleton(recipe, shown, output, wanted.language, wanted.choice)
     recipes = Recipes(output.parent, extractions, None)  # the recipes say what the user named
     text, regions = filled(empty, str(output), recipes.make)

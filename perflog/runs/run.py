@@ -61,6 +61,8 @@ class Run:
     machine: Machine | None = field(default=None, compare=False)
     #: When it was under way, by its lines' stamps; two runs are compared without it.
     clock: Clock | None = field(default=None, compare=False)
+    #: A hash of the log's text, where one was made while it was read; two runs are compared without it.
+    digest: bytes | None = field(default=None, compare=False)
 
     @property
     def throughput(self) -> Metric:
@@ -84,6 +86,8 @@ class Skipped:
 
 
 Outcome = list[Run] | Skipped
+#: How the note begins of a run whose devices are the ranks that print in its log.
+COUNTED_BY_RANKS = "devices taken from the "
 #: The parser of the line that `perflog run` ends a failed training's log with.
 FAILURES = "perflog_run"
 #: The parser of the line that perflog's own runners begin a log with, and the fact that it tells: the data, in words.

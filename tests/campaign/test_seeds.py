@@ -120,6 +120,26 @@ def test_the_commands_are_the_reports(name: str, file: str, configuration: str, 
     assert len(entry.commands) == (4 if by_node else 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "devices", "hosts"),
+    [
+        ("paddleseg_hrnet", "2n8g", ["node1", "node2"]),
+        ("mindspore_resnet50", "4n8g", ["10.11.0.2", "10.11.0.3", "10.11.0.4", "10.11.0.5"]),
+        ("tsm", "2n8g", ["node1", "node2"]),
+    ],
+)
+def test_no_line_is_called_the_reports_that_it_does_not_print(
+    name: str, devices: str, hosts: list[str], tmp_path: Path
+) -> None:
+    """The reports have results on so many devices, or none, but no command for them."""
+    text = (RUNNERS / name / "campaign-nodes.toml").read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith(("devices", "hosts"))]
+    file = tmp_path / "campaign.toml"
+    file.write_text("\n".join([*kept, f'devices = ["{devices}"]', f"hosts = {hosts}"]), encoding="utf-8")
+    entries = commands(schedule(file))
+    assert entries and all(entry.commands and entry.report == "" for entry in entries)
+
+
 @pytest.mark.parametrize("name", SEEDS)
 def test_without_program_and_data_one_line_says_what_to_get(name: str, tmp_path: Path) -> None:
     file = RUNNERS / name / "campaign.toml"

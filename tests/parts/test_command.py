@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,18 +34,38 @@ def test_merge_prints_what_extract_prints(parts: Path, form: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("words", [("table", "{}"), ("plan", "{}"), ("noise", "{}"), ("report", "{}")])
+@pytest.mark.parametrize("words", [("table", "{}"), ("plan", "{}"), ("noise", "{}")])
 def test_other_commands_take_parts_in_place_of_logs(parts: Path, words: tuple[str, ...]) -> None:
     of_parts = perflog(*(word.format(parts) for word in words), "-q")
     of_logs = perflog(*(word.format(LOGS) for word in words), "-q")
     assert of_parts.stdout.replace(str(parts), LOGS) == of_logs.stdout
-    assert of_parts.returncode == of_logs.returncode
+    assert of_parts.returncode == of_logs.returncode == 0
 
 
-def test_compare_takes_parts(parts: Path) -> None:
-    done = perflog("compare", str(parts), LOGS, "-q")
-    assert "faster" not in done.stdout.replace("0 faster", ""), done.stdout
-    assert "no such" not in done.stderr
+def test_a_report_of_parts_shows_all_but_step_times(parts: Path, tmp_path: Path) -> None:
+    documents: list[str] = []
+    for place in (LOGS, str(parts)):
+        folder = tmp_path / str(len(documents))
+        folder.mkdir()
+        done = perflog("report", place, "-o", str(folder / "report.md"), "-q")
+        assert done.returncode == 0, done.stderr
+        documents.append((folder / "report.md").read_text(encoding="utf-8"))
+    of_logs, of_parts = ([line for line in text.splitlines() if line.startswith("|")] for text in documents)
+    assert of_logs == of_parts and len(of_logs) > 4
+    assert ["--kind steps" in text for text in documents] == [True, False]
+
+
+def test_compare_takes_parts_of_folders_with_names_of_their_own(parts: Path, tmp_path: Path) -> None:
+    shutil.copytree(LOGS, tmp_path / "newer")
+    (tmp_path / "of newer").mkdir()
+    perflog("extract", str(tmp_path / "newer"), "--shard", "1/1", "-o", str(tmp_path / "of newer" / "1.parquet"))
+    of_logs = perflog("compare", LOGS, str(tmp_path / "newer"), "-f", "json", "-q")
+    of_parts = perflog("compare", str(parts), str(tmp_path / "of newer"), "-f", "json", "-q")
+    one, other = (json.loads(done.stdout)["comparisons"][0] for done in (of_logs, of_parts))
+    assert [(row["label"], row["ratio"]) for row in one["rows"]] == [
+        (row["label"], row["ratio"]) for row in other["rows"]
+    ]
+    assert len(one["rows"]) == 8
 
 
 @pytest.mark.parametrize(
@@ -53,6 +75,10 @@ def test_compare_takes_parts(parts: Path) -> None:
         (("extract", LOGS, "--shard", "1/2"), "expected the file for this part, such as -o part1.parquet; found none"),
         (("extract", LOGS, "--shard", "1/2", "-o", "x.json"), "such as -o part1.parquet; found x.json"),
         (("extract", LOGS, "--on", "slurm"), "expected ray, or ray://HOST:PORT"),
+        (
+            ("extract", "{parts}", "--shard", "1/2", "-o", "x.parquet"),
+            "is a part of logs already: `perflog merge` puts the parts together",
+        ),
         (("merge", LOGS), "expected a part that `perflog extract --shard` wrote, found no Parquet file"),
         (("merge", "{parts}/part2.parquet"), "of 2 parts these are missing: 1/2"),
         (
@@ -69,6 +95,12 @@ def test_what_is_wrong_is_said(parts: Path, words: tuple[str, ...], message: str
     assert message in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "SECRET" not in done.stderr
+
+
+def test_a_folder_that_is_missing_is_said_before_a_log_is_read(tmp_path: Path) -> None:
+    done = perflog("extract", str(tmp_path / "no logs"), "--shard", "1/2", "-o", str(tmp_path / "parts" / "1.parquet"))
+    assert done.returncode == 2
+    assert f"there is no folder '{tmp_path / 'parts'}'; make it first, with mkdir -p" in done.stderr
 
 
 def test_a_pipe_among_parts_is_not_waited_for(parts: Path, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 import shutil
+import zipfile
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,14 +20,17 @@ from hypothesis import strategies as st
 from perflog.cache.cache import Cache
 from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
-from perflog.extraction import Extraction, extract_paths, part_of
+from perflog.extraction import Extraction, extract_logs, extract_paths, part_of
+from perflog.logs.digest import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts.outcomes import ALIKE, Packer, outcome_from, packed_log
 from perflog.parts.part import KEY, write_part
 from perflog.parts.share import Share, share_of
+from perflog.processes.messages import Task
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
 from tests.cache.support import later
+from tests.processes.support import Ready
 from tests.support import ROOT, another_training, catalog, examples, options
 
 CAMPAIGN = ROOT / "fixtures" / "campaign"
@@ -107,6 +112,85 @@ def test_a_copy_in_another_share_counts_once(tmp_path: Path) -> None:
     assert document(together) == document(extract_paths([place], options(), catalog()))
 
 
+def packed_in_every_way(folder: Path) -> None:
+    """A small log and one of 5 MB, each alone, compressed, in a zip archive, and cut off in its compressed form twice;
+    and one that holds a line which is too long to be read, twice."""
+    (source,) = (ROOT / LOG).glob("*_1.log")
+    small, large = source.read_bytes(), source.read_bytes() + b"".join(b"# remark %d\n" % n for n in range(400_000))
+    texts = {"small": small + b"# small\n", "large": large, "wide": small + b"#" * (9 << 20) + b"\n"}
+    for name, text in texts.items():
+        for take in ("one", "two"):
+            (folder / name / take).mkdir(parents=True)
+        (folder / name / "one" / "train.log").write_bytes(text)
+        (folder / name / "two" / "train.log").write_bytes(text)
+        if name != "wide":
+            packed = gzip.compress(text)
+            (folder / name / "two" / "packed.log.gz").write_bytes(packed)
+            for take in ("one", "two"):
+                (folder / name / take / "cut.log.gz").write_bytes(packed[:-9])
+            with zipfile.ZipFile(folder / name / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("in/train.log", text)
+
+
+def test_a_share_hashes_each_text_while_it_reads_it(tmp_path: Path) -> None:
+    """The hash is that which reading the log once more gives; none where the text could not be read to its end."""
+    packed_in_every_way(tmp_path / "logs")
+    logs = find_logs([tmp_path / "logs"])
+    entries = part_of(logs, Share(1, 1), options(), catalog()).entries
+    assert all(isinstance(entry.outcome, list) for entry in entries) and len(entries) == 14
+    found = {entry.log: entry.outcome[0].digest for entry in entries if isinstance(entry.outcome, list)}
+    assert found == digests(logs)
+    assert {Path(log.path).parts[-3:-1] for log in logs if found[log] is None} == {
+        ("small", "one"), ("small", "two"), ("large", "one"), ("large", "two"), ("wide", "one"), ("wide", "two"),
+    }  # fmt: skip
+    assert {Path(log.path).name for log in logs if found[log] is None} == {"cut.log.gz", "train.log"}
+    whole = extract_paths([tmp_path / "logs"], options(), catalog())
+    assert document(extract_paths(made([tmp_path / "logs"], tmp_path / "parts", 3), options(), catalog())) == document(
+        whole
+    )
+
+
+def test_a_share_reads_no_log_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where processes of their own read some of the logs, and where a cache keeps them."""
+    for number in range(60):
+        another_training(next((ROOT / LOG).glob("*_1.log")), tmp_path / "logs" / f"job{number}" / "train.log")
+    read_again: list[LogFile] = []
+    helped: list[Ready] = []
+
+    def digests_of(logs: Iterable[LogFile]) -> dict[LogFile, bytes | None]:
+        read_again.extend(logs)
+        return {}
+
+    def processes(count: int, task: Task) -> Ready:
+        helped.append(Ready(count, task))
+        return helped[-1]
+
+    monkeypatch.setattr("perflog.extraction.digests", digests_of)
+    monkeypatch.setattr("perflog.processes.pool.Processes", processes)
+    monkeypatch.setattr("perflog.processes.helping.LEAST", 0)
+    monkeypatch.setattr("perflog.processes.helping.workers", lambda: 2)
+    monkeypatch.setattr("perflog.reading.schedule.BATCH_LOGS", 3)
+    cache = Cache(tmp_path / "cache", clock=later)
+    logs = find_logs([tmp_path / "logs"])
+    for of_part in (None, cache, cache):
+        part = part_of(logs, Share(1, 1), options(), catalog(), cache=of_part)
+        assert len({entry.outcome[0].digest for entry in part.entries if isinstance(entry.outcome, list)}) == 60
+    assert read_again == []
+    assert helped and all(ready.logs_read > 0 for ready in helped)
+
+
+def test_a_share_hashes_what_one_machine_has_kept_without_a_hash(tmp_path: Path) -> None:
+    place = tmp_path / "logs"
+    for number in range(3):
+        another_training(next((ROOT / LOG).glob("*_1.log")), place / f"job{number}" / "train.log")
+    shutil.copytree(place / "job0", place / "copy")
+    logs, cache = find_logs([place]), Cache(tmp_path / "cache", clock=later)
+    whole = extract_logs(logs, options(), catalog(), cache=cache)
+    write_part(tmp_path / "1.parquet", part_of(logs, Share(1, 1), options(), catalog(), cache=cache))
+    merged = extract_paths([tmp_path / "1.parquet"], options(), catalog())
+    assert document(merged) == document(whole) and len(merged.runs) == 3
+
+
 def test_parts_are_made_with_the_options_that_count_and_cases_with_those_of_the_command(tmp_path: Path) -> None:
     chosen = replace(options(warmup="10"), aggregate="mean")
     files = made([CAMPAIGN / "short"], tmp_path / "parts", 2, chosen)
@@ -185,9 +269,9 @@ def test_a_damaged_part_is_an_error_or_the_same(three: list[Path], place: float,
 def test_a_part_of_a_later_perflog_is_an_error_that_says_so(three: list[Path], tmp_path: Path) -> None:
     head = msgspec.json.decode(pl.read_parquet_metadata(three[0])[KEY])
     later = tmp_path / "later.parquet"
-    metadata = {KEY: msgspec.json.encode(head | {"schema": "perflog/part/2", "perflog": "99.0"}).decode()}
+    metadata = {KEY: msgspec.json.encode(head | {"schema": "perflog/part/3", "perflog": "99.0"}).decode()}
     pl.read_parquet(three[0]).write_parquet(later, metadata=metadata)
-    with pytest.raises(PerflogError, match=r"later\.parquet: .*perflog/part/2, which perflog 99\.0 wrote"):
+    with pytest.raises(PerflogError, match=r"later\.parquet: .*perflog/part/3, which perflog 99\.0 wrote"):
         extract_paths([later, *three[1:]], options(), catalog())
 
 

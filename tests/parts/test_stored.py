@@ -12,6 +12,7 @@ from tests.forks import perflog
 from tests.logs.stores import put, put_folder, s3_server, use
 from tests.parts.test_parts import CAMPAIGN, LOG, document, made
 from tests.support import ROOT, catalog, options
+from tests.tools.faulty_proxy import FaultyProxy
 
 pytest.importorskip("obstore")
 PLACE = "s3://bucket/all logs/"
@@ -34,7 +35,19 @@ def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Pat
     whole = extract_paths([PLACE], options(), catalog())
     assert whole.runs and any(case.throughput.n > 1 for case in whole.cases)
     assert {run.log.path for run in whole.runs} > {"s3://bucket/all logs/größe.log"}
-    assert document(extract_paths(files, options(), catalog())) == document(whole)
+    merged = extract_paths(files, options(), catalog())
+    assert document(merged) == document(whole)
+    assert [run.log.place for run in merged.runs] == [run.log.place for run in whole.runs]
+
+
+def test_a_share_asks_for_each_object_once(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is hashed while it is read."""
+    with FaultyProxy(store) as proxy:
+        use(monkeypatch, proxy.url, tmp_path)
+        made([PLACE], tmp_path / "parts", 2)  # type: ignore[list-item]
+    asked = [request.path for request in proxy.requests if request.method == "GET" and "list-type" not in request.path]
+    logs = [path for path in asked if path.endswith(".log")]
+    assert len(logs) > 6 and sorted(set(logs)) == sorted(logs)
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 """One log of many gigabytes through a pipe: time, and memory over time.
 
-``python -m tests.tools.long_log --gigabytes 50`` makes the log line by line, gives it to ``perflog extract -`` and looks
+``python -m tests.tools.long_log --gigabytes 50`` makes the log, gives it to ``perflog extract -`` and looks
 at that process's memory every second; nothing of the log is ever on disk. ``--dense`` makes nine lines in ten a record
 in place of one in a thousand: perflog then keeps the measurements in a temporary file, whose size is told too.
 ``--write`` makes the log alone: ``python -m tests.tools.long_log --gigabytes 50 --write | perflog extract -``.
@@ -15,29 +15,98 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import count
 from pathlib import Path
 
-from tests.tools.bench.lines import mixed, paddle_records
+import numpy as np
+import numpy.typing as npt
+
+from tests.tools.bench.lines import OTHER_LINES, _clock, _days, _pool, paddle_records
 
 _LINES_AT_ONCE = 20_000
 #: Which share of the lines are records: (so many, out of so many).
 DENSE, SPARSE = (9, 10), (1, 1000)
 #: So many rows of the table.
 _ROWS = 10
+#: So many digits of a whole number are printed at most.
+_MOST_DIGITS = 11
+Characters = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 _SECOND = 1.0
 
 
 def blocks(size: int, dense: bool) -> Iterator[bytes]:
-    """The log in blocks of whole lines: at least ``size`` bytes."""
-    lines = mixed(paddle_records(random.Random("long"), batch_size=256), *(DENSE if dense else SPARSE))
-    written = 0
-    while written < size:
-        block = "".join(islice(lines, _LINES_AT_ONCE)).encode("ascii")
+    """The log in blocks of whole lines: at least ``size`` bytes.
+
+    Its lines are those of :func:`tests.tools.bench.lines.mixed` and ``paddle_records``, made many at a time as a table
+    of characters, (lines, widest), in which a zero stands for none: line by line they take ten times as long.
+    """
+    matching, out_of = DENSE if dense else SPARSE
+    table, written, record, total = _Table(), 0, 0, 5.0
+    for first in count(0, _LINES_AT_ONCE):
+        if written >= size:
+            return
+        line = np.arange(first, first + _LINES_AT_ONCE)
+        is_record = line % out_of < matching
+        text = table.others[(line // 10 + line) % len(OTHER_LINES)]
+        number = record + np.arange(np.count_nonzero(is_record))
+        text[is_record], total = table.records(number, total)
+        record += len(number)
+        block = text[text != 0].tobytes()
         written += len(block)
         yield block
+
+
+class _Table:
+    """What the tables of lines are put together from."""
+
+    def __init__(self) -> None:
+        pool, self._shift = _pool(), random.Random("long").randrange(1_000_000)
+        self._step_times = 10 * np.array(pool.step_times)
+        self._days, self._clock, self._metrics, self._readers = map(
+            _characters, (_days(), _clock(), pool.metrics, pool.readers)
+        )
+        self._width = max(map(len, (*OTHER_LINES, next(paddle_records(random.Random(0), 256))))) + _MOST_DIGITS
+        self.others = np.array(OTHER_LINES, f"S{self._width}").view(np.uint8).reshape(-1, self._width)
+
+    def records(self, number: Ints, total: float) -> tuple[Characters, float]:
+        """The records of these numbers, (records, widest), and the seconds until the one after them."""
+        step, place = 10 * (number + 1), number + self._shift
+        totals = np.cumsum(np.append(total, self._step_times[place % 4093]))
+        mean = totals[:-1] / step
+        day, second = np.divmod(totals[:-1].astype(np.int64) + 74_746, 86_400)
+        fields: list[str | Characters] = [
+            "[", self._days[day], " ", self._clock[second], "] ppcls INFO: epoch:0   train step:", _digits(step, _MOST_DIGITS),
+            "   ", self._metrics[place % 1021], " batch_cost: ", *_fixed(mean), " s, ", self._readers[place % 509],
+            ", ips: ", *_fixed(256 / mean), " samples/sec.\n",
+        ]  # fmt: skip
+        text, end = np.zeros((len(number), self._width), np.uint8), 0
+        for field in fields:
+            characters = np.frombuffer(field.encode(), np.uint8) if isinstance(field, str) else field
+            begin, end = end, end + characters.shape[-1]
+            text[:, begin:end] = characters
+        return text, float(totals[-1])
+
+
+def _characters(texts: Sequence[str]) -> Characters:
+    """Texts of one length, (texts, length)."""
+    return np.array(texts, "S").view(np.uint8).reshape(len(texts), -1)
+
+
+def _digits(values: Ints, most: int, least: int = 1) -> Characters:
+    """Whole numbers of at most and at least so many digits, (values, most); zeros stand where there are none."""
+    powers = 10 ** np.arange(most - 1, -1, -1)
+    above = values[:, None] // powers
+    return np.where((above > 0) | (powers < 10**least), above % 10 + ord("0"), 0).astype(np.uint8)
+
+
+def _fixed(values: Floats) -> tuple[Characters, str, Characters]:
+    """Numbers with five digits behind the point."""
+    whole, part = np.divmod(np.rint(values * 1e5).astype(np.int64), 100_000)
+    return _digits(whole, 3), ".", _digits(part, 5, 5)
 
 
 def memory_of(process: int) -> tuple[int, int]:

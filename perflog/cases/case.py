@@ -62,6 +62,12 @@ class Case:
     baseline: str = ""
     base: Case | None = field(default=None, repr=False, compare=False)  # it may be the case itself
 
+    def __repr__(self) -> str:
+        """One line, which a notebook shows of each of many; its fields hold every run."""
+        s = self.metrics.get("throughput")
+        value = "no value" if s is None or s.value is None else f"{s.value:.6g} {s.unit}"
+        return f"<Case {self.name!r}: throughput {value}, {len(self.runs)} run{'' if len(self.runs) == 1 else 's'}>"
+
     @property
     def throughput(self) -> Summary:
         return self.metrics["throughput"]

@@ -15,6 +15,8 @@ from perflog.stats.quotient import LEAST_RUNS, quotient_interval
 _BASE_KEYS = ("framework", "framework_version", "precision", "batch_size", "accelerator")
 #: Keys of a case that are no labels.
 _NO_LABELS = frozenset({*CASE_KEYS, "threads"})
+#: What the whole job does in a step: a baseline does as much for each device.
+_OF_JOB = "tokens_per_step"
 
 
 def set_speedups(cases: list[Case], options: Options) -> None:
@@ -39,10 +41,12 @@ def set_speedups(cases: list[Case], options: Options) -> None:
 
 
 def _base_identity(case: Case) -> tuple[object, ...]:
-    labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in _NO_LABELS))
+    labels = tuple(sorted((k, str(v)) for k, v in case.key.items() if k not in _NO_LABELS and k != _OF_JOB))
+    of_job, devices = case.key.get(_OF_JOB), case.key.get("devices")
+    of_device = of_job / devices if isinstance(of_job, int) and isinstance(devices, int) else of_job
     known = [str(case.key.get(k, "")).lower() for k in _BASE_KEYS]
     model = spelling(str(case.key.get("model", "")))
-    return (*known, model, labels, case.label, kind(case.throughput.unit))
+    return (*known, model, labels, of_device, case.label, kind(case.throughput.unit))
 
 
 def _is_baseline(case: Case, options: Options) -> bool:

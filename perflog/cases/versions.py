@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from perflog.cases.case import Case
 from perflog.cases.labels import label_of, root_of
@@ -52,7 +53,7 @@ def compared(cases: Iterable[Case], patterns: PathPatterns | None = None) -> lis
     both = [group for group in groups if len(group) > 1]
     if not both:
         named = "; ".join(f"{case.name} of {name}: {reason}" for name, case, reason in alone[:_MOST_NAMED])
-        raise UsageError(f"no case is there in two of {', '.join(sides)}: {named}")
+        raise UsageError(f"no case is there in two of {', '.join(sides)}: {named}{_folders_to_name(cases)}")
     turns = {id(case): turn for turn, case in enumerate(cases)}
     return sorted(both, key=lambda group: min(turns[id(case)] for case in group.values()))
 
@@ -73,8 +74,25 @@ def _sides(cases: Sequence[Case]) -> dict[str, list[Case]]:
     there = sorted({str(case.key[VERSION]) for case in known}, key=natural)
     if len(there) < 2:
         count = f"{there[0]} is the only one" if there else "there is none"
-        raise UsageError(f"two framework versions are compared and {count} among the cases: name the logs of both")
+        problem = f"two framework versions are compared and {count} among the cases: name the logs of both"
+        raise UsageError(f"{problem}{_folders_to_name(cases)}")
     return {version: [case for case in known if str(case.key[VERSION]) == version] for version in there}
+
+
+def _folders_to_name(cases: Sequence[Case]) -> str:
+    """What to type where one folder was named and those below it may be the versions; empty where they cannot be."""
+    places = {(case.runs[0].log.given, case.key.get("framework")) for case in cases}
+    if len(places) != 1 or not (given := places.pop()[0]):
+        return ""
+    paths = [run.log.path for case in cases for run in case.runs]
+    root = root_of(paths)
+    below = {Path(os.path.relpath(path, root)).parts for path in paths}
+    first = sorted({parts[0] for parts in below}, key=natural)
+    if len(first) < 2 or any(len(parts) == 1 for parts in below):  # a log beside the folders belongs to none of them
+        return ""
+    own = Path(given) / os.path.relpath(root, given)  # as the user names it
+    shown = [*(str(own / name) for name in first[:_MOST_NAMED]), *(["…"] if len(first) > _MOST_NAMED else [])]
+    return f". If each folder holds a version, name the folders: {' '.join(shown)}"
 
 
 def _named_by_version(by_given: Mapping[str, list[Case]], versions: Mapping[str, str]) -> dict[str, list[Case]]:

@@ -31,7 +31,7 @@ _SENTENCES = (
     (r"the log prints running means and does not hold their beginning", "beginning-missing"),
     (r"the log holds one record, and nothing tells how many steps", "beginning-missing"),
     (r".*says that the program's own rate counts more than this run", "beginning-missing"),
-    (r"this format prints no step numbers", "no-step-numbers"),
+    (r"this format prints no step numbers|the lines tell how long an interval took", "no-step-numbers"),
     (r"the printed rate is one |the log's rates cannot be turned into seconds", "fact-missing"),
     (r"the log does not say what the rate counts|the rate's unit is not one that is known", "unit-unknown"),
     (r"the clock is printed in whole seconds|the digits that the log prints allow any", "clock-too-coarse"),
@@ -43,7 +43,7 @@ _SENTENCES = (
     (r"no line of a known format", "unknown-format"),
     (r".* cannot read this log: |progress bars of .* alternate", "ambiguous"),
     (r"the log draws progress bars without a name|the bar counts epochs", "ambiguous"),
-    (r"the same text as |the log of another rank of |it tells the same run as ", "counted-already"),
+    (r"the same text as |the log of another rank of |it tells the same run as |it has the name of ", "counted-already"),
     (r"empty file|nothing but blanks", "empty"),
     (r"binary file|a profiler's trace|an? \S+ archive, which|a W&B run file|an SQLite database", "not-text"),
 )

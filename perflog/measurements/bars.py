@@ -50,6 +50,17 @@ class Drawn(NamedTuple):
 NOTHING_DRAWN = Drawn()
 
 
+class Behind(NamedTuple):
+    """The last row of a bar that is placed by a line of its own: that line, its step, and whether a bar was over."""
+
+    position: int = -1
+    step: float = float("nan")
+    over: bool = False
+
+
+NOTHING_BEHIND = Behind()
+
+
 def is_bar(pattern: Pattern) -> bool:
     """Whether rows of a pattern are a bar's."""
     return pattern.redrawn or bool(pattern.restarts)
@@ -79,6 +90,22 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple
         back = begins & _another_run(rows, last, starts) if begins.any() else begins
         rows = rows.with_columns({"epoch": restarts.astype(np.float64)})
     return rows, back, after
+
+
+def first_bars(rows: Rows, last: Behind) -> tuple[Rows, Behind]:
+    """(the rows of the first bar behind each line of position, the last row of all).
+
+    A bar that begins anew behind the same line is an evaluation's, which looks like the training's; what stands before
+    the first such line, or in a log without any, may be one's too. A step that falls less far is left to be judged as
+    out of order.
+    """
+    if rows.position_lines is None or not len(rows):
+        return rows.take(slice(0)), last
+    step, places = rows.columns["step"], rows.position_lines
+    stays = places == shifted(places, last.position)
+    begun = np.cumsum(stays & (step < FALLEN * shifted(step, last.step))) + last.over
+    over = (begun > np.maximum.accumulate(np.where(stays, 0, begun))) | (places < 0)
+    return rows.take(~over), Behind(int(places[-1]), float(step[-1]), bool(over[-1]))
 
 
 def _another_run(rows: Rows, last: Drawn, starts: Ints) -> Mask:

@@ -54,6 +54,7 @@ class Count(NamedTuple):
         keyless: whether the format prints no step numbers.
         step_base: the number of the first step, where the first line of a log shows it.
         epoch_rise: by how much the epoch rises from line to line where each prints another one, 0 while unknown.
+        firsts: whether each epoch prints its first step alone, and has more.
     """
 
     origin: float = 0.0
@@ -65,6 +66,7 @@ class Count(NamedTuple):
     keyless: bool = False
     step_base: int = 1
     epoch_rise: float = 0.0
+    firsts: bool = False
 
 
 NO_COUNT = Count()

@@ -12,7 +12,15 @@ import numpy as np
 from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.bars import NOTHING_DRAWN, drawn_once, is_bar, last_of_each_epoch, why_another_bar
+from perflog.measurements.bars import (
+    NOTHING_BEHIND,
+    NOTHING_DRAWN,
+    drawn_once,
+    first_bars,
+    is_bar,
+    last_of_each_epoch,
+    why_another_bar,
+)  # fmt: skip
 from perflog.measurements.basis import choose_basis
 from perflog.measurements.counters import EXACT, steps_from_counter, unrounded, whole_records
 from perflog.measurements.measure import measure
@@ -46,12 +54,13 @@ CLOCK_DIGIT = 1.0
 class RankSeries:
     """The segments of one rank (or of an untagged log) under one pattern, beginning with one that is at hand."""
 
-    __slots__ = ("_drawn", "_held", "_pauses", "as_printed", "pattern", "segments", "shown")
+    __slots__ = ("_behind", "_drawn", "_held", "_pauses", "as_printed", "pattern", "segments", "shown")
 
     def __init__(self, pattern: Pattern, as_printed: bool = False, first: Segment | None = None) -> None:
         self.pattern = pattern
         self.as_printed = as_printed
         self.segments: list[Segment] = [first or Segment()]
+        self._behind = NOTHING_BEHIND
         self._drawn = NOTHING_DRAWN
         self._pauses = NO_LINES
         self._held: Rows | None = None
@@ -92,6 +101,10 @@ class RankSeries:
 
     def _add_bar(self, rows: Rows, starts: Ints) -> None:
         """Fold the rows of a progress bar in; where it begins again in another run, so does a segment."""
+        if self.pattern.position_once:
+            rows, self._behind = first_bars(rows, self._behind)
+            if not len(rows):
+                return
         rows, begins, self._drawn = drawn_once(self.pattern, rows, self._drawn, starts)
         bounds = [0, *(np.flatnonzero(begins[1:]) + 1).tolist(), len(rows)]
         for low, high in pairwise(bounds):
@@ -107,7 +120,8 @@ class RankSeries:
             segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line
             segment.tally.printed += len(rows)
             return
-        if self.pattern.position_once and rows.position_lines is not None:  # what follows is an evaluation's
+        once = self.pattern.position_once and not is_bar(self.pattern)
+        if once and rows.position_lines is not None:  # what follows is an evaluation's
             first = rows.position_lines != shifted(rows.position_lines, segment.previous.position_line)
             outside = outside_epochs(rows, first)
             segment.tally.behind_first += len(rows) - int((first | outside).sum())
@@ -147,7 +161,7 @@ class RankSeries:
 
     def _with_counter(self, rows: Rows) -> Rows:
         """The rows of a bar that counts samples, with its counter in place of the steps until these are known."""
-        if self.pattern.step_counts != "samples" or not is_bar(self.pattern) or "step" in rows.columns:
+        if self.pattern.step_counts != "samples" or not is_bar(self.pattern) or rows.has_steps():
             return rows
         return rows.with_columns({"step": rows.columns[self._counter_of_samples()]})
 

@@ -84,6 +84,7 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
         usual = float(middle(inner[inner > 0])) if (inner > 0).any() else 0.0
     elif learn:
         count, usual, every_step = _learned(count, inner, changed[1:] if fresh else changed, within)
+        count = count._replace(firsts=_firsts_alone(rows, changed, within))
     if fresh:
         between = usual if pattern.irregular else count.interval
         deltas[0] = min(float(within[0]), between) if between else float(within[0])
@@ -182,6 +183,16 @@ def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tup
     every_step = usual == 1 and (not len(inner) or bool((inner == 1).all()))
     resumed = bool(interval and within[0] > 2 * interval)
     return count._replace(interval=interval, resumed=resumed), usual, every_step
+
+
+def _firsts_alone(rows: Rows, changed: Mask, within: Floats) -> bool:
+    """Whether every row is the first step of another epoch, and no line says that epochs have one step.
+
+    So print programs whose epochs are shorter than their interval between lines.
+    """
+    if len(rows) < 2 or not changed[1:].all() or not (within == 1).all():
+        return False
+    return "epoch_steps" not in rows.columns or not (rows.columns["epoch_steps"] == 1).all()
 
 
 def _gaps(deltas: Floats, changed: Mask, fresh: bool, interval: float) -> tuple[int, int]:

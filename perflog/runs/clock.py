@@ -15,15 +15,19 @@ def clock_of(reading: Reading, pattern: Pattern, first_line: int, last_line: int
 
     Stamps of a collector of logs tell when lines arrived, not when they were printed.
     """
-    heads = [
-        head
+    lines = [
+        (text, place)
         for part in reading.samples.get(pattern.key, ())
-        for line, head in zip(part.line.tolist(), part.before, strict=True)
+        for line, text, place in zip(part.line.tolist(), part.text, part.place, strict=True)
         if first_line <= line <= last_line
     ]
-    if len(heads) < 2:
+    if len(lines) < 2:
         return None
-    first, last = moment_by_shape(heads[0]), moment_by_shape(heads[-1])
+    from perflog.runs.corroborate import heads_of  # what reads kept runs alone needs no evidence
+
+    ends = lines[0], lines[-1]
+    heads = heads_of([text for text, _ in ends], [place for _, place in ends], pattern.literal.encode())
+    first, last = map(moment_by_shape, heads)
     return None if not first or not last or not _comparable(first, last) else (first.form, first.seconds, last.seconds)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.evidence.clock import clock_witness
+from perflog.evidence.falling import falls, why_falling
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
 from perflog.evidence.share import ruling_records
@@ -44,11 +45,15 @@ _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
 class Evidence(NamedTuple):
-    """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it."""
+    """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it.
+
+    ``broken``: why its measurements give none, whatever the witnesses say.
+    """
 
     verdict: Verdict
     ruling: str
     rounding: float
+    broken: str = ""
 
 
 class Question(NamedTuple):
@@ -92,7 +97,25 @@ def evidence_of(question: Question) -> Evidence:
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     if measured.basis.value.quantity in CLOCKS:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
-    return Evidence(judged(witnesses), ruling, share)
+    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples))
+
+
+def _why_broken(measured: Measured, samples: _SampledLines) -> str:
+    """Why a running mean's differences give no number: the time behind it falls; else empty."""
+    value = measured.basis.value
+    if not sums_means(value) or not any(map(falls, measured.segment.store.blocks())):
+        return ""
+    lines = [(place, read_line(measured.pattern, samples.text(place))) for place in samples.some(READ_AGAIN)]
+    known = [(text, place) for place, read in lines if read is not None and (text := read.get(value.group))]
+    if not known or value.group not in samples.columns:
+        return ""
+    numbers = [float(samples.columns[value.group][place]) for _, place in known]
+    return why_falling(measured.segment, measured.taken, number_share([text for text, _ in known], numbers))
+
+
+def sums_means(value: Value) -> bool:
+    """Whether a value's measurements are differences of running means."""
+    return value.span == "cumulative" and value.quantity not in CLOCKS
 
 
 def other_values(measured: Measured) -> list[Value]:
@@ -109,16 +132,17 @@ def measuring_values(pattern: Pattern) -> list[Value]:
 
 def why_uncarried(measured: Measured, verdict: Verdict) -> str:
     """Why single steps, printed one in several, give no number: nothing else in the log agrees with them."""
-    count = measured.segment.count
-    if measured.basis.value.span != "last" or verdict.corroborated or (count.interval <= 1 and not count.keyless):
+    count, note = measured.segment.count, measured.basis.note
+    if count.firsts:
+        return "each line tells of its last step only, the first of its epoch, in which the reading of data begins"
+    if measured.basis.value.span != "last" or verdict.corroborated or (count.interval <= 1 and not note):
         return ""
     if count.keyless:
         return "each line tells of its last step only, and nothing in the log says which steps are printed"
-    interval = count.interval
-    return (
-        f"each line tells of its last step only, so that 1 of {interval:g} steps is measured, and nothing else in the "
-        "log says how long the others took"
-    )
+    lacking = "nothing else in the log says how long the others took"
+    if not count.interval:  # one line in each epoch
+        return f"{note}, and {lacking}"
+    return f"each line tells of its last step only, so that 1 of {count.interval:g} steps is measured, and {lacking}"
 
 
 class _SampledLines(Struct, frozen=True):

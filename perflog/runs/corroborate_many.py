@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perflog.evidence.falling import falls
 from perflog.evidence.line import Job
 from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
 from perflog.evidence.share import ruling_records
@@ -32,6 +33,7 @@ from perflog.runs.corroborate import (
     job_of,
     measuring_values,
     other_values,
+    sums_means,
     terms_of_clock,
 )
 from perflog.runs.doubts import CLOCKS
@@ -114,7 +116,7 @@ def _plain(question: Question) -> _Log | None:
     if len(parts) != 1 or special or measured.basis.value.quantity in CLOCKS:
         return None
     rows = measured.segment.store.whole
-    if rows is None or measured.segment.last_line >= _LINES:
+    if rows is None or measured.segment.last_line >= _LINES or (sums_means(measured.basis.value) and falls(rows)):
         return None
     samples, taken = parts[0], measured.taken
     lines = samples.line.tolist()

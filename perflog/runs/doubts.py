@@ -190,7 +190,8 @@ def _uneven(segment: Segment) -> tuple[float, float] | None:
     epoch = rows[6]
     inside = (epoch[1:] == epoch[:-1]) & np.append(epoch[2:] == epoch[1:-1], True)
     distances = np.diff(rows[1])[inside]
-    if not (np.abs(distances - usual) > MOST_UNEVEN * usual).sum() > MOST_UNEVEN * len(distances):
+    uneven = int((np.abs(distances - usual) > MOST_UNEVEN * usual).sum())
+    if uneven - segment.tally.paused <= MOST_UNEVEN * len(distances):  # a record that is left out is not missing
         return None
     return float(distances.min()), float(distances.max())
 

@@ -24,7 +24,7 @@ from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.primary import main_rank
-from perflog.runs.run import Metric
+from perflog.runs.run import COUNTED_BY_RANKS, Metric
 from perflog.settings.options import Options
 
 #: Beyond this share the bounds that rounding sets are said.
@@ -83,7 +83,7 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     if speed.measured is None or evidence is None:
         return speed
     verdict = evidence.verdict
-    reason = "" if options.convention else verdict.reason or why_uncarried(speed.measured, verdict)
+    reason = "" if options.convention else verdict.reason or evidence.broken or why_uncarried(speed.measured, verdict)
     reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
     notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
     throughput = speed.throughput
@@ -137,7 +137,7 @@ def ranks_that_count(
             values={**metadata.values, "devices": len(tagged)},
             sources={**metadata.sources, "devices": "log"},
         )
-        return segments, metadata, [f"devices taken from the {len(tagged)} ranks that print"]
+        return segments, metadata, [f"{COUNTED_BY_RANKS}{len(tagged)} ranks that print"]
     if devices is None:
         return segments, metadata, [f"{len(tagged)} ranks print, and the number of devices is unknown"]
     note = f"{len(tagged)} ranks print, of {devices} devices"
@@ -167,7 +167,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     scale = seconds_scale(reading, pattern, basis, metadata)
     taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
     coarse = "" if options.as_printed else too_coarse(pattern, segment, taken)
-    reason = taken.reason or factor.reason or coarse
+    reason = taken.reason or factor.reason or _why_uncounted(segment, basis) or coarse
     value = taken.estimate.value * factor.value
     if not reason and not SLOWEST <= value <= FASTEST:
         reason = f"{value:.4g} {factor.unit} is no speed that a training can have: the numbers on the lines are damaged"
@@ -202,7 +202,20 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     measured = None
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
-    return Speed(throughput, None if coarse else _step_time(taken, scale, throughput), notes, measured)
+    step_time = None if coarse or _is_uncounted(segment, basis) else _step_time(taken, scale, throughput)
+    return Speed(throughput, step_time, notes, measured)
+
+
+def _why_uncounted(segment: Segment, basis: Basis) -> str:
+    """Why times give no speed: no line tells how many steps they took, nor how much work was done in them."""
+    if basis.counts_work or not _is_uncounted(segment, basis):
+        return ""
+    return "the lines tell how long an interval took, and no line tells how many steps it had"
+
+
+def _is_uncounted(segment: Segment, basis: Basis) -> bool:
+    """Whether a record's time is one of an unknown number of steps."""
+    return segment.count.keyless and not basis.is_rate and basis.value.quantity != "step_time"
 
 
 def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:

@@ -61,3 +61,43 @@ def test_two_of_three_logs_in_step(tmp_path: Path) -> None:
 
 def test_logs_without_stamps_tell_nothing(tmp_path: Path) -> None:
     assert doubted(runs_of(tmp_path, log(0, stamped=False), log(0.01, stamped=False))) == [False, False]
+
+
+def test_a_pattern_that_begins_before_the_stamp(tmp_path: Path) -> None:
+    """The stamp stands inside the match: Megatron's lines in brackets, whose regex reads them from their beginning."""
+
+    def megatron(late: float) -> str:
+        return "".join(
+            f" [{BEGIN + timedelta(seconds=late + number * 0.5):%Y-%m-%d %H:%M:%S}] iteration {number:8d}/    5000 | "
+            f"consumed samples: {number * 256:12d} | elapsed time per iteration (ms): 500.0 | learning rate: 1.5E-04 | "
+            f"global batch size:   256 | lm loss: {2 + late:.6E} | loss scale: 1.0 | grad norm: 1.234 | "
+            "number of skipped iterations:   0 | number of nan iterations:   0 |\n"
+            for number in range(10, 401, 10)
+        )
+
+    assert doubted(runs_of(tmp_path, *(megatron(0.01 * rank) for rank in range(3)))) == [True] * 3
+    (tmp_path / "later").mkdir()
+    assert doubted(runs_of(tmp_path / "later", megatron(0), megatron(300))) == [False, False]
+
+
+def test_logs_of_nodes_that_each_count_their_own_ranks(tmp_path: Path) -> None:
+    """Eight ranks print in each of two logs: a job of 16 devices, of which each log says 8."""
+
+    def node(late: float) -> str:
+        return "".join(
+            f"[rank{rank}]:[{BEGIN + timedelta(seconds=late + step * 0.25):%Y/%m/%d %H:%M:%S}] ppcls INFO: epoch:0   "
+            f"train step:{step}   lr: 0.1, loss: {6 + rank / 10:.4f} top1:  0.0000 batch_cost: {0.25 + rank / 1e5:.5f} s, "
+            f"reader_cost: 0.00100 s, ips: {32 / (0.25 + rank / 1e5):.5f} samples/sec.\n"
+            for step in range(10, 401, 10)
+            for rank in range(8)
+        )
+
+    for name, late in (("node0", 0), ("node1", 0.6), ("other", 500)):
+        (tmp_path / f"{name}.log").write_text(node(late))
+    runs = {Path(run.log.name).stem: run for run in extracted(tmp_path).runs}
+    assert [run.values["devices"] for run in runs.values()] == [8, 8, 8]
+    note = (
+        f"{tmp_path}/node0.log, {tmp_path}/node1.log were written in step, to the second: they may be the logs of one "
+        "training's nodes, whose devices are those of all of them"
+    )
+    assert {name: note in run.notes for name, run in runs.items()} == {"node0": True, "node1": True, "other": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from perflog.logs.find import LogFile
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run
 from perflog.settings.options import Options
+from tests.support import extracted
 
 DEFAULTS = {"framework": "PyTorch", "model": "bert", "batch_size": 32, "nodes": 1, "devices": 1}
 
@@ -402,3 +404,20 @@ def test_versions_that_cannot_be_compared(runs: list[Run], message: str) -> None
     with pytest.raises(UsageError) as caught:
         compared(cases(*runs))
     assert str(caught.value) == message
+
+
+def test_the_tokens_of_a_step_grow_with_the_devices(tmp_path: Path) -> None:
+    """32,768 tokens a device and step: twice the devices do twice the tokens, and have one device as their baseline."""
+
+    def nanogpt(tokens: int, milliseconds: float) -> str:
+        steps = "".join(f"iter {n}: loss 6.9, time {milliseconds:.2f}ms, mfu 17.89%\n" for n in range(60))
+        return f"tokens per iteration will be: {tokens:,}\nnumber of parameters: 123.59M\n{steps}"
+
+    for devices, tokens, time in ((1, 32768, 200), (2, 65536, 250), (4, 65536, 125)):
+        folder = tmp_path / f"1n{devices}g"
+        folder.mkdir()
+        (folder / "gpt2_bf16.log").write_text(nanogpt(tokens, time))
+    cases = {case.key["devices"]: case for case in extracted(tmp_path).cases}
+    assert cases[2].speedup == pytest.approx(1.6)
+    assert cases[2].efficiency == pytest.approx(0.8)
+    assert cases[4].speedup is None

@@ -91,13 +91,22 @@ def test_a_little_more_or_less_is_one_length(tmp_path: Path) -> None:
 
 def test_a_copy_counts_once(tmp_path: Path) -> None:
     made = extraction(tmp_path, {"x_1.log": benchmark(100), "copy/x_1.log": benchmark(100), "x_2.log": benchmark(101)})
-    first = str(tmp_path / "copy/x_1.log")
-    assert cases_of(made, tmp_path) == [["copy/x_1.log"], ["x_2.log"]]
+    first, copy = str(tmp_path / "x_1.log"), str(tmp_path / "copy/x_1.log")
+    assert cases_of(made, tmp_path) == [["x_1.log", "x_2.log"]]
     assert [(skipped.log.name, skipped.reason) for skipped in made.skipped] == [
-        (str(tmp_path / "x_1.log"), f"the same text as {first}: a log counts once")
+        (copy, f"the same text as {first}: a log counts once")
     ]
-    (copied,) = (case for case in made.cases if case.runs[0].log.name == first)
-    assert f"{first} counts once: the same text is in {tmp_path / 'x_1.log'}" in copied.notes
+    assert f"{first} counts once: the same text is in {copy}" in made.cases[0].notes
+
+
+def test_of_copies_the_one_in_the_fewest_folders_counts(tmp_path: Path) -> None:
+    """`backup/run_1.log` stands before `run_1.log` in the order of names: the case would lose its first repeat."""
+    logs = {f"run_{number}.log": benchmark(100 + number) for number in (1, 2, 3)}
+    made = extraction(
+        tmp_path, {**logs, "backup/old/run_1.log": logs["run_1.log"], "backup/run_1.log": logs["run_1.log"]}
+    )
+    assert cases_of(made, tmp_path) == [["run_1.log", "run_2.log", "run_3.log"]]
+    assert len(made.skipped) == 2
 
 
 def test_a_log_given_twice_and_packed_counts_once(tmp_path: Path) -> None:

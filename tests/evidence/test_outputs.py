@@ -84,8 +84,8 @@ def html(evidence: Verdict | None, language: str = "en", **more: Any) -> str:
 
 def rows(text: str) -> list[list[str]]:
     """The cells of each witness's row, without markup."""
-    found = re.findall(r'<tr data-agreement="[a-z]+">(.*?)</tr>', text)
-    return [[re.sub(r"<[^>]*>", "", cell) for cell in re.split(r"</t[dh]>", row)[:-1]] for row in found]
+    found = re.findall(r'<tr data-agreement="[a-z]+">(.*?)(?=<tr|</t)', text, re.DOTALL)  # end tags may be left out
+    return [[re.sub(r"<[^>]*>", "", cell).strip() for cell in re.split(r"<t[dh][^>]*>", row)[1:]] for row in found]
 
 
 def test_the_page_shows_each_witness_behind_the_number() -> None:

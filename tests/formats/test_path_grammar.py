@@ -51,6 +51,7 @@ def label(path: str) -> str:
         ("batch256", {"batch_size": "256"}), ("b128", {"batch_size": "128"}), ("gbs1024", {"global_batch_size": "1024"}),
         ("mbs4", {"micro_batch_size": "4"}), ("llama_7b", {"model": "llama_7b"}), ("vit_b_16", {"model": "vit_b_16"}),
         ("resnet-18", {"model": "resnet-18"}), ("torch2.4", {"framework_version": "2.4"}), ("gpu1_gpu8", {}),
+        ("n2g8", {"nodes": "2", "devices_per_node": "8"}), ("n4g32", {}), ("try2", {"repeat": "2"}), ("retry2", {}),
     ],
 )  # fmt: skip
 def test_what_names_say(name: str, facts: dict[str, str]) -> None:

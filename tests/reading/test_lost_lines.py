@@ -208,3 +208,18 @@ def test_a_line_that_did_most_of_the_work_is_said(tmp_path: Path) -> None:
     note = "line 10 alone holds 100% of the measured work: its numbers may be damaged"
     assert note in run_of(tmp_path, b"".join(lines)).notes
     assert not [each for each in run_of(tmp_path, log).notes if "of the measured work" in each]
+
+
+def test_records_that_hold_a_save_are_not_missing(tmp_path: Path) -> None:
+    """Every second record or so holds a save, of which a line tells: what lies between the others is no gap."""
+    lines = []
+    for step in range(10, 310, 10):
+        lines.append(
+            f"- root - INFO - step: {step:2d}  loss:  5.8587  memory: 48.87GiB(51.44%)  tps: 8,000  mfu: 41.62%\n"
+        )
+        if step % 20 == 0:
+            lines.append("- root - INFO - Finished saving the checkpoint in 3.00 seconds.\n")
+    run = run_of(tmp_path, "".join(lines).encode())
+    assert run.throughput.value == pytest.approx(8000)
+    assert "14 records left out that hold an evaluation or the like" in run.notes
+    assert not [note for note in run.notes if " steps apart: " in note]

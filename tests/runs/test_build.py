@@ -157,6 +157,21 @@ def test_notes_of_running_means_and_formats_without_steps() -> None:
     assert keyless.notes == ["the lines print no step numbers; each is taken to cover equally many steps"]
 
 
+def test_times_of_unknown_numbers_of_steps_give_no_speed() -> None:
+    """One line an epoch, with its time alone: 0.25 epochs a second are no 0.25 steps."""
+    records = Window(Amount(0, "records"))
+    times = {"group": "s", "quantity": "interval_time"}
+    made = run(formats(sampled("s", times)), "row s=4\nrow s=4\n", window=records)
+    assert made.throughput.value is None and "step_time" not in made.metrics
+    assert made.throughput.reason == (
+        "the lines tell how long an interval took, and no line tells how many steps it had"
+    )
+    work = {"group": "done", "quantity": "samples"}
+    counted = run(formats(sampled("s done", times, work)), "row s=4 done=80\nrow s=4 done=80\n", window=records)
+    assert (counted.throughput.value, counted.throughput.unit) == (20, "samples/s")
+    assert "step_time" not in counted.metrics
+
+
 def test_notes_of_the_basis_and_the_warmup() -> None:
     last = formats(sampled("step ips", {**RATE, "span": "last"}))
     text = "".join(f"row step={10 * n} ips={1 if n < 6 else 3}.000\n" for n in range(1, 41))
@@ -166,6 +181,30 @@ def test_notes_of_the_basis_and_the_warmup() -> None:
     assert run(last, text, convention="c").notes == [basis]
     found = run(last, text, window=Window(Amount(0, "auto")))
     assert found.notes == ["warm-up auto: 59 steps left out (MSER-5)", basis]
+
+
+def test_the_last_step_of_each_epoch_alone_gives_no_number() -> None:
+    """One line an epoch, with its last step: it may be the epoch's time (a data sink), and is no mean of its steps."""
+    last = formats(sampled("epoch step ms", {**STEP_TIME, "span": "last"}, step_per="epoch"))
+    text = "".join(f"row epoch={n} step=50 ms=100\n" for n in range(1, 9))
+    made = run(last, text, set={"global_batch_size": "10"})
+    assert made.throughput.value is None
+    assert made.throughput.reason == (
+        "each line tells of its last step only: 1 of 50 steps measured, and nothing else in the log says how long the "
+        "others took"
+    )
+
+
+@pytest.mark.parametrize("value", [{**STEP_TIME, "span": "last"}, STEP_TIME, {**MEAN_TIME, "since": "epoch"}])
+def test_the_first_step_of_each_epoch_alone_gives_no_number(value: dict[str, str]) -> None:
+    """Epochs shorter than the interval of the lines print their first step, which starts the reading of data."""
+    firsts = formats(sampled("epoch step epoch_steps ms", value, step_per="epoch"))
+    told = {"global_batch_size": "10"}
+    text = "".join(f"row epoch={n} step=1 epoch_steps=8 ms=100\n" for n in range(1, 40))
+    reason = "each line tells of its last step only, the first of its epoch, in which the reading of data begins"
+    assert run(firsts, text, set=told).throughput.reason == reason
+    whole = run(firsts, text.replace("epoch_steps=8", "epoch_steps=1"), set=told)
+    assert whole.throughput.value == pytest.approx(100)
 
 
 def test_many_repeats_are_blended_ranks() -> None:

@@ -78,7 +78,7 @@ def table(
 @in_python_terms
 def plot(
     paths: Paths, kind: str = "scaling", *, form: str = "svg", where: Mapping[str, Any] | None = None,
-    cache: bool | None = None, **options: Unpack[ExtractionOptions],
+    language: str = "en", cache: bool | None = None, **options: Unpack[ExtractionOptions],
 ) -> Picture:  # fmt: skip
     """Draw cases (``perflog plot``).
 
@@ -87,6 +87,7 @@ def plot(
         kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
         form: ``svg``, ``png`` or ``pdf``.
         where: the cases with these values alone: ``{"model": "rn50"}``.
+        language: of the picture's words, ``en`` or ``zh``.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
@@ -99,7 +100,7 @@ def plot(
     from perflog.report.making import make_picture
 
     logs = path_list(paths)
-    drawn = make_picture(logs, settings_of(options, logs), extractions_of(cache), kind, form, texts(where))
+    drawn = make_picture(logs, settings_of(options, logs), extractions_of(cache), kind, form, texts(where), language)
     return Picture(form, drawn.data, drawn.described)
 
 

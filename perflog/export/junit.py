@@ -1,14 +1,15 @@
 """Tests and what became of them in, a JUnit report (XML) out, which GitLab, Jenkins and others show.
 
 The elements and attributes are those that all readers know: ``testsuites``, ``testsuite``, ``testcase``, ``failure``,
-``skipped``, ``properties`` and ``system-out`` (https://github.com/testmoapp/junitxml).
+``skipped`` and ``system-out`` (https://github.com/testmoapp/junitxml). But for a test's file and line the schema
+by which Jenkins' xUnit plugin refuses reports (``junit-10.xsd``) has them all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from perflog.escaping import visible
@@ -28,7 +29,6 @@ class Test:
         skipped: why it has no result, in one sentence; empty where it has one.
         kind: a word for failures of one kind: ``slower``.
         lines: everything else about it, a line each.
-        properties: facts about it.
         file, line: where the tested thing stands; 0 for no line.
     """
 
@@ -38,28 +38,26 @@ class Test:
     skipped: str = ""
     kind: str = ""
     lines: Sequence[str] = ()
-    properties: dict[str, str] = field(default_factory=dict)
     file: str = ""
     line: int = 0
 
 
-def junit(suite: str, tests: Sequence[Test], properties: dict[str, str] | None = None) -> str:
+def junit(suite: str, tests: Sequence[Test]) -> str:
     """A JUnit report of one suite.
 
     Args:
         suite: its name, such as ``perflog compare``.
         tests: its tests, in order.
-        properties: facts about the whole suite.
     """
-    counts = {
+    own = {
+        "name": _text(suite),
         "tests": str(len(tests)),
         "failures": str(sum(bool(test.failure) for test in tests)),
         "errors": "0",
-        "skipped": str(sum(bool(test.skipped) and not test.failure for test in tests)),
     }
-    root = ElementTree.Element("testsuites", {"name": _text(suite), **counts})
-    element = ElementTree.SubElement(root, "testsuite", {"name": _text(suite), **counts})
-    _add_properties(element, properties or {})
+    skipped = sum(bool(test.skipped) and not test.failure for test in tests)
+    root = ElementTree.Element("testsuites", own)
+    element = ElementTree.SubElement(root, "testsuite", {**own, "skipped": str(skipped)})
     for test in tests:
         _add_test(element, test)
     ElementTree.indent(root)
@@ -71,7 +69,6 @@ def _add_test(suite: ElementTree.Element, test: Test) -> None:
     place |= {"line": str(test.line)} if test.line else {}
     names = {"name": _text(test.name), "classname": _text(test.group), **place}
     element = ElementTree.SubElement(suite, "testcase", names)
-    _add_properties(element, test.properties)
     details = "\n".join(_text(line) for line in test.lines)
     if test.failure:
         kind = {"type": _text(test.kind)} if test.kind else {}
@@ -80,13 +77,6 @@ def _add_test(suite: ElementTree.Element, test: Test) -> None:
         ElementTree.SubElement(element, "skipped", {"message": _text(test.skipped)})
     if details and not test.failure:
         ElementTree.SubElement(element, "system-out").text = details
-
-
-def _add_properties(element: ElementTree.Element, properties: dict[str, str]) -> None:
-    if properties:
-        parent = ElementTree.SubElement(element, "properties")
-        for name, value in properties.items():
-            ElementTree.SubElement(parent, "property", {"name": _text(name), "value": _text(value)})
 
 
 def _text(text: str) -> str:

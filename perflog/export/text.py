@@ -6,6 +6,7 @@ same in all rows goes above the table, then what is spare goes, and then each ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -159,6 +160,42 @@ def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
 
 def _styled(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if colour and style and text else text
+
+
+#: What sets a colour or takes it away.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: A word with the blanks before it; what stands in backquotes is to be copied, and is one word.
+_WORD = re.compile(r"\s*(?:`[^`\n]*`[^\s`]*|\S+)")
+
+
+def folded(text: str, width: int | None) -> str:
+    """Text with its lines broken between words, none wider than ``width`` cells but for a longer word.
+
+    What a line goes on with stands under its beginning, or two blanks farther where that is set in.
+
+    >>> folded("error: at most 12.5 % of it\\n", 20)
+    'error: at most 12.5\\n% of it\\n'
+    """
+    if width is None:
+        return text
+    return "\n".join(line if _seen(line) <= width else _folded(line, width) for line in text.split("\n"))
+
+
+def _seen(text: str) -> int:
+    """How many cells a text takes of which a part may be coloured."""
+    return _cells(_COLOUR.sub("", text))
+
+
+def _folded(line: str, width: int) -> str:
+    margin = len(line) - len(line.lstrip())
+    hang = " " * (margin + 2 if margin else 0)
+    lines = [""]
+    for word in _WORD.findall(line):
+        if lines[-1].strip() and _seen(lines[-1] + word) > width:
+            lines.append(hang + word.lstrip())
+        else:
+            lines[-1] += word
+    return "\n".join(lines)
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:

@@ -10,7 +10,11 @@ from perflog.errors import UsageError
 from perflog.history.doubts import Part, parts
 from perflog.history.following import Series
 from perflog.history.points import Point
+from perflog.history.site_case import what_changed
 from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
+from perflog.plot.words import Words, drawable_words
+from perflog.report.markdown import words as report_words
+from perflog.report.pages import words as page_words
 from perflog.stats.centre import median
 
 if TYPE_CHECKING:
@@ -24,12 +28,13 @@ LETTERS = 80
 _PARTS = tuple(colour for colour in COLOURS if colour != COLOURS[1])
 
 
-def draw_series(followed: Sequence[Series], margin: float, form: str) -> bytes:
+def draw_series(followed: Sequence[Series], margin: float, form: str, language: str = "en") -> bytes:
     """All series as one picture, each in a panel of its own.
 
     Args:
         margin: changes of level up to this share do not matter.
         form: ``svg`` or ``png``.
+        language: of the picture's words, ``en`` or ``zh``; where no font that is installed has these, English.
 
     Raises:
         UsageError: when there are more than it can hold, or no value.
@@ -41,24 +46,23 @@ def draw_series(followed: Sequence[Series], margin: float, form: str) -> bytes:
     drawable = [series for series in followed if any(p.summary.value is not None for p in series.points)]
     if not drawable:
         raise UsageError("no point has a value: see `perflog history --case` without -o for the reasons")
-    return rendered(lambda: _figure(drawable, margin), form)
+    words = drawable_words(language, form)
+    return rendered(lambda: _figure(drawable, margin, words), form, words.language)
 
 
-def _figure(followed: Sequence[Series], margin: float) -> Figure:
+def _figure(followed: Sequence[Series], margin: float, words: Words) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 0.5 + 3 * len(followed)), layout="constrained")
     for axes, series in zip(figure.subplots(len(followed), squeeze=False)[:, 0], followed, strict=True):
-        _panel(axes, series, parts(series, margin))
-    words = (
-        "points: median of a campaign's runs with its interval; lines: level; grey: where the last value was expected"
-    )
-    figure.supxlabel(words, fontsize=8, color=ink())
+        _panel(axes, series, parts(series, margin), words)
+    figure.supxlabel(words("history"), fontsize=8, color=ink())
     return figure
 
 
-def _panel(axes: Any, series: Series, along: Sequence[Part]) -> None:
+def _panel(axes: Any, series: Series, along: Sequence[Part], words: Words) -> None:
     places = {id(point): x for x, point in enumerate(series.points)}
+    texts = page_words(words.language)["history"]
     for nth, part in enumerate(along):
         colour = _PARTS[nth % len(_PARTS)]
         valued = [p for p in part.points if p.summary.value is not None]
@@ -70,10 +74,12 @@ def _panel(axes: Any, series: Series, along: Sequence[Part]) -> None:
         if nth:
             border = places[id(part.points[0])] - 0.5
             axes.axvline(border, color=LINE, linewidth=1, linestyle="--")
-            _beside(axes, border, 1, plain(_short(part.broken)), len(series.points), ink())
+            _beside(axes, border, 1, plain(_short(what_changed(part.broken, texts))), len(series.points), ink())
     _campaigns_below(axes, series)
+    axes.margins(y=0.12)  # room for the words at the head and the foot of upright lines
     axes.set_title(plain(series.name), fontsize=10)
-    axes.set_ylabel(plain(f"{series.metric} ({series.unit})" if series.unit else series.metric))
+    metric = report_words(words.language)["metrics"].get(series.metric, series.metric)
+    axes.set_ylabel(plain(f"{metric} ({series.unit})" if series.unit else metric))
     axes.ticklabel_format(axis="y", useOffset=False)
     axes.grid(visible=True, axis="y", **GRID)
     axes.set_axisbelow(True)

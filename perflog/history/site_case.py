@@ -80,7 +80,7 @@ def _part(
     rows = [_row(point, of_point, part, shown) for point, of_point in zip(part.points, logs, strict=True)]
     machines = {tuple(sorted(machine.items())): None for point in part.points for machine in point.machines}
     return {
-        "number": nth + 1, "broken": _translated(part.broken, texts), "rows": rows[::-1],
+        "number": nth + 1, "broken": what_changed(part.broken, texts), "rows": rows[::-1],
         "rule": part.points[-1].rule, "machines": list(machines), "prediction": _prediction(part, texts),
         "unseen": texts["unseen"].format(reason=_reason(part, texts)) if part.unseen else "",
     }  # fmt: skip
@@ -92,7 +92,7 @@ def _reason(part: Part, texts: Mapping[str, str]) -> str:
     return texts["unseen_points"].format(n=count, least=LEAST) if count < LEAST else part.unseen
 
 
-def _translated(broken: str, texts: Mapping[str, str]) -> str:
+def what_changed(broken: str, texts: Mapping[str, str]) -> str:
     """What changed before a part, with the names of what can change in the page's words."""
     for name in ("machine", "rule", "unit"):
         broken = broken.replace(f"the {name}: ", f"{texts[f'the_{name}']}: ", 1)

@@ -10,8 +10,10 @@ same bytes, so that a README's picture can be checked.
 from __future__ import annotations
 
 import io
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -44,30 +46,32 @@ _SETTINGS: dict[str, Any] = {
     "axes.spines.right": False, "axes.facecolor": "none", "figure.facecolor": "none", "axes.linewidth": 0.8,
     "axes.titley": 1.0,  # where it stands anyway: left to itself, matplotlib measures all ticks to find that out
 }  # fmt: skip
+#: What an SVG says of its language: without it browsers may take any font that has the characters.
+_LANGUAGE_TAGS = {"zh": b"zh-Hans"}
 #: What each form says of its maker and its date: a date would change the bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None}, "png": {"Software": "perflog"}, "pdf": {"CreationDate": None, "Producer": "perflog"},
 }  # fmt: skip
 
 
-def rendered(make: Callable[[], Figure], form: str) -> bytes:
+def rendered(make: Callable[[], Figure], form: str, language: str = "en") -> bytes:
     """The figure that ``make`` gives, as SVG, PNG or PDF.
 
     Figures are matplotlib's objects without its pyplot, so that the backend of the program that calls is left alone.
     """
-    return rendered_with_gaps(make, form)[0]
+    return rendered_with_gaps(make, form, language)[0]
 
 
-def rendered_with_gaps(make: Callable[[], Figure], form: str) -> tuple[bytes, str]:
+def rendered_with_gaps(make: Callable[[], Figure], form: str, language: str = "en") -> tuple[bytes, str]:
     """The same, and the characters for which no font is installed: PNG and PDF show a box for each.
 
-    An SVG holds its text as text, for which whoever shows it has a font.
+    An SVG holds its text as text, for which whoever shows it has a font, and names the language that chooses it.
     """
     from matplotlib import rc_context
 
     ink = INK if form == "svg" else INK_ON_WHITE
     inks: Any = dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink)
-    with rc_context(_SETTINGS | inks), warnings.catch_warnings():
+    with rc_context(_SETTINGS | inks), warnings.catch_warnings(), no_words_of_weights():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the caller says it in plain words
         figure, gaps = make(), ""
         if form != "svg":
@@ -75,7 +79,24 @@ def rendered_with_gaps(make: Callable[[], Figure], form: str) -> tuple[bytes, st
             if font:
                 with rc_context({"font.family": [*_SETTINGS["font.sans-serif"], font]}):
                     return _bytes_of(make(), form), gaps
-        return _bytes_of(figure, form), gaps
+        data = _bytes_of(figure, form)
+        tag = _LANGUAGE_TAGS.get(language) if form == "svg" else None
+        return data.replace(b"<svg ", b'<svg xml:lang="%s" ' % tag, 1) if tag else data, gaps
+
+
+@contextmanager
+def no_words_of_weights() -> Iterator[None]:
+    """Keep matplotlib from saying that a font has not the weight asked for: many Chinese fonts have a single one."""
+
+    def other(record: logging.LogRecord) -> bool:
+        return "font weight" not in record.msg
+
+    log = logging.getLogger("matplotlib.font_manager")
+    log.addFilter(other)
+    try:
+        yield
+    finally:
+        log.removeFilter(other)
 
 
 def _bytes_of(figure: Figure, form: str) -> bytes:
@@ -96,7 +117,8 @@ def without_glyph(text: str, family: str = "DejaVu Sans") -> str:
     """The characters of a text that a font does not have, each once and in order."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
-    glyphs = get_font(findfont(FontProperties(family=family))).get_charmap()
+    with no_words_of_weights():
+        glyphs = get_font(findfont(FontProperties(family=family))).get_charmap()
     return "".join(sorted({character for character in text if ord(character) not in glyphs and character > " "}))
 
 

@@ -12,6 +12,7 @@ from perflog.plot.drawing import GRID, LINE, colour_of
 from perflog.plot.series import DASHES, MARKERS, MOST_SERIES, bars_of, devices_of, name_of, naming_keys, value_of
 from perflog.plot.sheet import MARGIN, WIDTH, Block, Entry, Sheet, legend_block, line_height, text_block, wrapped
 from perflog.plot.ticks import logarithmic
+from perflog.plot.words import Words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,34 +34,34 @@ class Panel:
     series: dict[str, list[Case]]
 
 
-def multiples_blocks(series: Series, unit: str) -> list[Block]:
+def multiples_blocks(series: Series, unit: str, words: Words) -> list[Block]:
     """A legend of the frameworks where there are several, what the panels show, and the panels in rows.
 
     Raises:
         UsageError: when there are more panels than a picture holds.
     """
-    panels = _panels(series)
+    panels = _panels(series, words)
     if len(panels) > MOST_PANELS:
         raise UsageError(f"{len(panels)} series, one picture holds {MOST_PANELS}: choose some with --where")
     frameworks = list(dict.fromkeys(name for panel in panels for name in panel.series if name))
     entries = [Entry(name, _look(name, frameworks)) for name in frameworks]
     cases = [case for panel in panels for members in panel.series.values() for case in members]
     if any(case.efficiency for case in cases):
-        entries.append(Entry("ideal", {"color": LINE, "linestyle": "--", "linewidth": 1}))
+        entries.append(Entry(words("ideal"), {"color": LINE, "linestyle": "--", "linewidth": 1}))
     rows = [panels[start : start + _COLUMNS] for start in range(0, len(panels), _COLUMNS)]
     legend = [legend_block(entries)] if entries else []
-    what = text_block(f"throughput ({unit}) against devices", 9)
+    what = text_block(words("throughput_against", unit=unit), 9)
     return [what, *legend, *(_row_block(row, frameworks) for row in rows)]
 
 
-def _panels(series: Series) -> list[Panel]:
+def _panels(series: Series, words: Words) -> list[Panel]:
     """A panel for each group of series that differ in their framework alone, else for each series."""
     cases = [case for members in series.values() for case in members]
     if len({case.key.get("framework") for case in cases}) > 1:
         keys = naming_keys(cases, "framework")
         groups: dict[str, dict[str, list[Case]]] = {}
         for case in cases:
-            framework = str(case.key.get("framework", "framework unknown"))
+            framework = str(case.key.get("framework", words("framework_unknown")))
             groups.setdefault(name_of(case, keys), {}).setdefault(framework, []).append(case)
         lines = [members for group in groups.values() for members in group.values()]
         small = all(len(group) <= MOST_SERIES for group in groups.values())

@@ -19,6 +19,8 @@ MOST_ROWS = 300
 _WIDEST, _SIZE = 3.4, 8.0
 #: The least height of a row, and the room between a name and the axes, in inches.
 _LEAST, _GAP = 0.24, 0.14
+#: Rows higher than this, in inches, have their axis above them too; the room that its numbers need there.
+_TALL, _ABOVE = 8.0, 0.25
 #: The opacity of a bar's inside.
 _PALE = 0.4
 
@@ -64,13 +66,15 @@ def rows_block(rows: Sequence[Row], xlabel: str, draw: Callable[[Axes, list[RowP
         for lines, row in zip(names, rows, strict=True)
     ]
     tops = [sum(heights[:number]) for number in range(len(heights))]
+    above = _ABOVE if sum(heights) > _TALL else 0.0
 
     def draw_rows(sheet: Sheet, top: float) -> None:
+        top += above
         axes = sheet.axes(MARGIN + left, top, WIDTH - 2 * MARGIN - left - right, sum(heights))
-        places = [RowPlace(above + height / 2, height) for above, height in zip(tops, heights, strict=True)]
+        places = [RowPlace(start + height / 2, height) for start, height in zip(tops, heights, strict=True)]
         axes.set(xlabel=xlabel, ylim=(sum(heights), 0), yticks=[])
         axes.spines["left"].set_visible(False)
-        axes.tick_params(labelsize=8)
+        axes.tick_params(labelsize=8, top=bool(above), labeltop=bool(above))
         axes.xaxis.label.set_fontsize(8.5)
         axes.grid(visible=True, axis="x", **GRID)
         axes.set_axisbelow(True)
@@ -83,4 +87,4 @@ def rows_block(rows: Sequence[Row], xlabel: str, draw: Callable[[Axes, list[RowP
             if row.text:
                 sheet.text(WIDTH - MARGIN, top + place.middle, row.text, _SIZE, ha="right", va="center")
 
-    return Block(sum(heights) + BELOW_AXES, draw_rows)
+    return Block(above + sum(heights) + BELOW_AXES, draw_rows)

@@ -6,32 +6,33 @@ from typing import TYPE_CHECKING
 
 from perflog.cases.sections import sections
 from perflog.errors import UsageError
-from perflog.export.columns import counted
 from perflog.extraction import Extraction
 from perflog.plot.drawing import LINE, colour_of
 from perflog.plot.rows import Row, RowPlace, rows_block
 from perflog.plot.series import full_name, how, names_of, value_of, valued
 from perflog.plot.sheet import figure_of, text_block
+from perflog.plot.words import Words, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def run_values_figure(extraction: Extraction) -> Figure:
+def run_values_figure(extraction: Extraction, words: Words | None = None) -> Figure:
     """A row per case of several runs, a point per run.
 
     Raises:
         UsageError: when no case has two runs with a value, or there are more cases than a picture holds.
     """
+    words = words or words_of()
     with_value = [case for part in sections(valued(extraction.cases)) for case in part.cases]
     cases = [case for case in with_value if case.throughput.n > 1]
     if not cases:
         raise UsageError("no case has two runs with a value: one run has no spread")
     alone = len(with_value) - len(cases)
     rows = [
-        Row(full_name(name, case), f"n = {case.throughput.n}")
-        for name, case in zip(names_of(cases), cases, strict=True)
+        Row(full_name(name, case, words), words("n", count=case.throughput.n))
+        for name, case in zip(names_of(cases, words), cases, strict=True)
     ]
 
     def draw(axes: Axes, places: list[RowPlace]) -> None:
@@ -42,7 +43,7 @@ def run_values_figure(extraction: Extraction) -> Figure:
             colour = colour_of(str(case.key.get("framework", "")))
             axes.plot(changes, [place.middle] * len(changes), "o", color=colour, alpha=0.75, markersize=4.5)
 
-    label = f"each run's throughput against the {extraction.options.aggregate} of its case (%)"
-    left_out = f"; {counted(alone, 'case')} of one run left out" if alone else ""
-    title = text_block("spread of the runs", 10)
-    return figure_of([title, rows_block(rows, label, draw), text_block(how(extraction, cases) + left_out, 8)])
+    label = words("spread_axis", aggregate=words(extraction.options.aggregate))
+    left_out = [words("alone", cases=words.counted(alone, "cases"))] if alone else []
+    foot = text_block(how(extraction, cases, words, *left_out), 8)
+    return figure_of([text_block(words("spread"), 10), rows_block(rows, label, draw), foot])

@@ -39,6 +39,7 @@ from perflog.plot.sheet import (
     text_width,
 )
 from perflog.plot.ticks import bounds, logarithmic, round_ticks, tick_text
+from perflog.plot.words import Words, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ _HIGH, _TITLE, _APART = 3.0, 0.3, 0.3
 Series = Mapping[str, Sequence[Case]]
 
 
-def scaling_figure(extraction: Extraction) -> Figure:
+def scaling_figure(extraction: Extraction, words: Words | None = None) -> Figure:
     """For every model and unit: throughput with its intervals, and speedup beside the ideal, on logarithmic axes.
 
     More series than one panel holds stand in a panel each. Cases that stand on one number of devices alone, or name
@@ -58,6 +59,7 @@ def scaling_figure(extraction: Extraction) -> Figure:
     Raises:
         UsageError: when no case has a value, or there are more cases than a picture holds.
     """
+    words = words or words_of()
     cases = valued(extraction.cases)
     if len(cases) > MOST_ROWS:
         raise UsageError(f"{len(cases)} cases, one picture holds {MOST_ROWS}: choose some with --where")
@@ -65,15 +67,15 @@ def scaling_figure(extraction: Extraction) -> Figure:
     blocks: list[Block] = []
     for part in parts:
         if len(parts) > 1:
-            blocks.append(text_block(_title(part), 11, weight="bold"))
-        blocks += _section_blocks(part)
+            blocks.append(text_block(_title(part, words), 11, weight="bold"))
+        blocks += _section_blocks(part, words)
     with_interval = any(case.throughput.low is not None for case in cases)
-    foot = how(extraction, cases) + ("; bars: interval of the median" if with_interval else "")
+    foot = how(extraction, cases, words, *([words("bars")] if with_interval else []))
     return figure_of([*blocks, text_block(foot, 8)])
 
 
-def _title(part: Section) -> str:
-    return " · ".join(filter(None, (part.model or "model unknown", part.unit)))
+def _title(part: Section, words: Words) -> str:
+    return " · ".join(filter(None, (part.model or words("model_unknown"), part.unit)))
 
 
 def scales(members: Sequence[Case]) -> bool:
@@ -84,40 +86,40 @@ def scales(members: Sequence[Case]) -> bool:
 def panels_of(cases: Sequence[Case]) -> int:
     """How many panels the series of one model and unit take that stand on two numbers of devices or more."""
     with_value = [case for case in cases if case.throughput.value is not None]
-    series = series_of(with_value)
+    series = series_of(with_value, words_of())
     scaling = sum(scales(members) for members in series.values())
     return 2 if scaling and len(series) <= MOST_SERIES else scaling
 
 
-def _section_blocks(part: Section) -> list[Block]:
-    series = series_of(part.cases)
+def _section_blocks(part: Section, words: Words) -> list[Block]:
+    series = series_of(part.cases, words)
     scaling = {name: [c for c in members if devices_of(c)] for name, members in series.items() if scales(members)}
     alone = [case for members in series.values() for case in members if not scales(members) or not devices_of(case)]
     blocks: list[Block] = []
     if scaling and len(series) <= MOST_SERIES:
         alone = [case for case in alone if not devices_of(case)]
         drawn = {name: [c for c in members if devices_of(c)] for name, members in series.items()}
-        blocks += _pair_blocks({name: members for name, members in drawn.items() if members}, part.unit)
+        blocks += _pair_blocks({name: members for name, members in drawn.items() if members}, part.unit, words)
     elif scaling:
-        blocks += multiples_blocks(scaling, part.unit)
+        blocks += multiples_blocks(scaling, part.unit, words)
     if alone:
-        blocks.append(_bars_block(alone, part))
+        blocks.append(_bars_block(alone, part, words))
     return blocks
 
 
-def _pair_blocks(series: Series, unit: str) -> list[Block]:
+def _pair_blocks(series: Series, unit: str, words: Words) -> list[Block]:
     """A legend, and below it the panels of throughput and, where there is a scaling of it, of speedup."""
     looks = looks_of(series)
     sped_up = {n: [c for c in members if c.speedup is not None] for n, members in series.items()}
     sped_up = {name: members for name, members in sped_up.items() if len(members) > 1}
     entries = [Entry(name, line_look(look)) for name, look in looks.items()]
     if sped_up:
-        entries.append(Entry("ideal", {"color": LINE, "linestyle": "--", "linewidth": 1}))
+        entries.append(Entry(words("ideal"), {"color": LINE, "linestyle": "--", "linewidth": 1}))
 
     def draw(sheet: Sheet, top: float) -> None:
-        _throughput(sheet, top, series, looks, unit)
+        _throughput(sheet, top, series, looks, (unit, words))
         if sped_up:
-            _speedup(sheet, top, sped_up, looks)
+            _speedup(sheet, top, sped_up, looks, words)
 
     one_series = [] if len(entries) == 1 and not entries[0].text else [legend_block(entries)]
     return [*one_series, Block(_TITLE + _HIGH + BELOW_AXES, draw)]
@@ -130,7 +132,7 @@ def line_look(look: Look, size: float = 5.0) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _throughput(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look], unit: str) -> None:
+def _throughput(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look], told: tuple[str, Words]) -> None:
     cases = [case for members in series.values() for case in members]
     ends = [end for c in cases for end in (value_of(c), c.throughput.low, c.throughput.high) if end]
     labels = max(text_width(tick_text(tick), 8) for tick in round_ticks(*bounds(ends))) + 0.15
@@ -140,10 +142,11 @@ def _throughput(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Lo
         xs, ys = [devices_of(case) or 0 for case in members], [value_of(case) for case in members]
         axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **line_look(looks[name]))
     logarithmic(axes, [devices_of(case) or 0 for case in cases], ends, (width, _HIGH))
-    _dress(axes, f"throughput ({unit})")
+    unit, words = told
+    _dress(axes, words("throughput", unit=unit), words)
 
 
-def _speedup(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look]) -> None:
+def _speedup(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look], words: Words) -> None:
     cases = [case for members in series.values() for case in members]
     devices = [devices_of(case) or 0 for case in cases]
     ideal = dict(sorted({devices_of(c) or 0: (c.speedup or 0) / c.efficiency for c in cases if c.efficiency}.items()))
@@ -154,21 +157,21 @@ def _speedup(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look]
     axes.plot(list(ideal), list(ideal.values()), color=LINE, linestyle="--", linewidth=1)
     logarithmic(axes, devices, [*ideal.values(), *(c.speedup or 1 for c in cases)], (width, _HIGH))
     ones = all(case.base is not None and case.base.key.get("devices") == 1 for case in cases)
-    _dress(axes, "speedup over one device" if ones else "speedup")
+    _dress(axes, words("speedup_one" if ones else "speedup"), words)
 
 
-def _dress(axes: Axes, title: str) -> None:
+def _dress(axes: Axes, title: str, words: Words) -> None:
     axes.set_title(title, fontsize=10)
-    axes.set_xlabel("devices", fontsize=8.5)
+    axes.set_xlabel(words("devices_axis"), fontsize=8.5)
     axes.grid(visible=True, **GRID)
     axes.set_axisbelow(True)
 
 
-def _bars_block(cases: Sequence[Case], part: Section) -> Block:
+def _bars_block(cases: Sequence[Case], part: Section, words: Words) -> Block:
     """A bar for each case, with its number at the right."""
-    names = names_of(cases)
+    names = names_of(cases, words)
     rows = [
-        Row(full_name(name, case), f"{number(case.throughput.value)} {case.throughput.unit}")
+        Row(full_name(name, case, words), f"{number(case.throughput.value)} {case.throughput.unit}")
         for name, case in zip(names, cases, strict=True)
     ]
 
@@ -180,4 +183,4 @@ def _bars_block(cases: Sequence[Case], part: Section) -> Block:
         axes.set_xlim(0, None)
         axes.xaxis.set_major_formatter(lambda value, _: tick_text(value))
 
-    return rows_block(rows, f"throughput ({part.unit})", draw)
+    return rows_block(rows, words("throughput", unit=part.unit), draw)

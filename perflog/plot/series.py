@@ -9,9 +9,11 @@ from perflog.cases.case import Case, short_labels
 from perflog.cases.identity import told_apart_by
 from perflog.errors import UsageError
 from perflog.export.columns import caption
+from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.plot.drawing import COLOURS, colour_of
+from perflog.plot.words import Words
 
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
 #: Every series of a picture has a marker of its own beside its colour; series of one colour differ in their dashes.
@@ -47,21 +49,21 @@ def name_of(case: Case, keys: Sequence[str]) -> str:
     return " ".join(f"bs{case.key[k]}" if k == "batch_size" else str(case.key[k]) for k in keys if k in case.key)
 
 
-def names_of(cases: Sequence[Case], *without: str) -> list[str]:
+def names_of(cases: Sequence[Case], words: Words, *without: str) -> list[str]:
     """The names of the cases' series among all of them; where two cases on as many devices have one name, with what
     tells them apart: the rest of their paths, their nodes or threads, or else a number.
     """
     keys = naming_keys(cases, *without)
     names = [name_of(case, keys) for case in cases]
-    for further in (short_labels(cases), _counted(cases, "nodes"), _counted(cases, "threads")):
+    for further in (short_labels(cases), _counted(cases, "nodes", words), _counted(cases, "threads", words)):
         alike = _alike(names, cases)
         names = [f"{name} {rest}".strip() if name in alike else name for name, rest in zip(names, further, strict=True)]
     return _numbered(names, cases)
 
 
-def _counted(cases: Sequence[Case], key: str) -> list[str]:
+def _counted(cases: Sequence[Case], key: str, words: Words) -> list[str]:
     """``4 nodes`` for each case; empty where it does not say it."""
-    return [f"{case.key[key]} {key}" if key in case.key else "" for case in cases]
+    return [words.counted(case.key[key], key) if key in case.key else "" for case in cases]
 
 
 def _alike(names: Sequence[str], cases: Sequence[Case]) -> set[str]:
@@ -98,10 +100,10 @@ def valued(cases: Sequence[Case]) -> list[Case]:
     return with_value
 
 
-def series_of(cases: Sequence[Case], *without: str) -> dict[str, list[Case]]:
+def series_of(cases: Sequence[Case], words: Words, *without: str) -> dict[str, list[Case]]:
     """Cases by the name of their series, each in the order of their devices."""
     series: dict[str, list[Case]] = {}
-    for name, case in zip(names_of(cases, *without), cases, strict=True):
+    for name, case in zip(names_of(cases, words, *without), cases, strict=True):
         series.setdefault(name, []).append(case)
     return {name: sorted(members, key=lambda c: devices_of(c) or 0) for name, members in series.items()}
 
@@ -122,22 +124,21 @@ def looks_of(series: Mapping[str, Sequence[Case]]) -> dict[str, Look]:
     return looks
 
 
-def how(extraction: Extraction, cases: Sequence[Case]) -> str:
-    """How the numbers were made, and from how many runs."""
+def how(extraction: Extraction, cases: Sequence[Case], words: Words, *more: str) -> str:
+    """How the numbers were made, from how many runs, and what else stands below a picture."""
+    made, _ = told(caption(extraction, cases).rpartition(";")[0] + ".", [], words.language)
     counts = sorted({c.throughput.n for c in cases})
-    n = f"; n = {counts[0]}" if len(counts) == 1 else f"; n = {counts[0]} to {counts[-1]}" if counts else ""
-    return caption(extraction, cases).rpartition(";")[0] + n
+    parts = [made[:-1]]  # without its full stop
+    if counts:
+        one = len(counts) == 1
+        parts.append(words("n", count=counts[0]) if one else words("n_range", least=counts[0], most=counts[-1]))
+    return words("separator").join([*parts, *more])
 
 
-def devices_text(devices: object) -> str:
-    """``8 devices``, for titles."""
-    return "devices unknown" if devices is None else "1 device" if devices == 1 else f"{devices} devices"
-
-
-def full_name(name: str, case: Case) -> str:
+def full_name(name: str, case: Case, words: Words) -> str:
     """A series' name with the case's devices, where those are known."""
-    devices = devices_text(case.key["devices"]) if "devices" in case.key else ""
-    return ", ".join(filter(None, (name, devices)))
+    devices = words.counted(case.key["devices"], "devices") if "devices" in case.key else ""
+    return words("comma").join(filter(None, (name, devices)))
 
 
 def devices_of(case: Case) -> int | None:

@@ -109,7 +109,7 @@ def _pieces(text: str, width: float, size: float, bold: bool) -> Iterator[str]:
         rest = word
         while text_width(rest, size, bold) > width and len(rest) > 1:
             fits = next(n for n in range(len(rest) - 1, 0, -1) if n == 1 or text_width(rest[:n], size, bold) <= width)
-            cut = max(rest[:fits].rfind(mark) for mark in "/-_.") + 1
+            cut = max(rest[:fits].rfind(mark) for mark in "/-_.；：，、") + 1
             taken = cut if cut > fits // 2 else fits
             yield rest[:taken]
             rest = rest[taken:]

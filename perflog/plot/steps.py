@@ -30,6 +30,7 @@ from perflog.plot.sheet import (
     wrapped,
 )
 from perflog.plot.ticks import tick_text
+from perflog.plot.words import Words, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,13 +62,14 @@ class _Drawn:
     limits: tuple[float, float]
 
 
-def steps_figure(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
+def steps_figure(extraction: Extraction, traces: Sequence[Trace], words: Words | None = None) -> Figure:
     """For each case its runs below each other, all with the same axes.
 
     Raises:
         UsageError: when no run has step times in seconds, or there are too many runs.
     """
-    drawn = _by_case(extraction, traces)
+    words = words or words_of()
+    drawn = _by_case(extraction, traces, words)
     runs = sum(len(case.traces) for _, case in drawn)
     if runs > MOST_RUNS:
         cases = counted(len(drawn), "case")
@@ -75,12 +77,12 @@ def steps_figure(extraction: Extraction, traces: Sequence[Trace]) -> Figure:
     columns = 1 if runs <= _ONE_COLUMN else 2
     panels = [case for _, case in drawn]
     rows = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    blocks = [_row_block(row, (WIDTH - 2 * MARGIN) / columns) for row in rows]
-    foot = how(extraction, [case for case, _ in drawn])
-    return figure_of([_legend(panels), *blocks, text_block(foot, 8)])
+    blocks = [_row_block(row, (WIDTH - 2 * MARGIN) / columns, words) for row in rows]
+    foot = how(extraction, [case for case, _ in drawn], words)
+    return figure_of([_legend(panels, words), *blocks, text_block(foot, 8)])
 
 
-def _by_case(extraction: Extraction, traces: Sequence[Trace]) -> list[tuple[Case, _Drawn]]:
+def _by_case(extraction: Extraction, traces: Sequence[Trace], words: Words) -> list[tuple[Case, _Drawn]]:
     """The cases that have traces, by model and unit."""
     by_run = {(trace.run.log.name, trace.run.first_line): trace for trace in traces}
     cases = [case for part in sections(extraction.cases) for case in part.cases]
@@ -89,9 +91,12 @@ def _by_case(extraction: Extraction, traces: Sequence[Trace]) -> list[tuple[Case
     with_traces = [(case, of_case) for case, of_case in zip(cases, own, strict=True) if of_case]
     if not with_traces:
         raise UsageError("no run has step times in seconds: see `perflog extract` for what is missing")
-    names = names_of([case for case, _ in with_traces])
+    names = names_of([case for case, _ in with_traces], words)
     return [
-        (case, _Drawn(full_name(name, case), of_case, max(float(t.steps[-1]) for t in of_case), limits_of(of_case)))
+        (
+            case,
+            _Drawn(full_name(name, case, words), of_case, max(float(t.steps[-1]) for t in of_case), limits_of(of_case)),
+        )
         for name, (case, of_case) in zip(names, with_traces, strict=True)
     ]
 
@@ -139,16 +144,18 @@ def _without_strays(values: Floats) -> tuple[float, float]:
     return min(least, float(near.min())), max(greatest, float(near.max()))
 
 
-def _legend(drawn: Sequence[_Drawn]) -> Block:
+def _legend(drawn: Sequence[_Drawn], words: Words) -> Block:
     """What lines, shades and triangles are; those alone that are there."""
     traces = [(trace, case) for case in drawn for trace in case.traces]
-    entries = [Entry("time of a step (s), against steps", {"color": COLOURS[0], "linewidth": 1.2})]
+    entries = [Entry(words("step_time"), {"color": COLOURS[0], "linewidth": 1.2})]
     if any(_left_out(trace, case.end) for trace, case in traces):
-        entries.append(Entry("left out", {"color": SHADE, "linewidth": 8, "alpha": 0.3, "solid_capstyle": "butt"}))
+        entries.append(
+            Entry(words("left_out"), {"color": SHADE, "linewidth": 8, "alpha": 0.3, "solid_capstyle": "butt"})
+        )
     if any(trace.settled is not None for trace, _ in traces):
-        entries.append(Entry("end of the warm-up that the detector (MSER-5) finds", _detector()))
-    if any(_beyond(trace, case.limits) for trace, case in traces):
-        entries.append(Entry("beyond the axis", _triangles("^")))
+        entries.append(Entry(words("detector"), _detector()))
+    if any(_beyond(trace, case.limits, words) for trace, case in traces):
+        entries.append(Entry(words("beyond"), _triangles("^")))
     return legend_block(entries)
 
 
@@ -166,18 +173,19 @@ def _left_out(trace: Trace, end: float) -> list[tuple[float, float]]:
     return [(low, high) for low, high in ((0.0, first), (last, end)) if high > low]
 
 
-def _beyond(trace: Trace, limits: tuple[float, float]) -> str:
+def _beyond(trace: Trace, limits: tuple[float, float], words: Words) -> str:
     """How many points stand beyond the axes, and how far; empty where none do."""
     outside = trace.seconds[(trace.seconds < limits[0]) | (trace.seconds > limits[1])]
     if not len(outside):
         return ""
     farthest = outside.max() if outside.max() > limits[1] else outside.min()
-    return f"{len(outside)} of {len(trace.seconds)} points beyond the axis, to {tick_text(float(f'{farthest:.3g}'))} s"
+    shown = tick_text(float(f"{farthest:.3g}"))
+    return words("points_beyond", count=len(outside), all=len(trace.seconds), farthest=shown)
 
 
-def _row_block(row: Sequence[_Drawn], width: float) -> Block:
+def _row_block(row: Sequence[_Drawn], width: float, words: Words) -> Block:
     """Cases beside each other."""
-    blocks = [_case_block(case, width, MARGIN + column * width) for column, case in enumerate(row)]
+    blocks = [_case_block(case, width, MARGIN + column * width, words) for column, case in enumerate(row)]
 
     def draw(sheet: Sheet, top: float) -> None:
         for block in blocks:
@@ -186,11 +194,12 @@ def _row_block(row: Sequence[_Drawn], width: float) -> Block:
     return Block(max(block.height for block in blocks), draw)
 
 
-def _case_block(case: _Drawn, width: float, left: float) -> Block:
+def _case_block(case: _Drawn, width: float, left: float, words: Words) -> Block:
     """A case's title and its runs, from ``left`` on and ``width`` inches wide."""
-    title = wrapped(f"{case.title} ({counted(len(case.traces), 'run')})", width - 0.25, _TITLE, bold=True)
+    heading = words("counted_behind", name=case.title, counted=words.counted(len(case.traces), "runs"))
+    title = wrapped(heading, width - 0.25, _TITLE, bold=True)
     above = len(title) * line_height(_TITLE) + 0.04
-    names = [wrapped(_name(trace, case), width - 0.25, _NAME) for trace in case.traces]
+    names = [wrapped(_name(trace, case, words), width - 0.25, _NAME) for trace in case.traces]
     rooms = [0.0 if number == 0 else _BETWEEN for number in range(len(names))]
     heights = [room + len(lines) * line_height(_NAME) + 0.05 + _HIGH for room, lines in zip(rooms, names, strict=True)]
 
@@ -206,9 +215,10 @@ def _case_block(case: _Drawn, width: float, left: float) -> Block:
     return Block(above + sum(heights) + _BELOW, draw)
 
 
-def _name(trace: Trace, case: _Drawn) -> str:
+def _name(trace: Trace, case: _Drawn, words: Words) -> str:
     """A run's log, as far as its name tells it apart, and what its axes do not show."""
-    return "; ".join(filter(None, (trace.run.log.name.rpartition("/")[2], _beyond(trace, case.limits))))
+    shown = trace.run.log.name.rpartition("/")[2], _beyond(trace, case.limits, words)
+    return words("separator").join(filter(None, shown))
 
 
 def _draw_run(sheet: Sheet, case: _Drawn, trace: Trace, place: tuple[float, float, float], number: int) -> None:

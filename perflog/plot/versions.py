@@ -11,10 +11,11 @@ from perflog.cases.versions import compared
 from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
-from perflog.plot.drawing import COLOURS, LINE, ink, plain
+from perflog.plot.drawing import COLOURS, LINE, colour_of, ink, plain
 from perflog.plot.rows import Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import MOST_SERIES, bars_of, full_name, how, names_of, value_of
 from perflog.plot.sheet import WIDTH, Block, Entry, figure_of, legend_block, text_block, text_width
+from perflog.plot.words import Words, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ class _Bar:
     colour: str
 
 
-def versions_figure(extraction: Extraction, patterns: PathPatterns | None = None) -> Figure:
+def versions_figure(extraction: Extraction, patterns: PathPatterns | None = None, words: Words | None = None) -> Figure:
     """Bars relative to each case's oldest version: cases on one device and on a hundred are equally legible.
 
     More versions than there are colours have a row each.
@@ -43,25 +44,26 @@ def versions_figure(extraction: Extraction, patterns: PathPatterns | None = None
     Raises:
         UsageError: when there are fewer than two versions, no case is there in two of them, or there are too many.
     """
+    words = words or words_of()
     groups = compared(extraction.cases, patterns)
     versions = list(dict.fromkeys(version for group in groups for version in group))
     cases = [case for group in groups for case in group.values()]
     firsts = [next(iter(group.values())) for group in groups]
-    names = [full_name(n, c) for n, c in zip(names_of(firsts, "framework_version"), firsts, strict=True)]
+    names = names_of(firsts, words, "framework_version")
+    names = [full_name(name, case, words) for name, case in zip(names, firsts, strict=True)]
     with_interval = any(case.throughput.low is not None for case in cases)
-    foot = how(extraction, cases) + ("; whiskers: interval of each median" if with_interval else "")
+    foot = how(extraction, cases, words, *([words("whiskers")] if with_interval else []))
     legend: list[Block] = []
     if len(versions) <= MOST_SERIES:
         look: dict[str, Any] = {"linewidth": 7, "solid_capstyle": "butt"}
         legend = [legend_block([Entry(v, {"color": COLOURS[at], **look}) for at, v in enumerate(versions)])]
-        rows = _rows_of_groups(groups, names, versions)
+        rows = _rows_of_groups(groups, names, versions, words)
     else:
-        rows = _rows_of_versions(groups, names)
-    title = text_block("framework versions", 10)
-    return figure_of([title, *legend, rows, text_block(foot, 8)])
+        rows = _rows_of_versions(groups, names, words)
+    return figure_of([text_block(words("versions"), 10), *legend, rows, text_block(foot, 8)])
 
 
-def _rows_of_groups(groups: Sequence[Group], names: Sequence[str], versions: Sequence[str]) -> Block:
+def _rows_of_groups(groups: Sequence[Group], names: Sequence[str], versions: Sequence[str], words: Words) -> Block:
     """A row for each case, with a bar for each version."""
 
     def draw(axes: Axes, places: list[RowPlace]) -> None:
@@ -75,22 +77,27 @@ def _rows_of_groups(groups: Sequence[Group], names: Sequence[str], versions: Seq
         _draw(axes, bars)
 
     rows = [Row(name, marks=len(group)) for name, group in zip(names, groups, strict=True)]
-    return rows_block(rows, "throughput relative to the case's oldest version", draw)
+    return rows_block(rows, words("versions_axis"), draw)
 
 
-def _rows_of_versions(groups: Sequence[Group], names: Sequence[str]) -> Block:
+def _rows_of_versions(groups: Sequence[Group], names: Sequence[str], words: Words) -> Block:
     """A row for each version of each case."""
     flat = [(name, group, version) for name, group in zip(names, groups, strict=True) for version in group]
 
     def draw(axes: Axes, places: list[RowPlace]) -> None:
         bars = [
-            _Bar(place.middle, group[version], value_of(next(iter(group.values()))), COLOURS[0])
+            _Bar(place.middle, group[version], value_of(next(iter(group.values()))), _framework_colour(group))
             for (_, group, version), place in zip(flat, places, strict=True)
         ]
         _draw(axes, bars)
 
-    rows = [Row(", ".join(filter(None, (name, version)))) for name, _, version in flat]
-    return rows_block(rows, "throughput relative to the case's oldest version", draw)
+    rows = [Row(words("comma").join(filter(None, (name, version)))) for name, _, version in flat]
+    return rows_block(rows, words("versions_axis"), draw)
+
+
+def _framework_colour(group: Group) -> str:
+    """The colour of the framework whose versions a group holds."""
+    return colour_of(str(next(iter(group.values())).key.get("framework", "")))
 
 
 def _draw(axes: Axes, bars: Sequence[_Bar]) -> None:

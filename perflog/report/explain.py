@@ -44,9 +44,9 @@ class Explanation:
     """
 
     log: str
-    text: str
+    text: str = field(repr=False)  # pages of text, which no notebook need show
     complete: bool
-    data: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) -> Iterator[Explanation]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
 from perflog.export.columns import counted
+from perflog.export.translation import shown as said
+from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
 from perflog.plot.picture import picture
@@ -27,7 +29,6 @@ from perflog.report.pages import environment as page_environment
 from perflog.report.provenance import Named, case_details, named
 from perflog.report.style import load_style, scale_to
 from perflog.report.svg import inline
-from perflog.report.translation import told
 
 if TYPE_CHECKING:
     from perflog.report.table import TableWords
@@ -70,9 +71,9 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             ],
             several=several,
             undrawn=shown.undrawn,
-            steps=_picture(extraction, "steps", "steps", read) if shown.steps and read.traces else None,
+            steps=_picture(extraction, "steps", "steps", language, read) if shown.steps and read.traces else None,
             cases=details,
-            without=_without_value(cases),
+            without=_without_value(cases, language),
             skipped=[(left_out.log.name, left_out.reason) for left_out in extraction.skipped],
         )
     )
@@ -83,18 +84,24 @@ def _counts(extraction: Extraction) -> dict[str, int]:
     return {"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)}
 
 
-def _without_value(cases: Named) -> list[tuple[str, str, str]]:
+def _without_value(cases: Named, language: str) -> list[tuple[str, str, str]]:
     """The cases without a value: address, name, and the reason."""
     return [
-        (cases.id_of(case), name, case.throughput.reason or "; ".join(case.notes))
+        (
+            cases.id_of(case),
+            name,
+            said(case.throughput.reason, language) or "; ".join(said(note, language) for note in case.notes),
+        )
         for case, name in zip(cases.cases, cases.names, strict=True)
         if case.throughput.value is None
     ]
 
 
-def _picture(extraction: Extraction, kind: str, name: str, read: ReadLogs | None = None) -> tuple[Any, str]:
+def _picture(
+    extraction: Extraction, kind: str, name: str, language: str, read: ReadLogs | None = None
+) -> tuple[Any, str]:
     """A picture as markup whose ids begin with ``name``, and what it shows in words."""
-    made = picture(extraction, kind, "svg", read.traces if read is not None else ())
+    made = picture(extraction, kind, "svg", read.traces if read is not None else (), language=language)
     return inline(made.data, name, made.described), made.described
 
 
@@ -131,7 +138,7 @@ def _section(
         "title": section_title(section, words(language)),
         "count": counted(len(own.cases), "case"),
         "table": _table(own, section, cases, language),
-        "picture": _picture(own, "scaling", f"scaling{name}") if section.scaling else None,
+        "picture": _picture(own, "scaling", f"scaling{name}", language) if section.scaling else None,
     }
 
 

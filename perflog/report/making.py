@@ -139,7 +139,7 @@ def _require_names(look: Look, extraction: Extraction) -> None:
 
 def make_picture(
     logs: Sequence[str], settings: Settings, extractions: Extractions, kind: str, form: str,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None, language: str = "en",
 ) -> Picture:  # fmt: skip
     """A picture of logs; that of the kind ``steps`` reads them once more, for the step times.
 
@@ -147,17 +147,20 @@ def make_picture(
         kind: ``scaling``, ``spread``, ``steps`` or ``versions``.
         form: ``svg``, ``png`` or ``pdf``.
         where: the values that the cases drawn have.
+        language: of the picture's words, ``en`` or ``zh``.
 
     Raises:
-        UsageError: for another kind or form, or a value that no case has, or when there is nothing to show.
+        UsageError: for another kind, form or language, or a value that no case has, or when there is nothing to show.
     """
     one_of("kind", kind, KINDS)
     one_of("output", form, FORMATS)
+    one_of("lang", language, LANGUAGES)
     if kind != "steps":
         patterns = catalog_of(settings).path_patterns if kind == "versions" else None
-        return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns)
+        return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns, language=language)
     from perflog.plot.trace import sight_of_traces
 
     sight, steps = sight_of_traces()
     extraction = extractions.seen(find_logs(logs), settings, settings.options(), sight)
-    return picture(replace(extraction, cases=chosen(extraction.cases, where or {})), kind, form, steps)
+    drawn = replace(extraction, cases=chosen(extraction.cases, where or {}))
+    return picture(drawn, kind, form, steps, language=language)

@@ -12,9 +12,10 @@ from typing import Any
 from perflog.cases.case import Case, Summary
 from perflog.evidence.witness import Witness
 from perflog.export.columns import number
+from perflog.export.translation import in_language
+from perflog.export.translation import shown as said
 from perflog.report.lines import ReadLogs, lines_of
 from perflog.report.markdown import Words, address, slug, window_text, words
-from perflog.report.translation import in_language
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
 
@@ -77,14 +78,15 @@ def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language:
     """Everything that a page says of a case, for its template; addresses of logs are relative to ``base``."""
     texts, case = words(language), shown.cases[place]
     base_id = shown.id_of(case.base)
-    metrics = [_summary(summary, texts) for summary in case.metrics.values()]
+    metrics = [_summary(summary, texts, language) for summary in case.metrics.values()]
     quotients = (
         ("speedup", case.speedup, case.speedup_interval), ("efficiency", case.efficiency, case.efficiency_interval),
     )  # fmt: skip
     for name, value, interval in quotients:
         if value is not None and base_id:
             reason = f"{texts['page']['relative_to']} {_name_of(case.base, shown)}"
-            reason += f"; {case.no_interval}" if case.no_interval and name == "speedup" else ""
+            if case.no_interval and name == "speedup":
+                reason += "; " + said(case.no_interval, language)
             metrics.append({
                 "key": name, "name": texts["metrics"][name], "value": f"{value:.10g}", "unit": "",
                 "n": case.throughput.n, "interval": _bounds(interval), "spread": "", "reason": reason,
@@ -128,7 +130,7 @@ def _bounds(interval: QuotientInterval | None) -> str:
     return f"[{number(interval.low)}, {number(interval.high)}] {100 * interval.level:.4g}%"
 
 
-def _summary(summary: Summary, texts: Words) -> dict[str, Any]:
+def _summary(summary: Summary, texts: Words, language: str) -> dict[str, Any]:
     interval = ""
     if summary.low is not None and summary.high is not None and summary.level is not None:
         interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
@@ -136,7 +138,7 @@ def _summary(summary: Summary, texts: Words) -> dict[str, Any]:
         "key": summary.name, "name": _metric_name(summary.name, texts), "value": _full(summary.value),
         "unit": summary.unit, "n": summary.n, "interval": interval,
         "spread": "" if summary.spread is None else f"{100 * summary.spread:.2g}%",
-        "reason": summary.reason if summary.value is None else "", "base": "",
+        "reason": said(summary.reason, language) if summary.value is None else "", "base": "",
     }  # fmt: skip
 
 
@@ -154,7 +156,7 @@ def _run(run: Run, read: ReadLogs, base: Path, texts: Words, language: str) -> d
         "of_lines": texts["page"]["of_lines"].format(lines=run.lines),
         "parser": run.parser,
         "used": lines_of(run, read.used),
-        "metrics": [_metric(metric, run.parser, texts) for metric in run.metrics.values()],
+        "metrics": [_metric(metric, run.parser, texts, language) for metric in run.metrics.values()],
         "metadata": list(metadata.items()),
         "evidence": [] if run.evidence is None else [_witness(witness, texts) for witness in run.evidence.witnesses],
         "notes": in_language(run.notes, language),
@@ -172,7 +174,7 @@ def _witness(witness: Witness, texts: Words) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _metric(metric: Metric, parser: str, texts: Words) -> dict[str, Any]:
+def _metric(metric: Metric, parser: str, texts: Words, language: str) -> dict[str, Any]:
     why = texts.get("excluded", {})
     steps = ""
     if metric.first_step is not None and metric.last_step is not None and metric.used:
@@ -184,7 +186,7 @@ def _metric(metric: Metric, parser: str, texts: Words) -> dict[str, Any]:
         "lines": f"{metric.first_line}–{metric.last_line}" if metric.first_line else "", "steps": steps,
         "parser": metric.parser if metric.parser != parser else "",
         "rounding": "" if metric.rounding is None else "–".join(f"{bound:.4g}" for bound in metric.rounding),
-        "reason": metric.reason if metric.value is None else "",
+        "reason": said(metric.reason, language) if metric.value is None else "",
     }  # fmt: skip
 
 

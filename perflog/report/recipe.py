@@ -32,7 +32,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
         *EXTRACTION, "rows", "columns", "value", "where", "style", "lang", "templates", "notes", "digits", "title",
         "name", "missing", "output", "quiet",
     ),
-    "plot": (*EXTRACTION, "kind", "where", "output", "quiet"),
+    "plot": (*EXTRACTION, "kind", "where", "lang", "output", "quiet"),
     **dict.fromkeys(LISTS, _LIST_OPTIONS),
 }  # fmt: skip
 
@@ -111,8 +111,8 @@ class Recipes:
             self.confinement.admit(self.base / file, "--output")
         form = file.suffix.removeprefix(".")
         chosen = self._settings(logs, values)
-        where = pairs(values.get("where", []), "where")
-        picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form, where)
+        where, language = pairs(values.get("where", []), "where"), values.get("lang", "en")
+        picture = make_picture(logs, chosen, self.extractions, values.get("kind", "scaling"), form, where, language)
         self.pictures[self.base / file] = picture.data
         return RegionText(f"![{escaped(picture.described)}]({file})\n")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from perflog.errors import PerflogError
@@ -25,8 +25,8 @@ class RegeneratedFile:
     """
 
     path: Path
-    old: str
-    new: str
+    old: str = field(repr=False)  # whole files, which no notebook need show
+    new: str = field(repr=False)
     keys: tuple[int, ...]
 
     @property

@@ -14,12 +14,12 @@ from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.columns import TextTable, caption
+from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
 from perflog.report.grid import Grid, Item, Key, Number
 from perflog.report.style import Style, formatted
-from perflog.report.translation import told
 from perflog.resources import folder
 
 LANGUAGES = ("en", "zh")

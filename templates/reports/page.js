@@ -24,7 +24,10 @@
     const details = parser.parseFromString(markup(cases.get(id)), "text/html");
     title.textContent = details.querySelector("summary").textContent;
     body.replaceChildren(...details.querySelector("article").childNodes);
-    for (const row of body.querySelectorAll("tr[data-metric]")) row.classList.toggle("chosen", row.dataset.metric === metric);
+    for (const row of body.querySelectorAll("tr[data-metric]")) {
+      row.classList.toggle("chosen", row.dataset.metric === metric);
+      row.removeAttribute("id"); // else the browser scrolls to it, under the panel's bar
+    }
     if (!panel.open) panel.showModal();
     panel.scrollTop = 0;
     title.focus();
@@ -89,7 +92,8 @@
 
   function textOf(id) {
     if (!plain.has(id)) {
-      const text = parser.parseFromString(markup(cases.get(id)), "text/html").body.textContent;
+      const apart = markup(cases.get(id)).replaceAll("<", " <"); // what stands in two cells is two words
+      const text = parser.parseFromString(apart, "text/html").body.textContent;
       plain.set(id, text.toLowerCase());
     }
     return plain.get(id);

@@ -269,6 +269,8 @@ def test_pictures_show_the_change_and_have_the_same_bytes(tmp_path: Path) -> Non
         if word not in text
     ] == []
     assert draw_series(found, 0.02, "svg") == drawn
+    chinese = draw_series(found, 0.02, "svg", "zh").decode()
+    assert "吞吐 (samples/s)" in chinese and "灰色：最近值的预期范围" in chinese and "throughput" not in chinese
     assert draw_series(found, 0.02, "png").startswith(b"\x89PNG")
     with pytest.raises(UsageError, match=f"one picture holds {MOST}"):
         draw_series(found * 13, 0.02, "svg")

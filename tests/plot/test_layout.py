@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.transforms import Bbox
 
 from perflog.cases.versions import compared
@@ -25,6 +26,7 @@ from perflog.plot.sheet import text_width, wrapped
 from perflog.plot.steps import limits_of, steps_figure
 from perflog.plot.trace import Trace
 from perflog.plot.versions import versions_figure
+from perflog.plot.words import words_of
 from tests.plot.made import DEVICES, FRAMEWORKS, MODELS, extraction, many, run, traces
 
 LONG = MODELS[2]
@@ -140,7 +142,7 @@ def test_a_framework_has_one_colour_wherever_frameworks_are_told_apart() -> None
     assert len({colour_of(name) for name in FRAMEWORKS}) == len(FRAMEWORKS)
     for names in (FRAMEWORKS, FRAMEWORKS[::-1], FRAMEWORKS[1:3]):
         cases = extraction([run({"framework": f, "model": "m", "devices": d}, d) for f in names for d in (1, 2)]).cases
-        looks = looks_of(series_of(cases))
+        looks = looks_of(series_of(cases, words_of()))
         assert {name: look.colour for name, look in looks.items()} == {f: colour_of(f) for f in names}
         assert len({look.marker for look in looks.values()}) == len(names)
 
@@ -256,6 +258,31 @@ def test_more_versions_than_colours_have_a_row_each() -> None:
     assert [name for name in names if name.endswith(" 2.8") or name == "2.8"] != []
     assert len(figure.axes[0].patches) == len(versions)
     assert len(DEVICES) == 6
+
+
+def test_versions_in_rows_of_their_own_have_their_frameworks_colour() -> None:
+    runs = [
+        run({"framework": framework, "framework_version": f"2.{minor}", "model": "m", "devices": 8}, 100.0 + minor)
+        for framework in FRAMEWORKS[:2]
+        for minor in range(MOST_SERIES + 1)
+    ]
+    bars = versions_figure(extraction(runs)).axes[0].patches
+    assert {to_hex(bar.get_edgecolor()).upper() for bar in bars} == {colour_of(name) for name in FRAMEWORKS[:2]}
+
+
+def test_many_rows_have_their_numbers_above_them_too() -> None:
+    for count, above in ((24, False), (60, True)):
+        figure = run_values_figure(many(count))
+        (axes,) = figure.axes
+        renderer, _ = boxes(figure)
+        tops = [
+            tick.label2.get_window_extent(renderer).y1
+            for tick in axes.xaxis.get_major_ticks()
+            if tick.label2.get_visible()
+        ]
+        assert bool(tops) is above
+        title = figure.texts[0].get_window_extent(renderer)
+        assert title.y0 > max(tops, default=0.0)
 
 
 def test_the_ticks_of_a_run_do_not_touch_the_name_of_the_next() -> None:

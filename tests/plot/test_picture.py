@@ -21,7 +21,7 @@ from perflog.plot.picture import described, picture
 from perflog.plot.trace import POINTS, sight_of_traces, trace_of
 from perflog.runs.run import Metric
 from tests.plot import made
-from tests.support import FIXTURES, catalog, extracted, options
+from tests.support import FIXTURES, another_training, catalog, extracted, options
 
 ONE = FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"
 
@@ -87,6 +87,19 @@ def test_versions_stand_side_by_side(tmp_path: Path) -> None:
     assert picture(extraction, "versions", "svg").data.decode() == drawn
     assert picture(extraction, "versions", "png").data.startswith(b"\x89PNG")
     assert described(extraction, "versions").startswith("Throughput of versions 1.1.0, 1.10.2 of MindSpore rn50 fp32: ")
+
+
+def test_a_folder_of_versions_is_told_to_be_named_by_its_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for version in ("v1", "v2"):
+        for log in sorted((SEED / "logs_fp32/mindspore/resnet50/bz128/1n1g").glob("*.log")):
+            another_training(log, tmp_path / "all" / version / "1n1g" / log.name)
+    with pytest.raises(UsageError, match=r"If each folder holds a version, name the folders: all/v1 all/v2$"):
+        picture(extracted("all"), "versions", "svg")
+    with pytest.raises(UsageError, match=r"name the logs of both$"):
+        picture(extracted("all/v1"), "versions", "svg")
 
 
 def test_versions_need_two_of_a_case(tmp_path: Path) -> None:

@@ -150,7 +150,18 @@ def test_every_number_of_the_tables_is_the_extractions(seed: Path) -> None:
                 "no line of a known format",
             ],
         ),
-        ("zh", ["环境", "预热 100 步，之后取 100 步", "被跳过的文件", "路径", "100 预热", "吞吐(samples/s)"]),
+        (
+            "zh",
+            [
+                "环境",
+                "预热 100 步，之后取 100 步",
+                "被跳过的文件",
+                "路径",
+                "100 预热",
+                "吞吐(samples/s)",
+                "相对单卡的加速比",
+            ],
+        ),
     ],
 )
 @pytest.mark.long
@@ -165,6 +176,13 @@ def test_a_case_without_a_value_has_its_reason(tmp_path: Path) -> None:
     parsed = Parsed(report(tmp_path / "r.html", str(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log"), "-w", "1000"))
     assert "400 steps, warm-up 1000" in parsed.text
     assert "82322" in parsed.text
+
+
+@pytest.mark.long
+def test_reasons_are_chinese_in_a_chinese_page(tmp_path: Path) -> None:
+    log = str(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log")
+    text = Parsed(report(tmp_path / "r.html", log, "-w", "1000", "--lang", "zh")).text
+    assert "该次训练在第 400 步结束，预热为 1000 步" in text and "warm-up 1000" not in text
 
 
 @pytest.mark.long
@@ -219,7 +237,7 @@ def test_the_panel_holds_the_log_lines_that_the_number_stands_on(tmp_path: Path)
     log.write_text("\n".join(f"{line}\t<b>&\x1b[1m" for line in lines) + "\n", encoding="utf-8")
     text = report(tmp_path / "r.html", str(tmp_path / "mindspore"), "-w", "100", "-n", "100")
     metric = extracted(log.parent, warmup=100, steps=100).cases[0].runs[0].throughput
-    shown = re.findall(r'<tr><th scope="row">(\d+)</th><td><code>(.*?)</code></td></tr>', text)
+    shown = re.findall(r"<tr><th>(\d+)<td><code>(.*?)</code>", text)
     numbers = [int(number) for number, _ in shown]
     assert (len(numbers), numbers[0], numbers[-1]) == (6, metric.first_line, metric.last_line)
     assert [unescape(line) for _, line in shown] == [f"{lines[number - 1]}\t<b>&" for number in numbers]
@@ -444,6 +462,7 @@ def test_a_number_has_an_address_that_opens_its_panel(browser: Any, seed: Path) 
     browser.get(address)
     assert (find(browser, "#panel").is_displayed(), find(browser, "#panel-title").text) == (True, title)
     assert find(browser, "#panel tr.chosen th").text == "throughput"
+    assert browser.execute_script("return document.getElementById('panel').scrollTop") == 0
     assert find(browser, "#panel .lines code").text.startswith("epoch time:")
     assert browser.get_log("browser") == []
 
@@ -465,11 +484,16 @@ def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) ->
         wait.until(lambda _, left=left: shown_devices(browser) == left)
     box.clear()
     box.send_keys("rn50_b128_fp32_3.log 4n8g")
-    wait.until(lambda _: [link.text for link in browser.find_elements("css selector", "#search-found a")])
-    links = [link.text for link in browser.find_elements("css selector", "#search-found a")]
-    assert (links, browser.execute_script(rows)) == (["MindSpore rn50 fp32 bs128 32 devices"], 0)
+    found = "return Array.from(document.querySelectorAll('#search-found a'), a => a.textContent)"
+    wait.until(lambda _: browser.execute_script(found) == ["MindSpore rn50 fp32 bs128 32 devices"])
+    assert browser.execute_script(rows) == 0
     find(browser, "#search-found a").click()
     assert find(browser, "#panel-title").text == "MindSpore rn50 fp32 bs128 32 devices"
+    keys(browser, "ESCAPE")
+    case = next(c for c in extracted(SEED, warmup=100, steps=100).cases if c.key["devices"] == 2)
+    box.clear()
+    box.send_keys(f"{case.runs[0].throughput.value:.10g}")  # stands in a cell of the details, beside others
+    wait.until(lambda _: browser.execute_script(found) == [case.name])
     assert browser.get_log("browser") == []
 
 

@@ -29,6 +29,11 @@ def translated(text: str, language: str) -> str | None:
     return None
 
 
+def shown(text: str, language: str) -> str:
+    """A note in a language; in English where it is not known there."""
+    return text if language not in LEFT_IN_ENGLISH else translated(text, language) or text
+
+
 def told(made: str, notes: Sequence[str], language: str) -> tuple[str, list[str]]:
     """What stands below a table in a language: how its numbers were made, and its notes.
 
@@ -37,7 +42,7 @@ def told(made: str, notes: Sequence[str], language: str) -> tuple[str, list[str]
     """
     if language not in LEFT_IN_ENGLISH:
         return made, list(notes)
-    parts = [translated(part, language) or part for part in made.removesuffix(".").split("; ")]
+    parts = [shown(part, language) for part in made.removesuffix(".").split("; ")]
     return f"{'；'.join(parts)}。", in_language(notes, language)
 
 

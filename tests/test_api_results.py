@@ -100,6 +100,15 @@ def test_a_result_is_one_short_line(name: str, folder: Path) -> None:
     assert len(text) < MOST_CHARACTERS and "\n" not in text
 
 
+def test_what_a_result_holds_is_short_too(folder: Path) -> None:
+    comparison, readme = result("compare", folder), result("readme", folder)
+    held = [*result("noise", folder).cases, *comparison.rows, *readme.files, *result("explain", folder)]
+    held += [case for row in comparison.rows for case in (row.pair.old, row.pair.new)]
+    assert max(len(repr(thing)) for thing in held) < 2_000, max(map(repr, held), key=len)
+    assert repr(comparison.rows[0].pair.old).startswith("<Case 'PyTorch rn50 fp32 bs128 8 devices': throughput 1")
+    assert repr(comparison.rows[0].pair.old).endswith(" images/s, 5 runs>")
+
+
 @pytest.mark.parametrize("name", [name for name in RESULTS if name != "report"])
 @pytest.mark.long
 def test_a_notebook_shows_a_result(name: str, folder: Path) -> None:

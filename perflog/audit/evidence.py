@@ -137,23 +137,38 @@ def _with_new(log: Evidence, more: Iterable[RuleValue]) -> Evidence:
 def _runs_of(
     logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule], progress: ProgressOf = no_progress
 ) -> _ByRule:
-    """The runs of logs by each rule. What is found to be no training log is read once only."""
+    """The runs of logs by each rule.
+
+    Rules that take numbers as printed need a second reading: of the training logs alone that such a rule is for.
+    """
     runs: _ByRule = {name: [] for name in rules}
     indexed = indexed_by_device(logs, catalog.path_patterns)
+    parsers: dict[LogFile, str] = {}
     for printed in (False, True):
         builders = {
             name: (RunBuilder(catalog, rule.options, indexed), rule)
             for name, rule in rules.items()
             if rule.options.as_printed == printed
         }
-        finish = partial(_runs_by_rule, builders=builders)
-        with progress(sum(max(log.size, 0) for log in logs)) as tell:
-            read = list(read_logs(logs, catalog, finish, printed, tell))
-        for by_rule in read:
-            for name, of_log in (by_rule or {}).items():
-                runs[name] += of_log
-        logs = [log for log, by_rule in zip(logs, read, strict=True) if by_rule is not None]
+        asked = logs if not printed else [
+            log for log, parser in parsers.items() if any(_is_for(rule, parser) for _, rule in builders.values())
+        ]  # fmt: skip
+        if not asked:
+            continue
+        finish, finish_all = partial(_runs_of_log, builders=builders), partial(_runs_by_rule, builders=builders)
+        with progress(sum(max(log.size, 0) for log in asked)) as tell:
+            read = list(read_logs(asked, catalog, finish, printed, tell, finish_all=finish_all))
+        for log, found in zip(asked, read, strict=True):
+            if found is not None:
+                parsers[log] = found[0]
+                for name, of_log in found[1].items():
+                    runs[name] += of_log
     return runs
+
+
+def _is_for(rule: Rule, parser: str) -> bool:
+    """Whether a rule is for the logs of a parser."""
+    return not rule.parsers or parser in rule.parsers
 
 
 def _cases(runs: Iterable[Run], catalog: Catalog, rule: Rule) -> list[Case]:
@@ -182,20 +197,26 @@ def _without_values(case: Case) -> Evidence:
     return Evidence(_facts(case), paths, case.runs[0].parser, places=places, members=_members(case))
 
 
-def _runs_by_rule(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> _ByRule | None:
-    """A log's runs by each rule that is for its parser; None for a file that is no training log."""
-    runs: _ByRule = {}
-    parser = ""
+def _runs_of_log(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> tuple[str, _ByRule] | None:
+    return _runs_by_rule([reading], builders)[0]
+
+
+def _runs_by_rule(
+    readings: Sequence[Reading], builders: Mapping[str, tuple[RunBuilder, Rule]]
+) -> list[tuple[str, _ByRule] | None]:
+    """For each log its parser, and its runs by each rule for that parser; None for a file that is no training log."""
+    parsers: list[str | None] = [""] * len(readings)
+    runs: list[_ByRule] = [{} for _ in readings]
     for name, (builder, rule) in builders.items():
-        if rule.parsers and parser and parser not in rule.parsers:
-            continue
-        outcome = builder.build(reading)
-        if isinstance(outcome, Skipped):
-            return None
-        parser = outcome[0].parser
-        if not rule.parsers or parser in rule.parsers:
-            runs[name] = outcome
-    return runs
+        asked = [place for place, parser in enumerate(parsers) if parser == "" or (parser and _is_for(rule, parser))]
+        for place, outcome in zip(asked, builder.build_all([readings[place] for place in asked]), strict=True):
+            if isinstance(outcome, Skipped):
+                parsers[place] = None
+                continue
+            parsers[place] = outcome[0].parser
+            if _is_for(rule, outcome[0].parser):
+                runs[place][name] = outcome
+    return [None if parser is None else (parser, of_log) for parser, of_log in zip(parsers, runs, strict=True)]
 
 
 def _facts(case: Case) -> dict[str, Scalar]:

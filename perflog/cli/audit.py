@@ -9,7 +9,7 @@ import typer
 
 from perflog.cli.base import app, examples
 from perflog.cli.options import Output, ParserNames, Parsers, Quiet, Set
-from perflog.cli.output import emit, emit_commands, to_terminal
+from perflog.cli.output import emit, emit_commands, prose, to_terminal
 from perflog.cli.progress import progress_bar
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import pairs, settings
@@ -65,6 +65,6 @@ def audit(
     if chosen_form == "github" and output is None:
         emit_commands(text)
     else:
-        emit(text, output, quiet)
+        emit(prose(text, output) if chosen_form == "text" else text, output, quiet)
     if failing(judgements):
         raise typer.Exit(1)

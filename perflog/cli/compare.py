@@ -94,8 +94,8 @@ Detect = Annotated[str, typer.Option("--detect", help="The change that must be s
         "perflog compare old/ new/ --sort change --columns model,devices,change,interval,verdict",
         "perflog compare old/ new/ --gate --format github",
         "perflog compare a/ b/ c/ -o ratios.svg",
-        more="Exit status: 0; with --gate or --fail-on 1 a case is slower, 3 nothing could be compared or another "
-        "reason that was asked for; 2 wrong usage.",
+        more="Exit status: 0; 3 no case is on both sides; with --gate or --fail-on 1 a case is slower, 3 nothing could "
+        "be compared or another reason that was asked for; 2 wrong usage.",
     )
 )
 @extraction_options("aggregate")
@@ -140,6 +140,8 @@ def compare(
     if result is not None:
         print(result.sentence, file=sys.stderr)
         raise typer.Exit(result.status)
+    if not any(comparison.rows for comparison in comparisons):  # nothing was answered
+        raise typer.Exit(REASONS["nothing-compared"])
 
 
 #: Keys that may differ, the values that cases are chosen by, and names that are others.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflog.cli.output import emit, emit_commands, tables_text, to_terminal
+from perflog.cli.output import emit, emit_commands, tables_text, to_terminal, width_of
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
@@ -90,12 +90,14 @@ def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str
     """For people: the first lines and the table of every comparison."""
     from perflog.compare.output import comparison_table
     from perflog.compare.sentences import opening, paragraphs
+    from perflog.export.text import folded
 
     parts = []
     for comparison in comparisons:
         shown = comparison_table(comparison, look.explained, look.shown)
         table = tables_text([shown], "table", terminal, look.shown.wide)
-        parts.append(f"{paragraphs(opening(comparison))}\n{table}")
+        first = folded(paragraphs(opening(comparison)), width_of(terminal))
+        parts.append(f"{first}\n{table}")
     return "\n".join(parts)
 
 

@@ -29,6 +29,14 @@ _VALUES = {
     "<int range>": "N",
     "<int>": "N",
 }
+#: What the value of an option is called, in all commands that have it and say nothing themselves.
+_VALUES_OF = {
+    "--across": "FIELDS", "--alias": "NAME=NAME", "--allow": "FOLDER", "--case": "KEY=VALUE", "--columns": "FIELDS",
+    "--date": "DATE", "--detect": "SHARE", "--fail-on": "REASONS", "--format": "FORMAT", "--ignore": "FACT",
+    "--label": "LABEL", "--logs": "PATH", "--make-environment": "NAME", "--margin": "SHARE", "--marker": "NAME",
+    "--metric": "NAME", "--only": "KEY=VALUE", "--output": "FILE", "--rows": "FIELDS", "--since": "LABEL",
+    "--tolerance": "SHARE", "--value": "NAME",
+}  # fmt: skip
 #: Names and texts by their groups.
 Groups = dict[str, list[tuple[str, str]]]
 
@@ -111,8 +119,9 @@ def _lists(groups: Groups, columns: int) -> list[str]:
 
 def _aligned(names: str) -> str:
     """The names of an option, those that have a long one alone below the long ones of the others."""
+    option = sub(r".*(--[a-z-]+).*", r"\1", names)
     for typed, value in _VALUES.items():
-        names = names.replace(typed, value)
+        names = names.replace(typed, _VALUES_OF.get(option, value))
     return f"    {names}" if names.startswith("--") else names
 
 

@@ -15,7 +15,7 @@ from perflog.cli.base import app, examples
 from perflog.cli.help import Application
 from perflog.cli.kept import cache_of
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
-from perflog.cli.output import emit, to_terminal, width_of
+from perflog.cli.output import emit, say_lacking, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import UsageError
 from perflog.settings.config import one_of, pairs, settings
@@ -211,12 +211,17 @@ def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
     from perflog.export.endings import format_for
     from perflog.history import FORMATS, draw_series, render_series, series
     from perflog.plot.drawing import FORMATS as PICTURES
+    from perflog.plot.words import drawable_words
+    from perflog.report.pages import LANGUAGES
 
+    one_of("lang", asked.language, list(LANGUAGES))
     form = format_for(output, form, [*FORMATS, *PICTURES], "table")
     lines = series(asked.place, asked.wanted, asked.metric, asked.ignored)
     terminal = to_terminal(output)
     if form in PICTURES:
-        emit(draw_series(lines, asked.margin, form), output, asked.quiet)
+        emit(draw_series(lines, asked.margin, form, asked.language), output, asked.quiet)
+        if output is not None and drawable_words(asked.language, form).language != asked.language:
+            say_lacking(output, ["English words"])
     else:
         emit(render_series(lines, asked.margin, form, width_of(terminal), terminal), output, asked.quiet)
 

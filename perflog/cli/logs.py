@@ -26,7 +26,7 @@ from perflog.cli.options import (
     WithCache,
     extraction_options,
 )
-from perflog.cli.output import emit
+from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
@@ -103,7 +103,7 @@ def explain(logs: Logs, given: Given, format_: TextOrJson = None, output: Output
     for number, explanation in enumerate(explain_logs(logs, settings(given, logs))):
         explanations.append(explanation)
         if form == "text" and output is None:  # each as soon as it is known
-            print(("\n" if number else "") + explanation.text)
+            print(prose(("\n" if number else "") + explanation.text))
     if form == "json":
         emit(to_json(explanations), output, quiet)
     elif output is not None:
@@ -137,8 +137,9 @@ def config(
         emit(json_text(data) + "\n", output, quiet)
         return
     lines = [f"config file: {file or 'none (no perflog.toml above the logs or the working folder)'}"]
-    lines += [f"{key:<11} {_shown(value):<24} {chosen.sources[key]}" for key, value in values.items()]
-    emit("\n".join(lines) + "\n", output, quiet)
+    width = max(len(_shown(value)) for value in values.values())
+    lines += [f"{key:<11} {_shown(value):<{width}} {chosen.sources[key]}" for key, value in values.items()]
+    emit(prose("\n".join(lines) + "\n", output), output, quiet)
 
 
 @app.command(epilog=examples("perflog conventions", "perflog extract logs/ --convention paddle-perf-paddleclas-2023"))
@@ -153,7 +154,7 @@ def conventions(format_: TextOrJson = None) -> None:
         print(json_text({"schema": "perflog/conventions/1", "conventions": data}))
         return
     for name, rule in rules.items():
-        print(f"{name}\n    {rule.title}")
+        print(prose(f"{name}\n    {rule.title}"))
 
 
 def _write_share(

@@ -94,7 +94,7 @@ Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar=_FIELDS, show_d
 Shown = Annotated[str, _option("columns", _SHOWN, _FIELDS)]
 Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
 StyleName = Annotated[str, _option("style", _STYLE, _NAME, show_default=True)]
-Lang = Annotated[str, _option("lang", "Language of the headings: en or zh.", _NAME, show_default=True)]
+Lang = Annotated[str, _option("lang", "Language of headings and words: en or zh.", _NAME, show_default=True)]
 Templates = Annotated[list[str] | None, _option("templates", "A folder with styles of your own.", _FOLDER)]
 Notes = Annotated[bool, typer.Option("--notes/--no-notes", help=_NOTES)]
 Digits = Annotated[list[str] | None, _option("digits", "A value's digits: throughput=%.2f.", _KEY_VALUE)]

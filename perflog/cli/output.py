@@ -28,6 +28,16 @@ def width_of(terminal: bool) -> int | None:
     return shutil.get_terminal_size().columns if terminal else None
 
 
+def prose(text: str, output: Path | None = None) -> str:
+    """Text whose lines are broken between words where they are wider than the terminal; as it is if it goes elsewhere.
+
+    For sentences and lists: what is copied from a terminal, such as Markdown, CSV and JSON, is printed as it is.
+    """
+    from perflog.export.text import folded
+
+    return folded(text, width_of(to_terminal(output)))
+
+
 def tables_text(tables: Sequence[TextTable], form: str, terminal: bool, wide: bool = False) -> str:
     """Tables one after the other, as Markdown or for people; ``wide``: as wide as they are, however wide that is."""
     from perflog.export import text
@@ -72,6 +82,17 @@ def say_written(output: Path, quiet: bool, described: str = "") -> None:
     """Say on stderr what was written."""
     if not quiet:
         print(f"wrote {output}{f': {described}' if described else ''}", file=sys.stderr)
+
+
+def say_lacking(output: Path, lacking: Sequence[str]) -> None:
+    """Say on stderr what a picture shows for want of a font; nothing where it lacks nothing."""
+    if lacking:
+        print(
+            f"perflog: {output} shows {' and '.join(lacking)}: no font that is installed has the characters that it "
+            "needs. Install one, such as Noto Sans CJK SC (apt install fonts-noto-cjk), or write an SVG, which needs "
+            "none.",
+            file=sys.stderr,
+        )
 
 
 def emit_commands(text: str) -> None:

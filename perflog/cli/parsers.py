@@ -52,7 +52,7 @@ def parsers_show(
     "check",
     epilog=examples(
         "perflog parsers check",
-        "perflog parsers check my_trainer --parsers my_parsers",
+        "perflog parsers check my_trainer --parsers .",
         more="Exit status: 0 all are as they should be; 1 one is not; 2 a file is no parser.",
     ),
 )
@@ -85,7 +85,7 @@ def parsers_check(
         print(f"{checked}: all as they should be")
 
 
-@parsers_app.command("new", epilog=examples("perflog parsers new my_trainer --from train.log -o my_parsers"))
+@parsers_app.command("new", epilog=examples("perflog parsers new my_trainer --from train.log"))
 def parsers_new(
     name: Annotated[str, typer.Argument(help="The new parser's name; its file is NAME.toml.", show_default=False)],
     log: Annotated[str, typer.Option("--from", metavar="LOG", help="A log of the format.", show_default=False)],

@@ -30,7 +30,7 @@ from perflog.cli.options import (
     WithCache,
     extraction_options,
 )
-from perflog.cli.output import emit, say_written
+from perflog.cli.output import emit, say_lacking, say_written
 from perflog.cli.progress import extractions
 from perflog.report.options import FLAGS
 from perflog.settings.config import one_of, pairs, settings
@@ -98,8 +98,8 @@ def table(
 )
 @extraction_options()
 def plot(
-    logs: Logs, given: Given, kind: Kind = "scaling", where: Where = None, output: Output = None,
-    cache: WithCache = None, quiet: Quiet = False,
+    logs: Logs, given: Given, kind: Kind = "scaling", where: Where = None, lang: Lang = "en",
+    output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Draw throughput and speedup against devices, the spread of the runs, step times with the warm-up, or versions."""
     from perflog.export.endings import format_for
@@ -111,21 +111,18 @@ def plot(
     form = format_for(output, None, FORMATS, FORMATS[0], has_option=False)
     wanted = pairs(where or [], "where")
     read = extractions(quiet, cache_of(cache, quiet))
-    picture = make_picture(logs, settings(given, logs), read, kind, form, wanted)
+    picture = make_picture(logs, settings(given, logs), read, kind, form, wanted, lang)
     emit(picture.data, output, quiet, picture.described)
+    lacking = ["English words"] if picture.language != lang else []
     if picture.gaps:
-        shown = f"'{picture.gaps[:20]}{'…' if len(picture.gaps) > 20 else ''}'"
-        print(
-            f"perflog: {output} shows boxes in place of {shown}: no font that is installed has these characters. "
-            "Install one, such as Noto Sans CJK SC (apt install fonts-noto-cjk), or write an SVG, which needs none.",
-            file=sys.stderr,
-        )
+        lacking.append(f"boxes in place of '{picture.gaps[:20]}{'…' if len(picture.gaps) > 20 else ''}'")
+    say_lacking(output, lacking)
 
 
 @app.command(
     epilog=examples(
         "perflog report logs/ --warmup 100 -o report.html",
-        "perflog report logs/ --warmup 100 --where framework=PyTorch -o README.md",
+        "perflog report logs/ --warmup 100 --where framework=PyTorch -o RESULTS.md",
         more="`perflog readme README.md` makes the regions of a README anew.",
     )
 )

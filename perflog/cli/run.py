@@ -29,7 +29,7 @@ AGAINST_HELP = (
 MAX_RUNS_HELP = "With --against: a case is undecided after so many runs a side. [default: 30]"
 MAX_HOURS_HELP = "With --against: cases are undecided after so many hours of training. [default: no limit]"
 MARGIN_HELP = "With --against: changes within this do not matter. [default: 2%]"
-SEED_HELP = "With --against: of the random order within each round. [default: drawn and recorded]"
+SEED_HELP = "With --against: the seed of the random order within each round. [default: drawn and recorded]"
 
 
 @app.command(

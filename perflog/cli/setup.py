@@ -9,7 +9,7 @@ import typer
 
 from perflog.cli.base import app, examples
 from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
-from perflog.cli.output import emit
+from perflog.cli.output import emit, prose
 from perflog.export.endings import format_for
 from perflog.settings.config import FILE, settings
 
@@ -64,4 +64,4 @@ def doctor(
 
     form = format_for(output, format_, ("text", "json"), "text")
     found = examined(logs or [])
-    emit(json_text(found) + "\n" if form == "json" else text_of(found), output, quiet)
+    emit(json_text(found) + "\n" if form == "json" else prose(text_of(found), output), output, quiet)

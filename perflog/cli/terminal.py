@@ -19,6 +19,8 @@ from typing import Any, TextIO
 from perflog.errors import NoReaderError, PerflogError
 from perflog.escaping import visible, workflow
 
+#: No terminal is narrower: what is shorter fits.
+_NARROWEST = 20
 #: What sets a colour or takes it away, and does nothing else (ECMA-48, SGR).
 _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
@@ -77,14 +79,27 @@ class Guarded(Stream):
         self.rich_proxied_file = Stream(stream, name)
         self._is_log = os.environ.get("GITHUB_ACTIONS") == "true" and not _is_file(stream)
         self._line = ""
+        self._is_folded = name == "standard error"  # messages alone are written there, each at once
 
     def write(self, text: str) -> int:
         """Write a text of any number of lines. Raises as :meth:`Stream.write` does."""
         shown = visible(text, lines=True)
+        if self._is_folded and len(shown) > _NARROWEST and self.isatty():
+            shown = _folded(shown, self._stream)
         if self._is_log:
             shown, self._line = workflow(shown, self._line), (self._line + shown).rpartition("\n")[2]
         super().write(shown)
         return len(text)
+
+
+def _folded(text: str, stream: TextIO | None) -> str:
+    """A message with its lines broken between words where they are wider than the terminal that it goes to."""
+    from perflog.export.text import folded
+
+    with suppress(OSError, ValueError, AttributeError):
+        width = int(os.environ.get("COLUMNS", "0") or 0) or os.get_terminal_size(stream.fileno()).columns  # type: ignore[union-attr]
+        return folded(text, width or None)
+    return text
 
 
 def _is_file(stream: TextIO | None) -> bool:

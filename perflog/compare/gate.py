@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perflog.compare.rows import Comparison
+from perflog.compare.rows import CaseComparison, Comparison
 from perflog.export.columns import counted
 from perflog.settings.gate import DEFAULT, GateResult, gate_result
 from perflog.stats.verdict import Verdict
@@ -20,8 +20,9 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
         comparisons: of one command.
         fail_on: keys of :data:`perflog.settings.gate.REASONS`.
     """
-    cases = counted(sum(len(comparison.rows) for comparison in comparisons), "case")
-    return gate_result(_counts(comparisons), _WORDS, _ABSENT, fail_on, cases)
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    words = {**_WORDS, "inconclusive": _WORDS["inconclusive"] + _BLIND} if _is_blind(rows) else _WORDS
+    return gate_result(_counts(comparisons), words, _ABSENT, fail_on, counted(len(rows), "case"))
 
 
 _WORDS = {
@@ -30,6 +31,9 @@ _WORDS = {
     "missing": "{n} of the old side without a partner",
     "nothing-compared": "no case has enough data for a verdict",
 }
+#: What is said besides where a gate is green though it could see no single change. It does not fail then: too few runs
+#: are as frequent among identical versions.
+_BLIND = ": the runs are too few for so many cases, and no single slower case could have been called"
 #: What is said of a reason that was asked for and is not there.
 _ABSENT = {
     "slower": "no case is slower",
@@ -37,6 +41,14 @@ _ABSENT = {
     "missing": "no case of the old side is without a partner",
     "nothing-compared": "at least one case had enough data",
 }
+
+
+def _is_blind(rows: Sequence[CaseComparison]) -> bool:
+    """Whether all rows that have enough data, of which there is one, have too few runs for so many rows."""
+    judged = [row for row in rows if row.verdict is not Verdict.NOT_ENOUGH_DATA]
+    return bool(judged) and all(
+        row.verdict is Verdict.INCONCLUSIVE and row.decision.needs is not None for row in judged
+    )
 
 
 def _counts(comparisons: Sequence[Comparison]) -> dict[str, int]:

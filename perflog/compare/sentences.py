@@ -55,7 +55,7 @@ def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
     apart = [warning for warning in comparison.warnings if apart_first and is_separation(warning)]
     warnings = [warning for warning in comparison.warnings if warning not in apart]
     if not comparison.rows:
-        return [" ".join(["No case could be compared.", *apart]), *warnings]
+        return [" ".join([_why_nothing(comparison), *apart]), *warnings]
     counts = {verdict: sum(row.verdict is verdict for row in comparison.rows) for verdict in Verdict}
     words = [f"{n} {verdict_words(verdict, comparison.rule.margin)}" for verdict, n in counts.items() if n]
     cases = counted(len(comparison.rows), "case")
@@ -65,6 +65,18 @@ def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
     changed = [text for verdict in (Verdict.SLOWER, Verdict.FASTER) if (text := _named(comparison, verdict))]
     named = changed or [_open_cases(comparison)]
     return [" ".join([sentences, *apart, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
+
+
+def _why_nothing(comparison: Comparison) -> str:
+    """That no case was compared, and what to do: a comparison of nothing must not be taken for one without changes."""
+    sides = {"old": comparison.old, "new": comparison.new}
+    empty = [name for side, name in sides.items() if all(case.side != side for case in comparison.unpaired)]
+    if empty:
+        return f"No case could be compared: {' and '.join(empty)} {'has' if len(empty) == 1 else 'have'} no case."
+    return (
+        "No case could be compared: no case of one side is on the other. What differs is said of each case; "
+        "--across KEYS lets these keys differ, --alias NAME=OTHER takes two names for one."
+    )
 
 
 def _named(comparison: Comparison, verdict: Verdict) -> str:

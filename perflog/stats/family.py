@@ -31,6 +31,10 @@ from perflog.stats.mannwhitney import ROUNDING, at_most, critical
 from perflog.stats.ratio import Ratio, middle
 from perflog.stats.separation import rank_p, two_state_chance
 
+#: From this ratio of the standard deviations of two sides on, they do not count as exchangeable. Chosen so that the
+#: coverage is not a point below what is stated: ``python -m tests.tools.simulate_tables --part coverage``.
+MOST_UNEQUAL = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
@@ -181,8 +185,22 @@ def _ratio(row: RowSamples, ranks: _Ranks | None, of_means: tuple[float, float],
         place = max(0, critical(m, n, level))
         low, high = min(low, float(ranks.ratios[place])), max(high, float(ranks.ratios[-1 - place]))
         exact = 1 - 2 * at_most(place, m, n)
-        level = exact if exact >= level - ROUNDING else min(level, 1 - two_state_chance(m, n))
+        if exact < level - ROUNDING:
+            level = min(level, 1 - two_state_chance(m, n))
+        elif _has_rank_level(row):
+            level = exact
     return Ratio(m, n, 1 - alpha, value, min(low, value), max(high, value), level, p)
+
+
+def _has_rank_level(row: RowSamples) -> bool:
+    """Whether the level of ranks, which is exact for exchangeable runs, may be told of an interval.
+
+    Where the side that spreads more has no more runs than the other, ranks hold less than their level; what the
+    interval of the means holds is the level asked for.
+    """
+    sides = ((float(np.var(np.log(values), ddof=1)), len(values)) for values in (row.old, row.new))
+    (narrow, many), (wide, few) = sorted(sides)
+    return few > many or wide <= MOST_UNEQUAL**2 * narrow
 
 
 def _at_asked_level(ratio: Ratio) -> Ratio:

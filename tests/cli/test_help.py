@@ -73,6 +73,7 @@ def test_the_groups_come_in_the_order_of_use() -> None:
 def test_help_says_defaults_and_no_type_of_flags(words: str) -> None:
     text = perflog(*words.split(), "--help", env={"COLUMNS": "120"}).stdout
     assert "bool" not in text
+    assert not re.search(r"--(format|metric|rows|columns|margin|fail-on) TEXT|--(allow|logs) FILE", text)
     parameters = next(command for path, command in commands() if " ".join(path) == words).params
     flat = re.sub(r"\s+", " ", text)
     for parameter in parameters:
@@ -85,7 +86,7 @@ def test_help_fits_the_terminal_and_cuts_no_word(columns: int) -> None:
     text = perflog("run", "--help", env={"COLUMNS": str(columns)}).stdout
     lines = [line for line in text.splitlines() if not line.startswith("  perflog run")]
     assert max(map(len, lines)) <= max(columns, 48) and max(map(len, lines)) <= 100
-    assert "…" not in text and "--make-environment TEXT" in text and "<" not in text
+    assert "…" not in text and "--make-environment NAME" in text and "<" not in text
     flat = " ".join(text.split())
     assert "With --against: a case is undecided after so many runs a side. [default: 30] [at least 4]" in flat
     assert "Usage: perflog run [OPTIONS] [CAMPAIGN]" in flat
@@ -116,7 +117,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("logs", "old", "new", "a", "b", "c", "logs-2.4", "logs-2.5", "v2.4", "v2.5"):
         shutil.copytree(BZ128, place / name)
     (place / "train.log").write_text("".join(f"[z] tick {i} | took 0.{200 + i % 9} s\n" for i in range(99)))
-    (place / "my_parsers").mkdir()
     (place / "README.md").write_text(
         "<!-- perflog: table logs --where precision=fp32 --rows devices --warmup 100 -->\n<!-- /perflog -->\n"
     )
@@ -186,6 +186,26 @@ def test_no_colour_where_it_is_refused() -> None:
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
         assert "no value" in done.stdout
         assert ("\x1b[" in done.stdout) == coloured, environment
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_no_number_and_no_word_of_a_sentence_is_cut_on_a_terminal(columns: int, tmp_path: Path) -> None:
+    program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+    log = tmp_path / "gpu8.log"
+    shutil.copy(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log", log)
+    (tmp_path / "words.txt").write_text("no line of a log\n")
+    env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}
+    for words in ("extract .", "explain gpu8.log", "extract . --warmup 10x", "config .", "conventions", "extrct"):
+        command = [sys.executable, "-m", "perflog", *words.split()]
+        whole = perflog(*words.split(), cwd=tmp_path, env={"COLUMNS": "1000"})
+        known = set(re.findall(r"\S+", whole.stdout + whole.stderr))
+        done = subprocess.run(
+            [sys.executable, "-c", program, *command], capture_output=True, text=True, check=False, env=env,
+            stdin=subprocess.DEVNULL, cwd=tmp_path,
+        )  # fmt: skip
+        for line in done.stdout.replace("\r", "").splitlines():
+            assert len(line) <= columns or " " not in line.strip() or "`" in line, (words, line)
+            assert words == "extract ." or set(re.findall(r"\S+", line)) <= known, (words, line)
 
 
 def test_an_encoding_without_the_signs_of_tables_has_plain_ones() -> None:

@@ -93,7 +93,7 @@ def test_fields_are_known_where_nothing_could_be_paired(tmp_path: Path) -> None:
     for side, place in (("old", "1n1g"), ("new", "1n8g")):
         write_campaign(tmp_path / side, {f"{place}/rn50_b128_fp32": 100.0})
     done = run(tmp_path / "old", tmp_path / "new", "--sort", "-devices", "--columns", "devices,change")
-    assert done.exit_code == 0 and "not compared: " in done.stdout
+    assert done.exit_code == 3 and "not compared: " in done.stdout
 
 
 def test_notes_always_come_along() -> None:

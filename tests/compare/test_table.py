@@ -73,6 +73,41 @@ def test_all_old_runs_before_all_new_ones_is_said_with_what_it_means(sides: tupl
     assert backwards.startswith("All new runs were made before all old ones:")
 
 
+@pytest.mark.parametrize(("hours", "said"), [(1.0, False), (2.0, True), (3.0, True)])
+def test_nearly_all_old_runs_before_the_new_ones_is_said_too(
+    sides: tuple[Path, Path], hours: float, said: bool
+) -> None:
+    """The first new run is made after two, three or four of the five old ones, the others after all of them."""
+    old, new = sides
+    shifted(new, {1: hours, **dict.fromkeys(range(2, 6), 20.0)})
+    warnings = json.loads(run(old, new, "-f", "json").output)["comparisons"][0]["warnings"]
+    meaning = (
+        "a drift of the machine cannot be told from a change between the versions. Make the runs of both sides in "
+    )
+    expected = f"Nearly all old runs were made before the new ones: {meaning}turn (interleaved), on one machine."
+    assert warnings == [expected] * said
+    first = run(old, new).output.splitlines()[0]
+    assert (expected in first) is said
+
+
+@pytest.mark.parametrize(
+    ("day", "words"),
+    [
+        ("2026-01-05", "The sides are campaigns of one date, which were hardly made in turn: a drift of the machine"),
+        ("2026-01-08", "The sides are campaigns of different dates, 3 days apart: a drift of the machine"),
+    ],
+)
+def test_what_the_history_says_of_the_sides_is_in_the_first_line(
+    sides: tuple[Path, Path], tmp_path: Path, day: str, words: str
+) -> None:
+    database = f"--database={tmp_path / 'h.sqlite'}"
+    for side, date in zip(sides, ("2026-01-05", day), strict=True):
+        saved = CliRunner().invoke(app, ["save", str(side), "--label", side.name, "--date", date, database, "-q"])
+        assert saved.exit_code == 0, saved.output
+    first = run("old", "new", database).output.splitlines()[0]
+    assert first.startswith(f"2 cases: 1 slower, 1 same within 2 %. {words}")
+
+
 def test_runs_of_both_sides_at_one_time_are_said(sides: tuple[Path, Path]) -> None:
     """Two nodes of a cluster, or two trainings that shared one: the sides were not made in turn either."""
     old, new = sides
@@ -110,6 +145,20 @@ def test_a_gate_that_could_see_nothing_fails(tmp_path: Path) -> None:
     )
     done = run(old, new, "--gate")
     assert done.exit_code == 3 and "no case has enough data for a verdict" in done.output
+
+
+def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None:
+    """Of seven cases with four runs a side no single one can be called, whatever its change."""
+    rates = {f"1n{2**power}g/rn50_b128_fp32": 100.0 * 2**power for power in range(7)}
+    old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1)
+    new = write_campaign(tmp_path / "new", {**rates, EIGHT: 400.0}, runs=4, spread=0.1, seed=2)
+    blind = "the runs are too few for so many cases, and no single slower case could have been called."
+    seven = run(old, new, "--gate")
+    assert seven.exit_code == 0 and blind in seven.output, "identical versions must not fail it"
+    assert "with 5 runs a side a single changed case can be told" in seven.output
+    assert blind in run(old, new, "--fail-on", "inconclusive").output
+    one = run(old, new, "--gate", "--where", "devices=8")
+    assert one.exit_code == 1 and blind not in one.output, "a table of one row is carried by four runs"
 
 
 def test_an_inconclusive_case_fails_a_gate_that_asks_for_it(tmp_path: Path) -> None:

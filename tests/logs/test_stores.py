@@ -383,7 +383,7 @@ def test_a_file_of_a_web_server(web: str, tmp_path: Path) -> None:
         extraction = extracted(named)
         assert [run.throughput.value for run in extraction.runs] == [here.throughput.value]
         assert extraction.runs[0].log.path == f"{web.replace('//', '//…@')}/{name}?…"
-        assert "SECRET" not in json.dumps(document(extraction)) + repr(extraction)
+        assert "SECRET" not in json.dumps(document(extraction)) + repr(extraction.runs)
         assert extraction.runs[0].label.endswith("/a") or name == "a.tar"
     assert "gives whole files only" in extracted(f"{web}/a.zip").skipped[0].reason
     with pytest.raises(PerflogError, match="there is no such object") as raised:

@@ -28,7 +28,15 @@ from tests.tools.pages import write_between
 from tests.tools.simulate_compare import percent
 from tests.tools.simulate_compare import table as markdown
 from tests.tools.table_methods import method_parts
-from tests.tools.table_promises import needs_part, plan_part, quiet_part, speedup_part, states_part
+from tests.tools.table_promises import (
+    coverage_part,
+    needs_part,
+    plan_part,
+    quiet_part,
+    speedup_part,
+    states_part,
+    unlike_part,
+)
 from tests.tools.tables_of_logs import command_part
 from tests.tools.tables_of_runs import (
     NOISES,
@@ -231,7 +239,7 @@ PARTS: dict[str, Callable[[Generator, float], str]] = {
     **{name: partial(identical_part, name) for name in NOISES},
     "special": special_part, "power": power_part, **method_parts(),
     "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
-    "plan": plan_part, "command": command_part,
+    "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
 }  # fmt: skip
 
 

@@ -21,7 +21,17 @@ from perflog.stats.separation import rows_for_runs, runs_for_rows
 from perflog.stats.verdict import Verdict
 from tests.tools.simulate_compare import percent
 from tests.tools.simulate_compare import table as markdown
-from tests.tools.tables_of_runs import NOISES, Noise, Sides, normal, own_gaps_table, table
+from tests.tools.tables_of_runs import (
+    NOISES,
+    Noise,
+    Sides,
+    normal,
+    own_gaps_table,
+    standard_error,
+    table,
+    uniform,
+    unlike_table,
+)
 
 CALLED = (Verdict.FASTER, Verdict.SLOWER)
 #: Tables of a line at scale 1: of one row, and rows in all for larger ones.
@@ -73,6 +83,72 @@ def plan_part(random: Generator, scale: float) -> str:
         " 20; ±: standard error):"
     )
     return f"#### Plans\n\n{words}\n\n{markdown(head, lines)}"
+
+
+# ---------------------------------------------------------------- rows of unlike noises
+
+#: Sides whose rows' spreads differ twentyfold: alike, and with four runs that spread more than the others do.
+UNLIKE = tuple(
+    Sides(runs, spreads)
+    for runs, spreads in (
+        ((4, 4), (0.2, 0.2)), ((5, 5), (0.2, 0.2)), ((10, 10), (0.2, 0.2)), ((5, 20), (0.2, 0.02)),
+        ((4, 12), (0.2, 0.03)), ((4, 20), (0.2, 0.01)),
+    )
+)  # fmt: skip
+
+
+def unlike_part(random: Generator, scale: float) -> str:
+    """Identical versions, each row with a noise of its own, so that the rows say little of each other's."""
+    rows, tables = 20, max(10, round(600 * scale))
+    noises = {**NOISES, "uniform": uniform}
+    lines = []
+    for sides in UNLIKE:
+        shares = [
+            sum(
+                any(row.verdict in CALLED for row in compared_cases(unlike_table(random, noise, rows, sides, 20), Rule()))
+                for _ in range(tables)
+            ) / tables
+            for noise in noises.values()
+        ]  # fmt: skip
+        lines.append([str(sides), *map(percent, shares)])
+    words = (
+        f"{rows} rows of identical versions, whose spreads are those of the sides divided by 1 to 20, each row by a number"
+        f" of its own: {tables} tables a cell with any row called faster or slower (standard error of 5 %:"
+        f" {percent(standard_error(0.05, tables))}). Of uniform noise nothing is promised where four or five runs spread"
+        " many times as much as the other side's."
+    )
+    return f"#### Rows of unlike noises\n\n{words}\n\n{markdown(['sides', *noises], lines)}"
+
+
+# ---------------------------------------------------------------- coverage
+
+#: Sides of one row whose spreads are alike or not, the wider one with as many runs, with fewer, and with more.
+COVERED = tuple(
+    Sides(runs, spreads)
+    for runs in ((4, 4), (5, 5), (10, 10), (4, 6), (5, 10), (5, 20), (6, 4), (20, 5))
+    for spreads in ((0.02, 0.02), (0.04, 0.02), (0.1, 0.02))
+)
+
+
+def covered_and_stated(random: Generator, noise: Noise, sides: Sides, tables: int) -> tuple[float, float]:
+    """(how often the interval of a row that stands alone holds the true ratio, the mean of the levels it states)."""
+    ratios = [compared_cases(table(random, noise, 1, sides), Rule())[0].ratio for _ in range(tables)]
+    held = sum((ratio.low or 0.0) <= 1 <= (ratio.high or 0.0) for ratio in ratios)
+    return held / tables, sum(ratio.level or 0.0 for ratio in ratios) / tables
+
+
+def coverage_part(random: Generator, scale: float) -> str:
+    """The coverage of the intervals of rows that stand alone, beside the level that they state."""
+    tables = max(50, round(5_000 * scale))
+    lines = []
+    for sides in COVERED:
+        pairs = [covered_and_stated(random, NOISES[name], sides, tables) for name in ("log-normal", "heavy tails (t₂)")]
+        lines.append([str(sides), *(f"{percent(held)} ({percent(stated)})" for held, stated in pairs)])
+    words = (
+        "One row of identical versions: how often its interval holds the true ratio (the level stated, on average), by"
+        f" {tables} tables (standard error {percent((0.05 * 0.95 / tables) ** 0.5, 2)}):"
+    )
+    return f"#### Coverage of a row that stands alone\n\n{words}\n\n{markdown(['sides', 'log-normal', 'heavy tails (t₂)'], lines)}"
 
 
 # ---------------------------------------------------------------- speedups

@@ -38,6 +38,11 @@ def two_states(random: Generator, shape: tuple[int, ...]) -> Array:
     return random.choice([-1.0, 1.0], shape) + STATE_WIDTH * random.standard_normal(shape)
 
 
+def uniform(random: Generator, shape: tuple[int, ...]) -> Array:
+    """Logarithms spread evenly over a range, with the variance 1: no tails at all."""
+    return random.uniform(-math.sqrt(3), math.sqrt(3), shape)
+
+
 NOISES: dict[str, Noise] = {"log-normal": normal, "heavy tails (t₂)": heavy, "two states": two_states}
 
 
@@ -114,6 +119,13 @@ def table(random: Generator, noise: Noise, rows: int, sides: Sides, changed: Seq
         old, new = old + slowing[:m], new + slowing[m:]
     both = zip(rates_of(old, quantum), rates_of(new, quantum), strict=True)
     return [Pair(case_of(a), case_of(b)) for a, b in both]
+
+
+def unlike_table(random: Generator, noise: Noise, rows: int, sides: Sides, factor: float) -> list[Pair]:
+    """Identical versions whose rows have noises of their own: the spreads of the sides, divided by 1 to ``factor``."""
+    quieter = factor ** -random.random((rows, 1))
+    old, new = (quieter * logs for logs in side_logs(random, noise, rows, sides))
+    return [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
 
 
 def own_gaps_table(random: Generator, rows: int, sides: Sides) -> list[Pair]:

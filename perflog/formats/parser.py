@@ -170,6 +170,11 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
         return {"step", "run_steps"} <= set(self.groups) and (self.irregular or self.role == "ignore")
 
     @cached_property
+    def words(self) -> str:
+        """The words of its literal that a reader would look for; empty where blanks alone are its literal."""
+        return self.literal.strip()
+
+    @cached_property
     def printed_means(self) -> tuple[Value, ...]:
         """The metrics on step lines whose mean over a run's window is taken."""
         return tuple(value for value in self.values if value.is_printed_mean) if self.role == "step" else ()

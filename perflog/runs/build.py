@@ -253,7 +253,8 @@ def why_no_run(reading: Reading) -> str:
     )
     if matched:
         return f"lines of {', '.join(matched)}, but no measurement among them"
-    seen = sorted({pattern.parser for _, pattern, account in tried if account.candidates and pattern.role == "step"})
+    steps = [pattern for _, pattern, account in tried if account.candidates and pattern.role == "step"]
+    seen = sorted({pattern.parser for pattern in steps if pattern.words})
     if seen:
         near = ", ".join(seen[:2]) + (f" and {len(seen) - 2} more" if len(seen) > 2 else "")
         return f"no line of a known format (words of {near} occur, but no line is theirs: see `perflog explain`)"

@@ -220,12 +220,12 @@ def _before_first(segment: Segment) -> float:
 
 def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
     """What is said of a log in which many lines look like measured ones and could not be read."""
+    if not pattern.words:
+        return []  # any line may hold blanks
     unread, read = reading.counts.unread(pattern)
     if unread < LEAST_UNREAD or unread < UNREAD * read:
         return []
-    return [
-        f"{unread} lines hold {pattern.literal.strip()!r} and could not be read, {read} could: see `perflog explain`"
-    ]
+    return [f"{unread} lines hold {pattern.words!r} and could not be read, {read} could: see `perflog explain`"]
 
 
 def _is_mean_between(basis: Basis | None) -> bool:

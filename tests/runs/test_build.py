@@ -371,6 +371,22 @@ def test_a_training_that_failed_at_once_is_a_run_too() -> None:
     assert (made.first_line, "failure" in made.values) == (2, False)
 
 
+TABLE = {
+    "name": "table",
+    "role": "step",
+    "literal": " " * 9,
+    "regex": "^(?P<step>{I}) {9}(?P<took>{N})$",
+    "step_per": "run",
+    "value": [{"group": "took", "quantity": "step_time", "unit": "s"}],
+    "sample": [{"line": "1         0.5"}],
+}  # a pattern with blanks alone for its literal
+
+
+def test_lines_with_blanks_are_no_lines_that_could_not_be_read() -> None:
+    text = "".join(f"{step}         0.5\n" + "blanks         of no table\n" * 20 for step in range(1, 31))
+    assert not [note for note in run(formats(TABLE), text).notes if "could not be read" in note]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -381,6 +397,7 @@ def test_a_training_that_failed_at_once_is_a_run_too() -> None:
         ),
         ("set batch_size=8\n", "no line of a known format"),
         ("eval 5\n", "lines of made, but no measurement among them"),
+        ("blanks" + " " * 9 + "of no table\n", "no line of a known format"),  # any line may hold blanks
     ],
 )
 def test_why_a_log_has_no_run(text: str, reason: str) -> None:
@@ -388,6 +405,7 @@ def test_why_a_log_has_no_run(text: str, reason: str) -> None:
         STEPS,
         fact("batch_size"),
         {"name": "eval", "role": "ignore", "literal": "eval", "regex": "eval .*", "sample": [{"line": "eval 5"}]},
+        TABLE,
     )
     outcome = build_runs(read(made, text), made, options())
     assert isinstance(outcome, Skipped)

@@ -94,9 +94,11 @@ class Noise(Result):
         return noise_document(self.noise)
 
     def _described(self) -> str:
+        from perflog.export.columns import two_digits
+
         spreads = [case.coefficient_of_variation for case in self.cases if case.coefficient_of_variation is not None]
         text = counted(len(self.cases), "case")
-        return f"{text}, spread between runs up to {100 * max(spreads):.2g} %" if spreads else text
+        return f"{text}, spread between runs up to {two_digits(100 * max(spreads))} %" if spreads else text
 
     def _tables(self) -> Sequence[TextTable]:
         from perflog.compare.noise_table import noise_table

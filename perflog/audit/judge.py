@@ -177,7 +177,7 @@ def _of_a_farther_log(judgement: Judgement, evidence: Sequence[Evidence], usual:
     """
     claim, nearest = judgement.claim, judgement.candidates
     topic = max(topic_of(claim, near) for near in nearest)
-    others = [log for log in evidence if log not in nearest and log.there and fits(claim, log)]
+    others = [log for log in evidence if log.there and fits(claim, log) and log not in nearest]
     wider = [log for log in others if topic_of(claim, log) == topic > 0]
     farther = _judged(claim, wider, usual) if wider else judgement
     if farther.verdict == "reproduced" and not any(claim.path in near.linked_from for near in nearest):

@@ -20,6 +20,8 @@ from perflog.runs.run import DATA
 
 #: What may always differ: it is what is compared.
 VERSION = "framework_version"
+#: What tells cases apart that are equal in all that is known.
+_FORMAT = "the format of their logs"
 #: A case is named as nearly another's when at most so many keys differ, its label aside.
 NEARLY = 2
 #: Cases that differ in one of these do other work for a sample or a step: pairing them is never suggested.
@@ -86,7 +88,7 @@ def paired(
             alike = (*_alike(old_case, new_case, across), *alike)
             pairs.append(Pair(old_case, new_case, tuple(differing), alike))
             continue
-        reason = _ambiguous(keys, places, partners) if partners else ""
+        reason = _ambiguous(cases, places, partners) if partners else ""
         for side, side_places in (("old", places), ("new", partners)):
             alone += [
                 Unpaired(side, cases[side][place][0], reason or _nearest(keys["old"][place], keys["new"]))
@@ -156,12 +158,13 @@ def _grouped(keys: Sequence[Key], across: Sequence[str]) -> dict[tuple[tuple[str
     return groups
 
 
-def _ambiguous(keys: Mapping[str, Sequence[Key]], old: Sequence[int], new: Sequence[int]) -> str:
+def _ambiguous(cases: Mapping[str, _Cases], old: Sequence[int], new: Sequence[int]) -> str:
+    """Why cases of one identity have no partner: what tells them apart before numbers and other names are left out."""
     side, places = ("old", old) if len(old) > 1 else ("new", new)
-    alike = [keys[side][place] for place in places]
+    alike = [{**told_apart_by(case.key), "label": label} for case, label in (cases[side][place] for place in places)]
     differing = [k for k in dict.fromkeys(k for key in alike for k in key) if len({key.get(k) for key in alike}) > 1]
-    what = " and ".join(differing) if differing else VERSION
-    return f"{len(places)} cases on the {side} side are alike but for {what}: choose with --where"
+    how = "choose with --where" if {*differing} - {"label"} else "give the logs of one of them alone"
+    return f"{len(places)} cases on the {side} side are alike but for {' and '.join(differing) or _FORMAT}: {how}"
 
 
 def _differing(mine: Key, theirs: Key) -> list[str]:

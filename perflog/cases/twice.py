@@ -1,4 +1,4 @@
-"""A training whose program writes a JSON file beside its text log is one training, and counts once."""
+"""A training whose program writes a JSON file or a table beside its text log is one training, and counts once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
 
 #: The endings of logs that programs write beside the text.
-_JSON = (".json", ".jsonl")
+_JSON = (".json", ".jsonl", ".csv")
 #: Two accounts of one training differ by what each was rounded to: a bar's clock is cut to whole seconds.
 AGREE = 0.02
 #: A file's folder.
@@ -17,7 +17,7 @@ _Folder = str
 
 
 def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
-    """(the runs without those of JSON files whose text log tells the same training, the logs left out).
+    """(the runs without those of JSON files and tables whose text log tells the same training, the logs left out).
 
     The two are one training's where their names begin alike, or where each is the only log of its kind there, and where
     their runs have the same numbers. The JSON file stands in the folder of the text log or in one below it. The text

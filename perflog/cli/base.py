@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, MutableMapping
 from copy import copy
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -59,6 +60,16 @@ class Commands(Group):
             if len(args) > 1:
                 _complete_for(args[0], args[1])
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names; logs that were named without one are said to need it."""
+        if args and args[0] not in self.commands and Path(args[0]).exists():
+            from shlex import quote
+
+            from perflog.escaping import named
+
+            ctx.fail(f"{named(args[0])} is no command, but a path. To read it: perflog extract {named(quote(args[0]))}")
+        return super().resolve_command(ctx, args)
 
     def _main_shell_completion(
         self, ctx_args: MutableMapping[str, Any], prog_name: str, complete_var: str | None = None

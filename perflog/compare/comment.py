@@ -29,6 +29,8 @@ _NAME = re.compile(r"[A-Za-z0-9]+(?:[._ -]?[A-Za-z0-9]+)*")
 _LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bgh)(?=-\d)", re.IGNORECASE)
 #: Which rows are shown first where not all can be.
 _IMPORTANCE = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA, Verdict.SAME)
+#: A note that rows bear the number of: the number, and what it says.
+_NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
 #: The columns that a table has by itself.
 _DEFAULT = Shown()
 
@@ -98,14 +100,22 @@ def _turn(row: CaseComparison) -> tuple[int, float]:
 
 
 def _shortened(table: TextTable, places: Sequence[int]) -> str:
-    """The table with the rows at these places and the notes that they bear."""
+    """The table with the rows at these places and the notes that they bear, numbered anew as lists of Markdown are."""
     rows = [table.rows[place] for place in sorted(places)]
-    marks = {f"{mark}." for row in rows for mark in row[table.titles.index("notes")].split(",")}
-    numbered = re.compile(r"\d+\.")
+    column = table.titles.index("notes") if "notes" in table.titles else None
+    borne = [] if column is None else [mark for row in rows for mark in row[column].split(",") if mark]
+    marks = {mark: str(new) for new, mark in enumerate(sorted(set(borne), key=int), 1)}
+    if column is not None:
+        rows = [
+            [*row[:column], ",".join(marks[mark] for mark in row[column].split(",") if mark), *row[column + 1 :]]
+            for row in rows
+        ]
+    numbered = [(_NUMBERED.match(note), note) for note in table.footnotes]
     notes = [
-        note for note in table.footnotes
-        if not (number := numbered.match(note)) or number[0] in marks
-    ]  # fmt: skip
+        note if found is None else f"{marks[found[1]]}. {found[2]}"
+        for found, note in numbered
+        if found is None or found[1] in marks
+    ]
     left_out = f"Rows left out for want of room, the least important ones: {len(table.rows) - len(rows)}."
     return _unlinked(to_markdown(replace(table, rows=rows, footnotes=[left_out, *notes])))
 

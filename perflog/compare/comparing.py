@@ -14,9 +14,10 @@ from perflog.compare.doubts import doubts
 from perflog.compare.judging import judged
 from perflog.compare.names import short_names
 from perflog.compare.opening import OpenedSides
-from perflog.compare.rows import Comparison, mean_of
+from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, mean_of
 from perflog.compare.rule import Rule
 from perflog.compare.sides import Side, machine_notes, where
+from perflog.export.columns import counted
 from perflog.formats.paths import PathPatterns
 from perflog.settings.options import Options
 
@@ -78,6 +79,16 @@ def _compared(
     result = judged(pairs, rule, old_side, new_side, history)
     judged_rows, of_states = with_states(result.rows, rule)
     rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in judged_rows]
-    notes, warnings = (*machine_notes(old_side, new_side, pairs), *result.notes), (*result.warnings, *of_states)
+    notes, warnings = (
+        (*machine_notes(old_side, new_side, pairs), *result.notes),
+        (*result.warnings, *of_states, *_same(rows)),
+    )
     mean = mean_of(rows, alone)
     return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, notes, warnings)
+
+
+def _same(rows: Sequence[CaseComparison]) -> list[str]:
+    """That sides are one, which a gate would pass."""
+    same = sum(SAME_VALUES in row.notes for row in rows)
+    where = f" in {same} of {counted(len(rows), 'case')}" if same < len(rows) else ""
+    return [f"Both sides have the very same values{where}: logs compared with themselves never differ."] if same else []

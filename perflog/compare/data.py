@@ -102,7 +102,7 @@ def to_csv(comparisons: Sequence[Comparison], columns: Sequence[str] = ()) -> st
         UsageError: for a column that there is not, with the nearest one.
     """
     keys = keys_of([row.pair.old for comparison in comparisons for row in comparison.rows])
-    known = ["old", "new", "metric", *keys, *_CSV_FIELDS]
+    known = ["old", "new", "metric", *keys, "label", *_CSV_FIELDS]
     for name in columns:
         if name not in known:
             raise unknown_name("columns", name, known)
@@ -113,7 +113,8 @@ def to_csv(comparisons: Sequence[Comparison], columns: Sequence[str] = ()) -> st
     for comparison in comparisons:
         for row in comparison.rows:
             head = [comparison.old, comparison.new, comparison.rule.metric]
-            cells = [*head, *(row.pair.old.key.get(key, "") for key in keys), *_csv_cells(row)]
+            case = row.pair.old
+            cells = [*head, *(case.key.get(key, "") for key in keys), case.label, *_csv_cells(row)]
             writer.writerow([csv_cell(cells[place]) for place in places])
     return out.getvalue()
 

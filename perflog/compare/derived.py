@@ -61,6 +61,11 @@ def _scaled(case: Case, metric: str) -> tuple[float, ...]:
     return tuple(factor * value for value in run_values(case, "throughput"))
 
 
+def is_baseline(pair: Pair, metric: str) -> bool:
+    """Whether a row is its own baseline on both sides, so that its derived metric is 1 whatever the runs say."""
+    return is_derived(metric) and pair.old.base is pair.old and pair.new.base is pair.new
+
+
 def derived_row(
     pair: Pair, metric: str, old: tuple[float, ...], new: tuple[float, ...], level: float
 ) -> tuple[Ratio, RowSamples | None, Decision | None]:
@@ -69,7 +74,7 @@ def derived_row(
     if pair.old.base is None or pair.new.base is None or any(why_none(case, metric) for case in (pair.old, pair.new)):
         estimate = ratio(old, new, level)
         return estimate, None, refused(estimate, level)
-    if pair.old.base is pair.old and pair.new.base is pair.new:
+    if is_baseline(pair, metric):
         reason = "this case is the baseline, whose own value is 1 on both sides by definition"
         return Ratio(*counts, level, 1.0), None, Decision(Verdict.SAME, reason)
     samples = RowSamples(

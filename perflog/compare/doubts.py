@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from perflog.cases.case import Case
 from perflog.compare.rows import CaseComparison
 from perflog.compare.sides import RunSeries, Side
-from perflog.runs.throttled import throttled_among, throttling_of
+from perflog.runs.throttled import findings_in, throttled_among, throttling_of
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -30,9 +30,17 @@ def doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
         notes += _drifts(word, series) + _groups(word, run_values, row.unit) + _rounded(word, series, half_width)
         if row.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA):  # what would help
             notes += _steps(word, series)
-        notes += [f"{word}: {note}" for note in case.notes if note.startswith("warm-up")]
-        notes += _throttled(word, case)
+        notes += _own(word, case, row.notes) + _throttled(word, case)
     return notes
+
+
+def _own(word: str, case: Case, told: Sequence[str]) -> list[str]:
+    """What the case's logs say against its numbers, but for what is told in another way or concerns speedups alone."""
+    return [
+        f"{word}: {note}"
+        for note in case.notes
+        if not note.startswith("no speedup") and not findings_in([note]) and not note.endswith(tuple(told))
+    ]
 
 
 def _throttled(word: str, case: Case) -> list[str]:

@@ -14,7 +14,8 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
     """Whether any of the reasons asked for is there.
 
     ``slower``: a case is slower. ``inconclusive``: a case is inconclusive or has not enough data. ``missing``: a case
-    of the old side has no partner. ``nothing-compared``: no case at all has enough data for a verdict.
+    of the old side has no partner. ``nothing-compared``: no case at all has enough data for a verdict; a speedup that
+    is 1 by definition is none.
 
     Args:
         comparisons: of one command.
@@ -45,19 +46,20 @@ _ABSENT = {
 
 def _is_blind(rows: Sequence[CaseComparison]) -> bool:
     """Whether all rows that have enough data, of which there is one, have too few runs for so many rows."""
-    judged = [row for row in rows if row.verdict is not Verdict.NOT_ENOUGH_DATA]
+    judged = [row for row in rows if row.verdict is not Verdict.NOT_ENOUGH_DATA and not row.by_definition]
     return bool(judged) and all(
         row.verdict is Verdict.INCONCLUSIVE and row.decision.needs is not None for row in judged
     )
 
 
 def _counts(comparisons: Sequence[Comparison]) -> dict[str, int]:
-    verdicts = [row.verdict for comparison in comparisons for row in comparison.rows]
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    verdicts = [row.verdict for row in rows]
     unpaired = [unpaired.side for comparison in comparisons for unpaired in comparison.unpaired]
     undecided = (Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA)
     return {
         "slower": verdicts.count(Verdict.SLOWER),
         "inconclusive": sum(verdict in undecided for verdict in verdicts),
         "missing": unpaired.count("old"),
-        "nothing-compared": int(all(verdict is Verdict.NOT_ENOUGH_DATA for verdict in verdicts)),
+        "nothing-compared": int(all(row.by_definition or row.verdict is Verdict.NOT_ENOUGH_DATA for row in rows)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, short_labels
 from perflog.formats.vocabulary import CASE_KEYS
 
 
@@ -20,10 +20,9 @@ def names_of(cases: Sequence[Case]) -> list[str]:
     varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1]
     told_apart = len({tuple(str(c.key.get(k)) for k in varying) for c in cases}) == len(cases)
     with_label = len({c.label for c in cases}) > 1 and not told_apart
-    return [
-        " ".join([*(_word(k, c) for k in varying if k in c.key), *([c.label] if with_label else [])]) or c.name
-        for c in cases
-    ]
+    labels = short_labels(cases) if with_label else [""] * len(cases)
+    words = ([*(_word(k, c) for k in varying if k in c.key), label] for c, label in zip(cases, labels, strict=True))
+    return [" ".join(filter(None, of_case)) or c.name for of_case, c in zip(words, cases, strict=True)]
 
 
 def _word(key: str, case: Case) -> str:

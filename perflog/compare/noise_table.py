@@ -8,7 +8,7 @@ from dataclasses import replace
 from perflog.compare.names import keys_of, names_of
 from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
 from perflog.export.case_table import Shown, unknown_name
-from perflog.export.columns import TextTable, number
+from perflog.export.columns import TextTable, number, two_digits
 from perflog.export.order import ordered, value_of_case
 from perflog.formats.vocabulary import INTEGERS
 
@@ -108,7 +108,7 @@ def _cells(noise: Noise, name: str) -> list[str]:
         "label": lambda member: member.case.label,
         "spread": lambda member: _percent(member.coefficient_of_variation, ".2f"),
         "interval": _interval,
-        "change_seen": lambda member: _percent(member.change_seen, ".2g"),
+        "change_seen": lambda member: "" if member.change_seen is None else f"{two_digits(100 * member.change_seen)}%",
         "runs_needed": _needed,
         "campaigns": lambda member: "not known" if member.campaigns is None else str(member.campaigns.campaigns),
         "run_spread": _run_spread,

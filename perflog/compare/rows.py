@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair, Unpaired
-from perflog.compare.derived import derived_row, derived_values, is_derived, run_values, why_none
+from perflog.compare.derived import derived_row, derived_values, is_baseline, is_derived, run_values, why_none
 from perflog.compare.doubtful_spread import unequal_spreads
 from perflog.compare.rule import Rule
 from perflog.formats.units import kind
@@ -23,6 +23,9 @@ from perflog.stats.family import RowResult, family
 from perflog.stats.geomean import Geomean, geomean
 from perflog.stats.ratio import Ratio, ratio
 from perflog.stats.verdict import Decision, Verdict, decide, refused
+
+#: The note of a row whose two sides are one.
+SAME_VALUES = "both sides have the very same values: are these the same logs?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class CaseComparison:
         adjusted_p: the p adjusted over all rows; None where there is none.
         notes: what speaks against trusting the row.
         in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.rounds`).
+        by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
     """
 
     pair: Pair
@@ -50,6 +54,7 @@ class CaseComparison:
     adjusted_p: float | None = None
     notes: tuple[str, ...] = ()
     in_rounds: bool = False
+    by_definition: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -104,8 +109,11 @@ def compared_cases(
 
 
 def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geomean:
-    """The geometric mean of the ratios; rows without one and unpaired cases are left out and counted."""
-    return geomean([*(row.ratio.value for row in rows), *(None for _ in unpaired)])
+    """The geometric mean of the ratios; rows without one and unpaired cases are left out and counted.
+
+    A ratio that is 1 by definition says nothing and would draw the mean to 1: it is no part of it.
+    """
+    return geomean([*(row.ratio.value for row in rows if not row.by_definition), *(None for _ in unpaired)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +157,14 @@ def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison
     decision = row.decision or decide(estimate, rule.better, rule.margin, rule.level)
     notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
     if row.old == row.new and estimate.value is not None and not is_derived(rule.metric):
-        notes.append("both sides have the very same values: are these the same logs?")
+        notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(row.old, row.new, rule.margin)) else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
     adjusted = result.adjusted_p if result is not None else None
-    return CaseComparison(pair, row.unit, row.old, row.new, estimate, decision, adjusted, tuple(notes))
+    defined = is_baseline(pair, rule.metric)
+    return CaseComparison(
+        pair, row.unit, row.old, row.new, estimate, decision, adjusted, tuple(notes), by_definition=defined
+    )
 
 
 def values(case: Case, metric: str) -> list[float]:

@@ -46,6 +46,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def two_digits(value: float) -> str:
+    """The first two digits of a number, or all that stand before its point: never with an exponent where it is large.
+
+    >>> two_digits(3.04), two_digits(0.0123), two_digits(117.2)
+    ('3', '0.012', '117')
+    """
+    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+
+
 def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
     """How the numbers were made, and on which data where that is one: stands under every table.
 

@@ -7,7 +7,7 @@ same in all rows goes above the table, then what is spare goes, and then each ro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from perflog.escaping import markdown as escaped
@@ -22,6 +22,8 @@ _STYLES = {
 _HEADING = "1"
 #: Blanks between two columns, where there is room and where there is not.
 _GAPS = (3, 2)
+#: A note that rows bear the number of.
+_NUMBERED = re.compile(r"\d+\. ")
 
 
 def to_markdown(table: TextTable) -> str:
@@ -34,8 +36,18 @@ def to_markdown(table: TextTable) -> str:
     colalign = align if rows else None
     text = tabulate(rows, headers=headers, tablefmt="pipe", colalign=colalign, disable_numparse=True)
     above = [escaped(table.heading), ""] if table.heading else []
-    footnotes = [escaped(note) for note in table.footnotes]
-    return "\n".join([*above, text, "", escaped(table.caption), *([""] if footnotes else []), *footnotes]) + "\n"
+    return "\n".join([*above, text, "", escaped(table.caption), *_paragraphs(map(escaped, table.footnotes))]) + "\n"
+
+
+def _paragraphs(notes: Iterable[str]) -> list[str]:
+    """Numbered notes as a list, each other one apart: a line right below a list would be a part of its last item."""
+    lines: list[str] = []
+    in_list = False
+    for note in notes:
+        numbered = _NUMBERED.match(note) is not None
+        lines += [note] if numbered and in_list else ["", note]
+        in_list = numbered
+    return lines
 
 
 def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:

@@ -102,7 +102,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     map: dict[str, dict[str, Scalar]] = {}
     value: tuple[ValueTable, ...] = ()
     also: str = ""
-    memory_unit: Literal["MiB", "GiB"] = "MiB"
+    memory_unit: Literal["MiB", "GiB", "MB"] = "MiB"
     sample: tuple[SampleTable, ...] = ()
     rejects: tuple[str, ...] = ()
 

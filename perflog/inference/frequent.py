@@ -87,9 +87,10 @@ def _rises(column: Sequence[int] | None) -> bool:
 
 
 def _word_before(words: str) -> str:
-    """The last word before a number, as the name of a group."""
+    """The last word before a number, as the name of a group; ``step`` and ``epoch`` are names of positions alone."""
     found = _WORD.findall(words)
-    return str(found[-1]).lower() if found else "number"
+    word = str(found[-1]).lower() if found else ""
+    return "number" if word in ("", "step", "epoch") else word
 
 
 def _choice(shape: Shape, step: int, place: int) -> str:

@@ -38,7 +38,7 @@ _TABBED = lazy_regex(rb"(?:\x1b\[[0-9;]*m)*[^\t\n]{1,80}\t[^\t\n]{0,80}\t(?:\xef
 #: How a line may begin that has a tag which the matching engines read.
 _TAGGED = lazy_regex(rb"(?:\x1b\[[0-9;]*m)*(?:\[rank|\[default|\([^()\n]{0,60}\bpid=)")
 #: How the table of a logger begins: a header, or a time, a value and a step.
-_TABLE = lazy_regex(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|[0-9]{13} [^ ]")
+_TABLE = lazy_regex(rb" *[A-Za-z_][^,\n]{0,80},[^=\n]*,|Epoch\t|[0-9]{13} [^ ]")
 #: What makes a text one for terminals.
 _CODES = (b"\x1b", b"\x08")
 #: A carriage return that parts a line.

@@ -32,13 +32,3 @@ class Samples(Struct, frozen=True):
 
     def __len__(self) -> int:
         return len(self.line)
-
-    @property
-    def before(self) -> tuple[bytes, ...]:
-        """Each line's text up to the match, (k,)."""
-        return tuple(text[:place] for text, place in zip(self.text, self.place, strict=True))
-
-    @property
-    def after(self) -> tuple[bytes, ...]:
-        """Each line's text from the match on, (k,)."""
-        return tuple(text[place:] for text, place in zip(self.text, self.place, strict=True))

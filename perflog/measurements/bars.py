@@ -51,11 +51,24 @@ NOTHING_DRAWN = Drawn()
 
 
 class Behind(NamedTuple):
-    """The last row of a bar that is placed by a line of its own: that line, its step, and whether a bar was over."""
+    """The last row of a bar that is placed by a line of its own: that line, its step, and whether a bar was over.
+
+    ``epoch``: of that line; ``places``: how many such lines had rows, and how many of them began an epoch ``again``.
+    """
 
     position: int = -1
     step: float = float("nan")
     over: bool = False
+    epoch: float = float("nan")
+    places: int = 0
+    again: int = 0
+
+    @property
+    def refused(self) -> str:
+        """Why the bars are several processes': many of the epochs begin a second time; else empty."""
+        if not self.again or 3 * self.again < self.places:
+            return ""
+        return f"epochs that begin a second time or behind a later one: {self.again}: {BLENDED}"
 
 
 NOTHING_BEHIND = Behind()
@@ -76,8 +89,10 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple
     """
     clock, step = _clock_of(pattern, rows), rows.columns["step"]
     begins = _begins(clock, last.clock)
-    if pattern.redrawn:
+    if pattern.redrawn or pattern.step_counts == "samples":  # a step's samples are not told by a distance of nothing
         fresh = (step != shifted(step, last.step)) | begins
+        if not pattern.redrawn:
+            fresh |= clock != shifted(clock, last.clock)
         rows, clock, step, begins = rows.take(fresh), clock[fresh], step[fresh], begins[fresh]
     if not len(rows):
         return rows, begins, last
@@ -105,7 +120,10 @@ def first_bars(rows: Rows, last: Behind) -> tuple[Rows, Behind]:
     stays = places == shifted(places, last.position)
     begun = np.cumsum(stays & (step < FALLEN * shifted(step, last.step))) + last.over
     over = (begun > np.maximum.accumulate(np.where(stays, 0, begun))) | (places < 0)
-    return rows.take(~over), Behind(int(places[-1]), float(step[-1]), bool(over[-1]))
+    epoch = rows.columns.get("epoch", np.full(len(rows), np.nan))
+    again = ~stays & (epoch <= shifted(epoch, last.epoch))
+    counts = last.places + int((~stays).sum()), last.again + int(again.sum())
+    return rows.take(~over), Behind(int(places[-1]), float(step[-1]), bool(over[-1]), float(epoch[-1]), *counts)
 
 
 def _another_run(rows: Rows, last: Drawn, starts: Ints) -> Mask:

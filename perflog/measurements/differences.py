@@ -38,7 +38,8 @@ def differences(
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step)
+    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
+    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen)
     return covers, covers * batch, time, after
 
 
@@ -84,7 +85,8 @@ def counted_work(
     A row whose time is not known has no work, and the next one holds what was done in both. A row has the work of the
     steps that its time ``covers``: their share, where a row before it lacks the counter. The first row of a run
     counts from 0 when it covers all steps before it. Where the counter goes back nothing is known, unless it counts
-    ``per_epoch``: then it has begun again at 0.
+    ``per_epoch``: then it has begun again at 0. Where it stands still (one of few printed digits does) the work is 0,
+    so that the row's time stays: the work of that time stands in the row where the counter moves on.
     """
     work = np.full(len(counter), np.nan)
     usable = np.flatnonzero(np.isfinite(counter) & np.isfinite(time))
@@ -99,5 +101,5 @@ def counted_work(
         between = np.where(done < 0, steps.within[usable], between)
         done = np.where(done < 0, counter[usable], done)
     done = done * np.fmin(covers[usable] / between, 1.0)
-    work[usable] = np.where(done > 0, done, np.nan)
+    work[usable] = np.where(done >= 0, done, np.nan)
     return work, replace(running, work=float(counter[usable[-1]]), work_step=float(steps.end[usable[-1]]))

@@ -50,12 +50,13 @@ def measure(
         covers = _covers(pattern, basis, rows, steps, count, as_printed)
         work, time = work_and_time(basis, rows.columns, covers)
     by_design = np.zeros(len(rows), dtype=bool)
-    if basis.counts_work and basis.work is not None and basis.work.span == "cumulative":
+    counter = basis.counts_work and basis.work is not None and basis.work.span == "cumulative"
+    if counter and basis.work is not None:
         per_epoch = basis.work.since == "epoch"
         work, running = counted_work(rows.columns[basis.work.group], covers, time, steps, running, per_epoch)
         by_design = np.isnan(work)
     reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
-    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
+    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work >= 0 if counter else work > 0)
     if not cumulative or as_printed:
         good &= time > 0
     unknown = np.isnan(covers)

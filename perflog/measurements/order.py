@@ -153,6 +153,21 @@ def outside_epochs(rows: Rows, first: Mask) -> Mask:
     return outside
 
 
+def why_counter_stands(pattern: Pattern, rows: Rows, previous: Previous) -> str:
+    """Why rows without a step are several processes': a counter stands, or falls within an epoch; else empty."""
+    counters = [v.group for v in pattern.values if v.quantity == "samples" and v.span == "cumulative"]
+    for name in counters if len(rows) else ():
+        counter = rows.columns[name]
+        behind = counter - shifted(counter, previous.values.get(name, np.nan))
+        wrong = behind == 0
+        if "epoch" in rows.columns:
+            epoch = rows.columns["epoch"]
+            wrong |= (behind < 0) & (epoch == shifted(epoch, previous.epoch))
+        if wrong.any():
+            return f"line {rows.lines[wrong.argmax()]}: the counter ({name}) does not go on: {BLENDED}"
+    return ""
+
+
 def why_it_goes_on(before: Segment, segment: Segment) -> str:
     """Why a segment is no run of its own, where the next one, which is no run either, holds rows of it; else empty.
 

@@ -20,6 +20,7 @@ from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, last_nu
 from perflog.measurements.segment import Count, Segment, Tally
 from perflog.measurements.steps import explicit_covers
 from perflog.measurements.store import FIELDS, Store
+from perflog.measurements.swapped import are_swapped, twin
 from perflog.measurements.work import running_totals, work_and_time, work_per_step
 
 
@@ -109,10 +110,24 @@ def plain_batches(
             resumed = step[first] + (1 - pattern.step_base) > 2 * key[1]
             if (basis.value.span == "cumulative" or basis.value.quantity == "elapsed") and not as_printed:
                 chosen = chosen & ~resumed
+            chosen = chosen & ~_swapped(pattern, basis, texts, columns, chosen)
             printed = _Printed(texts, lines, columns, key[1], resumed).of(chosen)
             batch = _measured(pattern, basis, printed, as_printed)
             if batch is not None:
                 yield batch
+
+
+def _swapped(pattern: Pattern, basis: Basis, texts: Texts, columns: Columns, chosen: Mask) -> Mask:
+    """Which of the chosen texts print a running mean and the last step's time the other way round, (texts,)."""
+    swapped = np.zeros(len(chosen), dtype=bool)
+    last = twin(pattern, basis, columns)
+    for text in np.flatnonzero(chosen).tolist() if last is not None else ():
+        rows = slice(int(texts.first[text]), int(texts.first[text] + texts.count[text]))
+        step = columns["step"][rows] + (1 - pattern.step_base) - basis.value.offset
+        epoch = np.zeros(len(step), dtype=np.int64)
+        mean, other = columns[basis.value.group][rows], columns[last.group if last else ""][rows]
+        swapped[text] = are_swapped(mean, other, step, epoch)
+    return swapped
 
 
 def _may_be_plain(pattern: Pattern, columns: Columns) -> bool:

@@ -76,7 +76,8 @@ class RunningTotal(Struct, frozen=True):
     """Where a running mean or a clock stood at the last row that could be used.
 
     ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
-    ``work``: what a printed counter of work said, NaN before the first row; ``work_step``: at which step.
+    ``work``: what a printed counter of work said, NaN before the first row; ``work_step``: at which step;
+    ``fallen``: how many rows of a clock showed less than the row before them.
     """
 
     total: float = 0.0
@@ -84,6 +85,7 @@ class RunningTotal(Struct, frozen=True):
     epoch: int = -1
     work: float = NAN
     work_step: float = 0.0
+    fallen: int = 0
 
     @property
     def known(self) -> bool:

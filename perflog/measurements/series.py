@@ -34,12 +34,14 @@ from perflog.measurements.order import (
     not_doubled,
     outside_epochs,
     why_broken,
+    why_counter_stands,
     why_it_goes_on,
 )  # fmt: skip
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, kept, last_numbers, shifted
 from perflog.measurements.segment import Previous, Segment, previous_of
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
+from perflog.measurements.swapped import are_swapped, twin
 
 NO_LINES: Ints = np.empty(0, dtype=np.int64)
 
@@ -95,9 +97,9 @@ class RankSeries:
         if self._held is not None:
             rows, self._held = self._held, None
             self._add_lines(rows, starts)
-        if self._drawn.counts_epochs:
-            for segment in self.segments:
-                segment.refused = "the bar counts epochs, not steps"
+        refused = "the bar counts epochs, not steps" if self._drawn.counts_epochs else self._behind.refused
+        for segment in self.segments if refused else ():
+            segment.refused = refused
 
     def _add_bar(self, rows: Rows, starts: Ints) -> None:
         """Fold the rows of a progress bar in; where it begins again in another run, so does a segment."""
@@ -188,6 +190,10 @@ class RankSeries:
             again = equal_to_previous(self.pattern, rows, segment.previous) & adjacent
             rows = self._without_doubles(segment, rows, ~again)
             segment.previous = replace(segment.previous, line=line)
+            segment.refused = why_counter_stands(self.pattern, rows, segment.previous)
+            if segment.refused:
+                segment.tally.printed += len(rows)
+                return
         elif not order.all():
             fresh = not_doubled(self.pattern, rows, segment.previous, order, starts, segment.recent)
             rows = self._without_doubles(segment, rows, fresh)
@@ -233,6 +239,7 @@ class RankSeries:
             segment.basis = choose_basis(
                 self.pattern, rows.columns, steps.every_step, steps.usual, self.as_printed, window
             )
+            self._refuse_swapped(segment, rows, steps)
         self._note_steps(segment, rows, steps)
         paused = self._paused_rows(rows, segment.previous, steps.epoch, segment.count.epochs)
         segment.count = count
@@ -252,6 +259,20 @@ class RankSeries:
         table = self._without_pauses(segment, kept(table, whole), kept(kept(paused, measured.good), whole))
         table = self._without_closing(segment, table, rows)
         segment.store.append(self._without_first_of_epochs(segment, table))
+
+    def _refuse_swapped(self, segment: Segment, rows: Rows, steps: Steps) -> None:
+        """Refuse rows whose running mean and last step's time stand in each other's place."""
+        last = twin(self.pattern, segment.basis, rows.columns) if segment.basis and not self.as_printed else None
+        if segment.basis is None or last is None:
+            return
+        mean = segment.basis.value
+        counted = (steps.within if mean.since == "epoch" else steps.end) - mean.offset
+        if are_swapped(rows.columns[mean.group], rows.columns[last.group], counted, steps.epoch):
+            segment.refused = (
+                f"from line {rows.lines[0]} on, what should be the running mean ({mean.group}) moves like the last "
+                f"step's time, and what should be that ({last.group}) like a mean: the program prints them the other "
+                "way round"
+            )
 
     def _without_closing(self, segment: Segment, measured: Floats, rows: Rows) -> Floats:
         """The measurements, (fields, used), but for the end of a bar that took much longer than what came before.

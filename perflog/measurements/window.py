@@ -17,6 +17,8 @@ from perflog.settings.amount import Amount, Window
 
 #: Steps are sums of floating-point numbers: a border is met within this much of a step.
 STEP_TOLERANCE = 1e-9
+#: A clock that shows less than the line before it so often, and in more than this share of all lines, is none.
+LEAST_FALLS, MOST_FALLS = 8, 0.25
 
 
 def take(segment: Segment, window: Window, estimator: str, seconds_scale: float | None, doubts: bool = True) -> Taken:
@@ -155,6 +157,12 @@ def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
         return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
     if not count:
         return "no measurement in the log"
+    fallen = segment.running.fallen
+    if fallen >= LEAST_FALLS and fallen > MOST_FALLS * segment.tally.printed:
+        return (
+            f"the clock shows less than before in {fallen} of {segment.tally.printed} lines: it counts no time since "
+            "the start, but perhaps that of one step"
+        )
     asked = (window.last,) if window.last is not None else (window.warmup, window.steps)
     if segment.count.keyless and any(amount.unit in ("steps", "%") for amount in asked if amount is not None):
         return "this format prints no step numbers: give the warm-up in records (--warmup 5records)"

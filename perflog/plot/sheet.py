@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
@@ -157,14 +157,3 @@ def figure_of(blocks: Sequence[Block]) -> Figure:
         block.draw(sheet, top)
         top += block.height
     return sheet.figure
-
-
-def stacked(blocks: Sequence[Block]) -> Block:
-    """Blocks below each other as one."""
-    return Block(sum(block.height for block in blocks), partial(_draw_stacked, tuple(blocks)))
-
-
-def _draw_stacked(blocks: Sequence[Block], sheet: Sheet, top: float) -> None:
-    for block in blocks:
-        block.draw(sheet, top)
-        top += block.height

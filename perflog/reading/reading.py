@@ -142,7 +142,7 @@ class Reading(Struct):
             if not len(matches):
                 continue
             if matches.pattern.block or matches.pattern.heads:
-                self._records_of(matches.pattern).add(matches, first_line)
+                self._records_of(matches.pattern).add(matches, first_line, self._places(matches))
             if matches.pattern.block:
                 continue
             if matches.pattern.role in ("step", "position"):
@@ -173,7 +173,7 @@ class Reading(Struct):
             if pattern is None:
                 continue
             of_rank = self.series.setdefault(pattern.key, {})
-            for rank, rows in records.finished(at_end).items():
+            for rank, rows in records.finished(at_end, partial(self._marks.evaluations, pattern.parser)).items():
                 whole = with_all_columns(pattern, rows)
                 self._fold(pattern, rank, whole, starts)
                 if rank == min(of_rank):

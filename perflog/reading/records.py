@@ -7,7 +7,7 @@ or they are out of order, and which of both belongs to the head is not known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,15 +24,17 @@ LEAST_MIXED, MIXED = 2, 0.05
 
 
 class _Lines(Struct):
-    """Lines of one pattern and rank that are in no finished record yet: numbers in the log, and columns, (n,)."""
+    """Lines of one pattern and rank in no finished record yet: numbers in the log, places in it, columns, (n,)."""
 
     lines: Ints
+    places: Ints
     columns: Mapping[str, Floats]
 
     def after(self, line: int) -> _Lines:
         """Those from a line on."""
         low = int(np.searchsorted(self.lines, line, "left"))
-        return _Lines(self.lines[low:], {name: column[low:] for name, column in self.columns.items()})
+        columns = {name: column[low:] for name, column in self.columns.items()}
+        return _Lines(self.lines[low:], self.places[low:], columns)
 
 
 class Records(Struct):
@@ -47,8 +49,12 @@ class Records(Struct):
     mixed: dict[int, list[int]] = field(default_factory=dict)
     _open: dict[tuple[int, str], _Lines] = field(default_factory=dict)
 
-    def add(self, matches: Matches, first_line: int) -> None:
-        """Take the lines of the head or of a part, in a block of the log that begins at ``first_line``."""
+    def add(self, matches: Matches, first_line: int, places: Ints) -> None:
+        """Take the lines of the head or of a part, in a block of the log that begins at ``first_line``.
+
+        Args:
+            places: where each match stands among all that the log prints, (n,).
+        """
         pattern = matches.pattern
         if pattern.block and self.carrier is None:  # whichever part comes first: all know the values of all
             self.carrier = pattern
@@ -56,12 +62,17 @@ class Records(Struct):
         for rank in dict.fromkeys(ranks.tolist()):
             mine = ranks == rank
             columns = {name: column[mine] for name, column in matches.columns.items() if not isinstance(column, list)}
-            added = _Lines(matches.line[mine] + first_line, columns)
+            added = _Lines(matches.line[mine] + first_line, places[mine], columns)
             before = self._open.get((rank, pattern.key))
             self._open[rank, pattern.key] = added if before is None else _joined(before, added)
 
-    def finished(self, at_end: bool) -> dict[int, Rows]:
-        """By rank the records that no later line can belong to; at the log's end all."""
+    def finished(self, at_end: bool, evaluations: Callable[[int], Ints]) -> dict[int, Rows]:
+        """By rank the records that no later line can belong to; at the log's end all.
+
+        Args:
+            evaluations: the lines of a rank, in order, that evaluations print: what stands behind one is in no record
+                before the next head line.
+        """
         rows = {}
         for rank in sorted({rank for rank, _ in self._open}):
             heads = self._open.get((rank, self.head))
@@ -69,7 +80,7 @@ class Records(Struct):
                 continue
             whole = len(heads.lines) if at_end else len(heads.lines) - 1
             if whole > 0:
-                made = self._rows(rank, heads, whole)
+                made = self._rows(rank, heads, whole, evaluations(rank))
                 if len(made):
                     rows[rank] = made
                 end = int(heads.lines[whole]) if whole < len(heads.lines) else np.iinfo(np.int64).max
@@ -77,7 +88,7 @@ class Records(Struct):
                     self._open[key] = self._open[key].after(end)
         return rows
 
-    def _rows(self, rank: int, heads: _Lines, whole: int) -> Rows:
+    def _rows(self, rank: int, heads: _Lines, whole: int, evaluations: Ints) -> Rows:
         columns = {name: column[:whole] for name, column in heads.columns.items() if name != "rank"}
         bearing, mixed = np.zeros(whole, dtype=bool), np.zeros(whole, dtype=bool)
         for (of_rank, key), part in self._open.items():
@@ -87,6 +98,9 @@ class Records(Struct):
             inside = place >= 0
             if whole < len(heads.lines):
                 inside &= part.lines < heads.lines[whole]
+            if len(evaluations):
+                evaluated = np.searchsorted(evaluations, heads.lines[np.maximum(place, 0)])
+                inside &= np.searchsorted(evaluations, part.lines) == evaluated
             bearing[place[inside]] = True
             for name, column in part.columns.items():
                 if name != "rank":
@@ -98,7 +112,7 @@ class Records(Struct):
             self.mixed.setdefault(rank, []).extend(heads.lines[:whole][mixed].tolist())
             parts = set(columns) - set(heads.columns)
             columns |= {name: np.where(mixed, np.nan, columns[name]) for name in sorted(parts)}
-        rows = Rows(heads.lines[:whole], columns)
+        rows = Rows(heads.lines[:whole], columns, places=heads.places[:whole])
         return rows.take(bearing)
 
 
@@ -134,7 +148,7 @@ def _joined(one: _Lines, other: _Lines) -> _Lines:
         name: np.concatenate([part.columns.get(name, np.full(len(part.lines), np.nan)) for part in (one, other)])
         for name in names
     }
-    return _Lines(np.concatenate((one.lines, other.lines)), columns)
+    return _Lines(np.concatenate((one.lines, other.lines)), np.concatenate((one.places, other.places)), columns)
 
 
 def with_all_columns(pattern: Pattern, rows: Rows) -> Rows:

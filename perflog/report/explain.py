@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
@@ -16,6 +17,7 @@ from perflog.inference.known import inferred_runs
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
+from perflog.parts.part import is_part
 from perflog.reading.account import Account
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
@@ -53,10 +55,17 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
     """Explain the logs at and below paths, one after the other.
 
     Raises:
-        UsageError: when a path does not exist, or an option is not right.
+        UsageError: when a path does not exist or is a part, whose log lines are elsewhere, or an option is not right.
     """
     options, catalog = settings.options(), catalog_of(settings)
-    for log in find_logs(paths):
+    logs = find_logs(paths)
+    for log in logs:
+        if is_part(log):
+            raise UsageError(
+                f"{log.name} is a part of logs that were read elsewhere, and holds none of their lines: name the log "
+                "itself, where it lies"
+            )
+    for log in logs:
         yield explain_log(log, catalog, options)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
-from perflog.export.columns import counted
+from perflog.export.columns import counted, two_digits
 from perflog.export.translation import shown as said
 from perflog.export.translation import told
 from perflog.extraction import Extraction
@@ -209,7 +209,7 @@ def _half_width(item: Item, value: str) -> str:
     number = item.numbers[value]
     if not number.value or number.low is None or number.high is None:
         return ""
-    return f"±{100 * max(number.high - number.value, number.value - number.low) / abs(number.value):.2g} %"
+    return f"±{two_digits(100 * max(number.high - number.value, number.value - number.low) / abs(number.value))} %"
 
 
 def _marks(item: Item, values: Sequence[str], notes: list[str]) -> tuple[int, ...]:

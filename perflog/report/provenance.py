@@ -11,7 +11,7 @@ from typing import Any
 
 from perflog.cases.case import Case, Summary
 from perflog.evidence.witness import Witness
-from perflog.export.columns import number
+from perflog.export.columns import number, two_digits
 from perflog.export.translation import in_language
 from perflog.export.translation import shown as said
 from perflog.report.lines import ReadLogs, lines_of
@@ -137,7 +137,7 @@ def _summary(summary: Summary, texts: Words, language: str) -> dict[str, Any]:
     return {
         "key": summary.name, "name": _metric_name(summary.name, texts), "value": _full(summary.value),
         "unit": summary.unit, "n": summary.n, "interval": interval,
-        "spread": "" if summary.spread is None else f"{100 * summary.spread:.2g}%",
+        "spread": "" if summary.spread is None else f"{two_digits(100 * summary.spread)}%",
         "reason": said(summary.reason, language) if summary.value is None else "", "base": "",
     }  # fmt: skip
 

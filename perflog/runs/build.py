@@ -17,6 +17,7 @@ from perflog.reading.reading import Reading
 from perflog.runs.clock import clock_of
 from perflog.runs.corroborate import Evidence
 from perflog.runs.corroborate_many import evidence_of_all
+from perflog.runs.cut import why_cut
 from perflog.runs.device_index import Stem
 from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_unread, refusal
 from perflog.runs.draft import Draft
@@ -135,6 +136,8 @@ class RunBuilder:
         speed = corroborated(self._options, draft.speed, evidence)
         refused = refusal(reading, pattern, segment, main_rank(draft.ranks))
         refused = refused or contradiction(reading, pattern, segment.basis, metadata)
+        cut = "" if self._options.as_printed else why_cut(reading, pattern)
+        refused = refused or cut
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
         metrics = {"throughput": throughput, **draft.summaries}
         if speed.step_time is not None and not refused:
@@ -143,7 +146,8 @@ class RunBuilder:
             metrics["reported"] = draft.reported
         program = self._catalog.by_name[pattern.parser].title
         metrics |= further_metrics(throughput, speed.measured, metadata, program, draft.summaries, self._peaks)
-        metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
+        if not cut:
+            metrics = metrics | {k: m for k, m in _last_metrics(pattern, segment).items() if k not in metrics}
         lines = segment.first_line, segment.last_line
         run = self._run(reading, pattern.parser, metadata, draft.label, metrics, self._notes(draft, speed), lines)
         run.evidence = speed.verdict

@@ -14,6 +14,7 @@ from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
+from perflog.stats.arrays import middle
 from perflog.stats.resolution import printed_quantum
 
 #: Where a format's step counter may stand still (a loss scaler backing off), for at most this share of records.
@@ -30,6 +31,8 @@ FARTHER = 1.5
 FEW_RECORDS, MOST_UNEVEN = 50, 0.25
 #: One of so many measurements or more does not do more than this share of the work.
 LEAST_WORKED, MOST_WORK = 5, 0.5
+#: A clock that is set jumps by this, in seconds, and about so many more or less; of fewer stamps none is usual.
+AN_HOUR, ABOUT, LEAST_STAMPED = 3600.0, 2.0, 5
 #: The last epoch of a log may not have been finished.
 LAST_OPEN = 1
 CLOCKS = ("elapsed", "timestamp")
@@ -111,6 +114,22 @@ def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
     pieces = f" in {bars} bars" if bars > 1 else f" in {stretches} pieces" if stretches > 1 else ""
     time = f"{taken.estimate.time:g} s{pieces}"
     return f"the clock is printed in whole seconds, and {time} are measured: they may be {share:.0%} off"
+
+
+def clock_set(segment: Segment, taken: Taken) -> str:
+    """Why stamps give no number: they jump by an hour, as a clock does that daylight saving time sets; else empty."""
+    if segment.basis is None or segment.basis.value.quantity != "timestamp" or taken.estimate.used < LEAST_STAMPED:
+        return ""
+    for rows in segment.store.blocks():
+        inside = rows[:, (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)]
+        if not inside.shape[1]:
+            continue
+        usual = float(middle(inside[3] / inside[2])) * inside[2]
+        jumps = (np.abs(inside[3] - usual - AN_HOUR) <= usual + ABOUT) & (usual < AN_HOUR / 2)
+        if jumps.any():
+            line = f"line {inside[5, jumps.argmax()]:g}"
+            return f"the stamps jump by an hour before {line}: the clock was set, or the program waited"
+    return ""
 
 
 def clock_rounding(pattern: Pattern, segment: Segment, taken: Taken, times: Floats) -> float:

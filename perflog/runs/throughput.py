@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from msgspec import Struct, field, structs
 
 from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
+from perflog.evidence.tails import unmeasured_tails
 from perflog.evidence.witness import Verdict
 from perflog.formats.parser import Pattern
 from perflog.formats.units import kind
@@ -19,7 +20,7 @@ from perflog.measurements.window import take
 from perflog.reading.reading import Reading
 from perflog.runs.accounts import accounts_of, accounts_of_epochs
 from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
-from perflog.runs.doubts import note_of_work, too_coarse
+from perflog.runs.doubts import clock_set, note_of_work, too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
@@ -166,7 +167,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)
     taken = take(segment, options.window, options.estimator, scale, doubts=not options.convention)
-    coarse = "" if options.as_printed else too_coarse(pattern, segment, taken)
+    coarse = "" if options.as_printed else too_coarse(pattern, segment, taken) or clock_set(segment, taken)
     reason = taken.reason or factor.reason or _why_uncounted(segment, basis) or coarse
     value = taken.estimate.value * factor.value
     if not reason and not SLOWEST <= value <= FASTEST:
@@ -187,23 +188,24 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
     )
     notes = [taken.note] if taken.note else []
-    if not reason and factor.note:
-        notes.append(factor.note)
-    if not reason and segment.count.keyless:
-        notes.append("the lines print no step numbers; each is taken to cover equally many steps")
-    if not reason and pattern.assumption:
-        notes.append(pattern.assumption)
-    if not reason and taken.estimate.used == 1:
-        notes.append(f"one measurement alone is behind the throughput (line {taken.last_line})")
-    if not reason and (ruled := note_of_work(segment, taken)):
-        notes.append(ruled)
-    if not reason and taken.doubt:
-        notes.append(taken.doubt)
+    if not reason:
+        tails = "" if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
+        notes += [factor.note, *_notes_of_value(pattern, segment, taken), tails, taken.doubt]
     measured = None
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
     step_time = None if coarse or _is_uncounted(segment, basis) else _step_time(taken, scale, throughput)
-    return Speed(throughput, step_time, notes, measured)
+    return Speed(throughput, step_time, [note for note in notes if note], measured)
+
+
+def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[str]:
+    """What is said of a value by what it was made from; notes may be empty."""
+    if segment.count.keyless:
+        yield "the lines print no step numbers; each is taken to cover equally many steps"
+    yield pattern.assumption
+    if taken.estimate.used == 1:
+        yield f"one measurement alone is behind the throughput (line {taken.last_line})"
+    yield note_of_work(segment, taken)
 
 
 def _why_uncounted(segment: Segment, basis: Basis) -> str:

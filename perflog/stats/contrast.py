@@ -2,7 +2,8 @@
 
 A throughput row has one sample a side. A row of a derived metric (speedup: a case over its baseline) has two, and its
 difference is that of the two sides' own differences, so that it carries the uncertainty of all four samples (Welch
-1938, with Satterthwaite's degrees of freedom).
+1938, with Satterthwaite's degrees of freedom). No ranks guard such a row, and where four runs stand beside many Welch's
+interval covers 93.4 to 93.8 per cent, so it has fewer degrees of freedom where the series of :mod:`.quotient` asks so.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from perflog.stats.centre import LEVEL
 from perflog.stats.pooling import SideNoise, side_noise
+from perflog.stats.quotient import critical_value
 
 Floats = NDArray[np.float64]
 #: The least variance of the logarithms of a sample: where runs are equal to the last digits of a double, their
@@ -131,16 +134,31 @@ def _centres(rows: Sequence[RowSamples], side: str, samples: Mapping[tuple[float
 
 def _combined(centres: Floats, rows: Sequence[RowSamples], sides: Mapping[str, _Side], floored: bool) -> Differences:
     """Welch's standard error and Satterthwaite's degrees of freedom over all samples of a row."""
-    total, weighted = [0.0] * len(rows), [0.0] * len(rows)
+    parts: list[list[tuple[float, float]]] = [[] for _ in rows]
     for side, (noise, samples) in sides.items():
         variances, freedoms = noise.variances.tolist(), noise.freedoms.tolist()
         if floored and noise.floors is not None:
             variances, freedoms = noise.floors.tolist(), [noise.floor_freedom] * len(noise.floors)
-        for nth, row in enumerate(rows):
-            for values in row.parts(side):
-                sample = samples[values]
-                part = variances[sample.place] / sample.n
-                total[nth] += part
-                weighted[nth] += part * part / freedoms[sample.place]
-    squares = np.array(total)
-    return Differences(centres, np.sqrt(squares), squares * squares / np.array(weighted))
+        for of_row, row in zip(parts, rows, strict=True):
+            chosen = [samples[values] for values in row.parts(side)]
+            of_row += [(variances[sample.place] / sample.n, freedoms[sample.place]) for sample in chosen]
+    squares = np.array([sum(variance for variance, _ in of_row) for of_row in parts])
+    weighted = np.array([sum(variance * variance / freedom for variance, freedom in of_row) for of_row in parts])
+    satterthwaite = squares * squares / weighted
+    for place, row in enumerate(rows):
+        if row.old_base:
+            satterthwaite[place] = _no_more_than_series(parts[place], float(satterthwaite[place]))
+    return Differences(centres, np.sqrt(squares), satterthwaite)
+
+
+def _no_more_than_series(parts: Sequence[tuple[float, float]], freedom: float) -> float:
+    """Degrees of freedom whose interval of 95 % is no narrower than the series of Welch and Aspin has it.
+
+    Args:
+        parts: the variance of each mean, and the degrees of freedom of each variance.
+        freedom: Satterthwaite's.
+    """
+    from scipy.special import stdtridf
+
+    variances, freedoms = zip(*parts, strict=True)
+    return min(freedom, float(stdtridf((1 + LEVEL) / 2, critical_value(variances, freedoms, LEVEL))))

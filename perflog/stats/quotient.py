@@ -61,7 +61,7 @@ def quotient_interval(
     return QuotientInterval(min(math.exp(centre - half), value), max(math.exp(centre + half), value), level)
 
 
-def critical_value(variances: Sequence[float], freedoms: Sequence[int], level: float) -> float:
+def critical_value(variances: Sequence[float], freedoms: Sequence[float], level: float) -> float:
     """By how many standard errors a difference of two means may miss the truth, at a two-sided level.
 
     Student's quantile with Satterthwaite's degrees of freedom, and what the exact solution, a series in 1/f with f the

@@ -77,3 +77,20 @@ def test_each_repeat_has_a_second_account_of_its_own(tmp_path: Path) -> None:
 def test_what_may_be_another_training_counts(tmp_path: Path, logs: dict[str, Iterable[str]]) -> None:
     write(tmp_path, **logs)
     assert len(counted(tmp_path)) == len(logs)
+
+
+def test_a_table_beside_the_text_log_is_its_second_account(tmp_path: Path) -> None:
+    # Stable-Baselines3 writes log.txt and progress.csv into one folder: 2,048 environment steps in 4 s
+    text = [
+        f"|    {name} | {number} |"
+        for table in range(1, 61)
+        for name, number in (("iterations", table), ("time_elapsed", 4 * table), ("total_timesteps", 2048 * table))
+    ]
+    rows = [
+        "time/iterations,time/time_elapsed,time/total_timesteps",
+        *(f"{n},{4 * n},{2048 * n}" for n in range(1, 61)),
+    ]
+    write(tmp_path, log_dot_txt=text, progress_dot_csv=rows)
+    (run,) = extracted(tmp_path).runs
+    assert (Path(run.log.name).name, run.throughput.value) == ("log.txt", 512)
+    assert any("progress.csv tells the same run" in note for note in map(str, run.notes))

@@ -216,3 +216,14 @@ def test_an_encoding_without_the_signs_of_tables_has_plain_ones() -> None:
     assert set(lines[2]) == {"-"}
     assert "+-0." in lines[3]
     assert "\\u" not in done.stdout
+
+
+def test_logs_that_are_named_without_a_command_are_said_to_need_one(tmp_path: Path) -> None:
+    (tmp_path / "my logs").mkdir()
+    done = perflog("my logs", cwd=tmp_path)
+    assert done.returncode == 2
+    assert (
+        done.stderr.splitlines()[-1]
+        == "Error: my logs is no command, but a path. To read it: perflog extract 'my logs'"
+    )
+    assert perflog("your logs", cwd=tmp_path).stderr.splitlines()[-1] == "Error: No such command 'your logs'."

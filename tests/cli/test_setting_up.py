@@ -100,6 +100,16 @@ def test_explain_as_json_of_a_known_log() -> None:
     assert (data["complete"], run["metrics"]["throughput"]["value"]) == (True, pytest.approx(96.0, abs=1e-3))
 
 
+def test_a_draft_offers_the_number_of_the_epoch_as_any_other(tmp_path: Path) -> None:
+    """The word before a number may be that of a position, which no value is called."""
+    lines = (f"Epoch: [0][{step}/90] speed {rate}" for step, rate in ((10, "0.251"), (20, "0.252"), (30, "0.250")))
+    (tmp_path / "own.log").write_text("\n".join(lines) + "\n")
+    done = perflog("parsers", "new", "own", "--from", "own.log", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    draft = (tmp_path / "own.toml").read_text()
+    assert [f"# {seen} …" in draft for seen in ("0, 0, 0", "90, 90, 90", "0.251, 0.252, 0.250")] == [True] * 3
+
+
 def test_a_draft_of_an_unknown_format_is_no_parser_until_a_person_says_what_it_means(tmp_path: Path) -> None:
     log, folder = tmp_path / "z.log", tmp_path / "own"
     log.write_text(UNKNOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,16 @@ from perflog.export.case_table import Shown
 from perflog.stats.verdict import Verdict
 from tests.campaigns import write_campaign
 from tests.compare.test_outputs import comparison_of, row_of
+from tests.compare.test_table import shifted
 
 
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[Path, Path]:
-    """Two sides of three cases: 5 % slower, the same, and 10 % faster."""
+    """Two sides of three cases, whose runs were made in turn: 5 % slower, the same, and 10 % faster."""
     rates = {"1n1g": (130.0, 123.5), "1n4g": (500.0, 500.0), "1n8g": (1000.0, 1100.0)}
     for place, side in enumerate(("old", "new")):
         cases = {f"{folder}/rn50_b128_fp32": values[place] for folder, values in rates.items()}
-        write_campaign(tmp_path / side, cases, seed=place)
+        shifted(write_campaign(tmp_path / side, cases, seed=place), {n: n + place / 2 for n in range(1, 6)})
     return tmp_path / "old", tmp_path / "new"
 
 
@@ -69,6 +71,13 @@ def test_columns_in_the_order_asked_for(sides: tuple[Path, Path]) -> None:
     rows = list(csv.reader(io.StringIO(run(*sides, "--columns", "devices,verdict", "-f", "csv").stdout)))
     assert rows == [["devices", "verdict"], ["1", "slower"], ["4", "same"], ["8", "faster"]]
     assert "|   devices | verdict" in run(*sides, "--columns", "devices,verdict", "-f", "markdown").stdout
+
+
+def test_rows_that_their_label_alone_tells_apart_are_so_in_csv_too(tmp_path: Path) -> None:
+    cases = {f"{label}/1n8g/rn50_b128_fp32": 1000.0 for label in ("eager", "xla")}
+    sides = [write_campaign(tmp_path / side, cases, seed=place) for place, side in enumerate(("old", "new"))]
+    rows = list(csv.DictReader(io.StringIO(run(*sides, "-f", "csv").stdout)))
+    assert {row["label"].rpartition("/")[2] for row in rows} == {"eager", "xla"}
 
 
 def test_wide_has_a_column_for_each_field(sides: tuple[Path, Path]) -> None:
@@ -130,3 +139,24 @@ def test_a_long_comment_with_other_columns_keeps_the_notes_of_its_rows() -> None
     assert len(text) <= LONGEST and "Rows left out" in text
     shown = text.count("\n|") - 2
     assert shown > 100 and text.count("a note of the row") == shown
+
+
+def test_a_long_comment_numbers_the_notes_that_are_left_anew() -> None:
+    """A list of Markdown counts on from its first number, whatever the numbers of its other lines."""
+    rows = [row_of(f"steady{n}", 0.001, Verdict.SAME, (f"of steady{n}",)) for n in range(2000)]
+    rows[1500] = row_of("slow", -0.1, Verdict.SLOWER, ("of slow", "of steady0"))
+    lines = comment([comparison_of(*rows)], "m").splitlines()
+    notes = [line.partition(". ") for line in lines if re.match(r"\d+\. ", line)]
+    assert [int(number) for number, _, _ in notes] == list(range(1, len(notes) + 1))
+    said = {number: note for number, _, note in notes}
+    cells_of_rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")][1:]
+    assert len(cells_of_rows) > 100
+    for name, *_, marks in cells_of_rows:
+        wanted = ["of slow", "of steady0"] if name == "slow" else [f"of {name}"]
+        assert sorted(said[mark] for mark in marks.split(",")) == wanted
+
+
+def test_a_long_comment_without_notes_is_shortened_too() -> None:
+    rows = [row_of(f"steady{n}", 0.001, Verdict.SAME) for n in range(4000)]
+    text = comment([comparison_of(*rows)], "m", shown=Shown(columns=("model", "verdict")))
+    assert len(text) <= LONGEST and "Rows left out" in text and "notes" not in text

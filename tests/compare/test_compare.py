@@ -125,7 +125,7 @@ def test_two_alike_on_a_side_are_not_paired(tmp_path: Path) -> None:
     (one,) = compared(old, new, "--across", "label")
     assert not one["rows"]
     assert {u["reason"] for u in one["not_compared"]} == {
-        "2 cases on the new side are alike but for label: choose with --where"
+        "2 cases on the new side are alike but for label: give the logs of one of them alone"
     }
 
 
@@ -207,6 +207,20 @@ def test_what_would_help_an_inconclusive_row(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_log_says_against_its_own_number_is_told(tmp_path: Path) -> None:
+    """As extract does: of a run whose rates are NaN from the middle on, and of a log that is there twice."""
+    old, new = two(tmp_path, 0.0)
+    log = new / f"{EIGHT}_3.log"
+    lines = log.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[60:] = [re.sub(r"total_ips : [\d.]+", "total_ips : nan", line) for line in lines[60:]]
+    log.write_text("".join(lines), encoding="utf-8")
+    shutil.copy(old / f"{EIGHT}_1.log", old / f"{EIGHT}_6.log")
+    ((row,),) = (one["rows"] for one in compared(old, new))
+    assert "new: 60 records without a usable number, the first at line 61" in row["notes"]
+    assert any(re.match(r"old: \S+_1\.log counts once: the same text is in \S+_6\.log$", note) for note in row["notes"])
+    assert not any("no speedup" in note for note in row["notes"])
+
+
 def test_two_groups_of_runs(tmp_path: Path) -> None:
     old, new = two(tmp_path, 0.0, spread=0.0005, runs=6)
     for repeat in (1, 2, 3):
@@ -226,8 +240,9 @@ def test_a_coarse_print(tmp_path: Path) -> None:
 def test_the_same_logs_on_both_sides(tmp_path: Path) -> None:
     old = write_campaign(tmp_path / "old", {EIGHT: 1000.0}, seed=1)
     shutil.copytree(old, tmp_path / "new")
-    ((row,),) = (one["rows"] for one in compared(old, tmp_path / "new"))
-    assert "both sides have the very same values: are these the same logs?" in row["notes"]
+    (one,) = compared(old, tmp_path / "new")
+    assert "both sides have the very same values: are these the same logs?" in one["rows"][0]["notes"]
+    assert "Both sides have the very same values: logs compared with themselves never differ." in one["warnings"]
 
 
 def test_a_warmup_that_is_not_over_is_noted_and_auto_finds_its_end(tmp_path: Path) -> None:

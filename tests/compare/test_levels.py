@@ -139,12 +139,12 @@ def journal(folder: Path, starts: dict[str, datetime]) -> None:
     machine(folder, "this one")
 
 
-def bare_runs(folder: Path) -> Path:
-    """Five runs whose lines have no stamps: rates alone, of an EPOCH summary."""
+def bare_runs(folder: Path, first: int = 1001) -> Path:
+    """Five runs, each with a rate of its own from the first on, whose lines have no stamps: rates alone, of an EPOCH summary."""
     for number in range(1, 6):
         log = folder / f"{CASE}_{number}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        rate = 1000 + number
+        rate = first + number - 1
         lines = [
             f"Training: -Speed {rate:.2f} samples/sec   Loss 1.0   Epoch: 0   Global Step: {step}   Required: 0 hours"
             for step in range(5, 101, 5)
@@ -161,7 +161,7 @@ def test_the_journal_of_a_campaign_tells_when_logs_without_clocks_were_made(tmp_
             f"{CASE}_{n}": begin + timedelta(minutes=10 * (first + (2 if in_turn else 1) * (n - 1)))
             for n in range(1, 6)
         }
-        journal(bare_runs(tmp_path / side), moments)
+        journal(bare_runs(tmp_path / side, 1001 + first), moments)
     (case,) = extracted(tmp_path / "old").cases
     starts = starts_of(case.runs)
     assert [start.seconds - begin.timestamp() for start in starts if start is not None] == [

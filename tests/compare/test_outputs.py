@@ -69,6 +69,14 @@ def test_a_comment_begins_with_its_marker_and_holds_the_gates_sentence(sides: tu
     assert "### throughput: new against old" in rest and any(line.startswith("2 cases: 1 slower") for line in rest)
 
 
+def test_what_stands_below_the_numbered_notes_is_no_part_of_the_last_one() -> None:
+    """Markdown takes the line below an item of a list for its continuation."""
+    rows = [row_of("x", 0.1, Verdict.FASTER, ("first", "second")), row_of("y", 0.0, Verdict.SAME)]
+    lines = comment([comparison_of(*rows)], "m").splitlines()
+    place = lines.index("1. first")
+    assert lines[place + 1 : place + 4] == ["2. second", "", "geometric mean of 2 ratios: 1.0488"]
+
+
 @pytest.mark.parametrize("name", ["", "a--b", "a -->", "-a", "a\nb", "<b>", "a" * 101])
 def test_names_that_would_end_the_marker_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="--marker"):

@@ -9,6 +9,7 @@ import pytest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.pairs import paired
+from perflog.compare.names import names_of
 from perflog.settings.options import Options
 from tests.cases.test_cases import made
 
@@ -55,6 +56,35 @@ def test_a_lone_log_is_one_of_the_other_sides_repeats() -> None:
     assert pairs(case(1, 2, label=""), case(label="2")) == [((), (said.format("unknown", "2"),))]
     assert pairs(series, case(label="x_7")) == []
     assert pairs(case(label="x_1"), case(label="x_2")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "aliases", "what"),
+    [
+        # two logs with numbers of the other side's series, but no series themselves
+        ([case(1, 2, 3, 4, label="x")], [case(label="x_2"), case(label="x_4")], {}, "label"),
+        ([case(model="rn50"), case(model="resnet50")], [case(model="rn50")], {"resnet50": "rn50"}, "model"),
+        ([case(precision="fp16"), case(precision="FP16")], [case(precision="fp16")], {}, "precision"),
+        ([case(framework_version="2.0"), case(framework_version="2.1")], [case()], {}, "framework_version"),
+        ([case(parser="a"), case(parser="b")], [case()], {}, "the format of their logs"),
+    ],
+)
+def test_what_tells_apart_cases_of_which_none_can_be_chosen(
+    old: list[Case], new: list[Case], aliases: dict[str, str], what: str
+) -> None:
+    found, alone = paired([(c, c.label) for c in old], [(c, c.label) for c in new], (), aliases)
+    side, many = ("old", old) if len(old) > 1 else ("new", new)
+    how = (
+        "give the logs of one of them alone" if what in ("label", "the format of their logs") else "choose with --where"
+    )
+    assert not found and {one.reason for one in alone} == {
+        f"{len(many)} cases on the {side} side are alike but for {what}: {how}"
+    }
+
+
+def test_names_by_labels_leave_out_the_folders_that_all_share() -> None:
+    assert names_of([case(label="logs/night/xla"), case(label="logs/night/eager/2")]) == ["xla", "eager/2"]
+    assert names_of([case(label="logs/xla"), case(label="logs/xla", devices=8)]) == ["1 device", "8 devices"]
 
 
 def test_what_is_asked_for_may_differ() -> None:

@@ -220,6 +220,19 @@ def test_an_efficiency_is_a_speedup_over_the_devices(sides: tuple[Path, Path]) -
     assert one["reason"] == "this case is the baseline, whose own value is 1 on both sides by definition"
 
 
+def test_a_baselines_own_speedup_is_no_finding(tmp_path: Path, sides: tuple[Path, Path]) -> None:
+    """It is 1 on both sides whatever the runs say: a gate must not be green for it, nor the mean be drawn to 1."""
+    found = json.loads(run(*sides, "--metric", "speedup", "-f", "json").output)["comparisons"][0]
+    one, eight = found["rows"]
+    assert one["ratio"] == 1.0 and eight["ratio"] < 0.99
+    assert found["geometric_mean"] == {"value": pytest.approx(eight["ratio"]), "rows": 1, "left_out": 0}
+    single = [
+        write_campaign(tmp_path / name, {ONE: 130.0, EIGHT: 1000.0}, runs=1, seed=n) for n, name in enumerate("ab")
+    ]
+    done = run(*single, "--metric", "speedup", "--gate")
+    assert done.exit_code == 3 and "no case has enough data for a verdict" in done.stderr
+
+
 def test_an_efficiency_without_devices_says_why(tmp_path: Path) -> None:
     sides = [write_campaign(tmp_path / name, {ONE: 130.0}, seed=seed) for seed, name in enumerate(("a", "b"))]
     found = json.loads(run(*sides, "--metric", "efficiency", "--baseline", "devices=8", "-f", "json").output)

@@ -92,7 +92,7 @@ FITTING: dict[str, tuple[Any, ...]] = {
     "step_repeats": (True, False), "position_once": (True, False), "starts_run": (True, False), "position": ("", "place", "total"),
     "group": ("rate", "took", "cost", "batch", "timestamp", "unit", "rank", "step", "covers"), "metric": ("", "mine", "loss", "reported"),
     "also": ("", "loss (?P<loss>{NN})", "took (?P<memory>{N})"), "set": ({}, {"devices": 2}), "expect": ({},), "priority": (0, 20, 90),
-    "memory_unit": ("MiB", "GiB"), "literal": ("step ", "at ", "cost ", "s", "p ", " "),
+    "memory_unit": ("MiB", "GiB", "MB"), "literal": ("step ", "at ", "cost ", "s", "p ", " "),
     "regex": (
         "step (?P<step>{I})", "step (?P<step>{I}) of {I} rank {I} rate (?P<rate>{N})", "(?:^|x)step (?P<rank>{I}) of {TO}took (?P<took>{N})",
         "step (?P<rank>{I}) of {TO}took (?P<took>{N})", "step (?P<covers>{I}) of (?P<epoch>{I}) rank {I} rate (?P<rate>{N}) (?P<unit>[a-z/]+)",
@@ -222,7 +222,7 @@ STEP, PLACE, PLACED, TOTAL, START, FACTS, END = range(7)
         (changed(PLACED, position="", position_once=True), "position_once: no position is named"),
         (changed(TOTAL, position="place"), "position: a pattern with role summary has no measurements to place"),
         (changed(START, event=""), "pattern 'start': event is missing: expected one of run_start, run_stop, run_failed"),
-        (changed(STEP, memory_unit="KiB"), "memory_unit = 'KiB': expected one of MiB, GiB; did you mean 'MiB'?"),
+        (changed(STEP, memory_unit="KiB"), "memory_unit = 'KiB': expected one of MiB, GiB, MB; did you mean 'MiB'?"),
         (changed(STEP, also="loss (?P<step>{I})"), "'also' reads loss and memory of a pattern with role step, nothing else"),
         (changed(END, value=[{"group": "x", "quantity": "metric", "metric": "x"}]), "value 'x': not a named group of the regex"),
         (changed(PLACE, regex="at (?P<timestamp>{N})"), "role = 'position': expected a group named 'step' or 'epoch' in the regex"),

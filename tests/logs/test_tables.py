@@ -25,6 +25,10 @@ def given(text: str) -> str:
         ("epoch,lr,step,train_loss\r\n0,,9,0.5\r\n0,0.1,19,\r\n", "epoch,lr,step,train_loss\r\ncsv epoch=0 step=9 train_loss=0.5\ncsv epoch=0 step=19 lr=0.1\n"),
         # Ultralytics of 2023: padded
         ("   epoch,  train/box_loss, time\n  1,  1.5,  61.5\n  2, nan,  123\n", "   epoch,  train/box_loss, time\ncsv epoch=1 time=61.5 train/box_loss=1.5\ncsv epoch=2 time=123 train/box_loss=nan\n"),
+        # Spinning Up: tabs
+        ("Epoch\tTotalEnvInteracts\tTime\n0\t4000\t12.3\n", "Epoch\tTotalEnvInteracts\tTime\ncsv Epoch=0 TotalEnvInteracts=4000 Time=12.3\n"),
+        # Stable-Baselines3: an evaluation's row lacks the iterations
+        ("time/iterations,time/time_elapsed,eval/mean_reward\n1,4,\n,,123.4\n", "time/iterations,time/time_elapsed,eval/mean_reward\ncsv time/iterations=1 time/time_elapsed=4\ncsv eval/mean_reward=123.4\n"),
         # a row that is being written
         ("epoch,step,loss\n0,1,0.5\n0,2,", "epoch,step,loss\ncsv epoch=0 step=1 loss=0.5\ncsv epoch=0 step=2"),
         ("epoch,step,loss\n0,1,0.5\n0,2", "epoch,step,loss\ncsv epoch=0 step=1 loss=0.5\n0,2"),
@@ -41,6 +45,7 @@ def test_tables(text: str, expected: str) -> None:
     [
         "name,price,count\na,1,2\nb,2,3\n",  # no column of a training
         "epoch,step,what\n0,1,hello\n",  # a column of words
+        "Epoch\tLoss\tNote\n0\t0.5\tgood\n",
         "epoch 1, step 5, loss 0.5\nepoch 1, step 6, loss 0.4\n",  # a program's lines
         "epoch,step\n1,2\n",  # two columns
         "epoch,step,step\n1,2,3\n",

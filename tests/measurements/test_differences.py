@@ -129,3 +129,13 @@ def test_without_a_number_nothing_is_known_and_the_mean_stays_where_it_was() -> 
     covers, work, time, after = differences(Basis(made.values[0]), columns, steps, Count(), before)
     assert np.isnan([*covers, *work, *time]).all()
     assert after == before
+
+
+def test_the_time_stays_while_a_counter_of_few_digits_stands_still() -> None:
+    # 4 s and 4,000 samples a step; from 1,000,000 on the counter is printed in ten thousands
+    counter = {"group": "samples", "quantity": "samples", "unit": "env_steps", "span": "cumulative"}
+    made = pattern("step clock samples", ELAPSED, counter)
+    told = rows("step clock samples", (1, 4, 4e3), (250, 1000, 1e6), (251, 1004, 1e6), (252, 1008, 1.01e6))
+    segment = segment_of(made, told)
+    assert column(segment, "time") == [4, 996, 4, 4]
+    assert column(segment, "work") == [4e3, 996e3, 0, 10e3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,3 +74,40 @@ def test_the_samples_that_a_bar_counts_are_steps_where_its_epoch_stands_on_anoth
     file.write_text("\n".join(lines) + "\n")
     (run,) = extracted(file).runs
     assert run.throughput.value == pytest.approx(128 / 0.5, rel=1e-3)
+
+
+def drawn(rng: random.Random, seconds: float, begins: float) -> list[tuple[float, str]]:
+    """(moment, text) of three epochs of pytorch-cifar's bar, each of 98 steps of 128 samples, then a test of 20."""
+    moment, events = begins, []
+    for epoch in range(3):
+        events.append((moment, f"\nEpoch: {epoch}\n"))
+        for steps, share in ((98, 1.0), (20, 0.4)):
+            began = moment
+            for step in range(1, steps + 1):
+                moment += seconds * share * (1 + 0.1 * rng.gauss(0, 1))
+                began = moment if step == 1 else began
+                whole, part = divmod(int((moment - began) * 1000), 1000)
+                clock = f"{whole}s{part}ms" if whole else f"{part}ms"
+                text = f" [=>..]  Step: 50ms | Tot: {clock} | Loss: 2.3 | Acc: 10.0% (9/{step * 128})"
+                events.append((moment, text + ("\n" if step == steps else "\r")))
+    return events
+
+
+@pytest.mark.parametrize("behind", [0.013, 0.5, 2.0, 5.0])
+@pytest.mark.parametrize("seconds", [0.05, 0.0515, 0.06, 0.1])
+def test_bars_of_two_processes_in_one_file_give_no_number(tmp_path: Path, behind: float, seconds: float) -> None:
+    first, second = drawn(random.Random(1), 0.05, 0.0), drawn(random.Random(2), seconds, behind)
+    (tmp_path / "two.log").write_text("".join(text for _, text in sorted([*first, *second])))
+    (tmp_path / "one.log").write_text("".join(text for _, text in first))
+    values = {
+        Path(made.log.path).name: made.throughput.value for made in extracted(tmp_path, set={"devices": "1"}).runs
+    }
+    assert values == {"one.log": pytest.approx(128 / 0.05, rel=0.02), "two.log": None}
+
+
+def test_a_bar_of_which_each_line_stands_twice_gives_its_number(tmp_path: Path) -> None:
+    text = "".join(text for _, text in drawn(random.Random(1), 0.05, 0.0)).replace("\r", "\n")
+    for name, lines in (("one.log", text), ("twice.log", "".join(line * 2 for line in text.splitlines(True)))):
+        (tmp_path / name).write_text(lines)
+    first, second = (run.throughput.value for run in extracted(tmp_path, set={"devices": "1"}).runs)
+    assert first == second == pytest.approx(128 / 0.05, rel=0.02)

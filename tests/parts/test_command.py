@@ -79,6 +79,10 @@ def test_compare_takes_parts_of_folders_with_names_of_their_own(parts: Path, tmp
             ("extract", "{parts}", "--shard", "1/2", "-o", "x.parquet"),
             "is a part of logs already: `perflog merge` puts the parts together",
         ),
+        (
+            ("explain", "{parts}"),
+            "part1.parquet is a part of logs that were read elsewhere, and holds none of their lines: name the log itself",
+        ),
         (("merge", LOGS), "expected a part that `perflog extract --shard` wrote, found no Parquet file"),
         (("merge", "{parts}/part2.parquet"), "of 2 parts these are missing: 1/2"),
         (

@@ -45,6 +45,17 @@ def test_a_second_process_without_tags_gives_a_reason(name: str, tmp_path: Path)
     assert BLENDED in " ".join(run.throughput.reason for run in runs)
 
 
+def test_a_heading_of_keras_within_a_line_begins_no_run(tmp_path: Path) -> None:
+    """'[Epoch 1/100]' of each line is no 'Epoch 1/100' of Keras: two processes are not as many runs as lines."""
+    name = "plsc/passl.log"
+    lines = [line.partition(b"] ")[2].replace(b"0/1251]", b"00/12510]") for line in lines_of(name)]
+    (alone,) = runs_of(tmp_path, name, b"".join(lines))
+    assert alone.throughput.value is not None
+    (run,) = runs_of(tmp_path, name, beside(lines))
+    assert run.throughput.value is None
+    assert BLENDED in run.throughput.reason
+
+
 @pytest.mark.parametrize("name", [*LOGS, "stable_baselines3/ppo.log"])
 def test_lines_that_are_printed_twice_change_nothing(name: str, tmp_path: Path) -> None:
     (alone,) = extracted(PARSERS / name).runs
@@ -209,3 +220,15 @@ def test_an_epoch_that_ends_twice_is_of_two_processes(tmp_path: Path) -> None:
         (run, *more) = extracted(file, warmup="1records").runs
         assert (run.throughput.value is not None, bool(more)) == (value, False)
     assert BLENDED in run.throughput.reason
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_a_counter_of_samples_that_does_not_go_on_is_of_two_processes(tmp_path: Path, together: int) -> None:
+    """EDSR's lines tell no step: two processes on one file were half as fast, or a little slower."""
+    lines = (FIXTURES / "parsers" / "edsr" / "div2k.log").read_text().splitlines(keepends=True)
+    other = [line.replace("+1.2s", "+1.3s").replace("Rate: 1", "Rate: 2") for line in lines]
+    blocks = [lines[at : at + together] + other[at : at + together] for at in range(0, len(lines), together)]
+    (tmp_path / "train.log").write_text("".join(line for block in blocks for line in block))
+    (made,) = extracted(tmp_path, warmup="5records").runs
+    assert made.throughput.value is None
+    assert "the counter (samples) does not go on" in made.throughput.reason

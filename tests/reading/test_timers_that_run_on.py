@@ -90,3 +90,31 @@ def test_a_step_with_an_evaluation_inside_is_left_out(line: str, before: str, tm
     file.write_text("".join(lines))
     (run,) = extracted(file).runs
     assert run.throughput.value == pytest.approx(WORK / TIME, rel=1e-5)
+
+
+def test_an_evaluations_table_belongs_to_no_record_and_its_time_to_none(tmp_path: Path) -> None:
+    # 2,048 environment steps in 4 s; behind every eighth table an evaluation of 8 s prints a counter of its own
+    lines, clock = [], 0
+    for table in range(1, 101):
+        clock += 4
+        lines += [
+            f"|    iterations      | {table} |",
+            f"|    time_elapsed    | {clock} |",
+            f"|    total_timesteps | {2048 * table} |",
+        ]
+        if table % 8 == 0:
+            lines += ["| eval/              |      |", f"|    total_timesteps | {2048 * table + 1000} |"]
+            clock += 8
+    (tmp_path / "ppo.log").write_text("\n".join(lines) + "\n")
+    (run,) = extracted(tmp_path / "ppo.log").runs
+    assert (run.throughput.value, run.throughput.unit) == (2048 / 4, "env_steps/s")
+    assert any("12 records left out that hold an evaluation" in note for note in run.notes)
+
+
+def test_a_clock_that_falls_in_every_second_line_is_none(tmp_path: Path) -> None:
+    # the words of a format that prints the time since the start, with the time of each step
+    row = "Epoch: [ 0] [%4d/ 200] time: %.4f, d_loss: 1.00000000, g_loss: 1.00000000\n"
+    (tmp_path / "gan.log").write_text("".join(row % (step, 0.2 + 0.05 * (step % 2)) for step in range(200)))
+    (run,) = extracted(tmp_path / "gan.log").runs
+    assert run.throughput.value is None
+    assert "the clock shows less than before in 99 of 200 lines" in run.throughput.reason

@@ -186,6 +186,19 @@ def test_reasons_are_chinese_in_a_chinese_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_an_interval_wider_than_its_number_is_written_without_an_exponent(tmp_path: Path) -> None:
+    for number, seconds in enumerate((0.1, 0.1, 0.1, 0.102, 0.04), 1):
+        lines = (
+            f"Epoch: [0][{step:3}/400]\tTime {seconds:6.3f} ({seconds:6.3f})\tLoss 1.0" for step in range(0, 400, 10)
+        )
+        log = tmp_path / "rn50" / "bz16" / "1n1g" / f"rn50_b16_fp32_{number}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text("\n".join(lines) + "\n")
+    page = report(tmp_path / "r.html", str(tmp_path / "rn50"))
+    assert "±150 %" in page  # 160 samples/s, the fastest run 400
+    assert re.search(r"\de\+\d\d ?%", page) is None
+
+
 def test_the_same_logs_give_the_same_page_and_only_a_page_is_written_over(seed: Path, tmp_path: Path) -> None:
     before = seed.read_bytes()
     assert before.startswith(BEGINNING.encode())

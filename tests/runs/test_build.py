@@ -233,11 +233,12 @@ def test_positions_that_are_refused_refuse_what_they_place() -> None:
     assert second.throughput.reason.startswith("step 2 has different records at lines 8 and 10")
 
 
-def test_the_last_loss_and_peak_of_memory_are_metrics() -> None:
-    made = formats(sampled("step ips loss memory", RATE, memory_unit="GiB"))
+@pytest.mark.parametrize("unit", ["GiB", "MiB", "MB"])
+def test_the_last_loss_and_peak_of_memory_are_metrics(unit: str) -> None:
+    made = formats(sampled("step ips loss memory", RATE, memory_unit=unit))
     found = run(made, "row step=1 ips=5 loss=0.9 memory=7\nrow step=2 ips=5 loss=0.5 memory=nan\n").metrics
     assert (found["loss"].value, found["loss"].first_line, found["loss"].unit) == (0.5, 2, "")
-    assert (found["memory"].value, found["memory"].first_line, found["memory"].unit) == (7, 1, "GiB")
+    assert (found["memory"].value, found["memory"].first_line, found["memory"].unit) == (7, 1, unit)
 
 
 def test_conventions_round_throughput_and_nothing_else() -> None:

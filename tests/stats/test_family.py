@@ -14,6 +14,7 @@ from scipy import optimize, special, stats
 from perflog.stats.contrast import RowSamples, differences
 from perflog.stats.family import family, selected
 from perflog.stats.pooling import side_noise
+from perflog.stats.quotient import critical_value
 from perflog.stats.ratio import ratio
 from perflog.stats.separation import rank_p, rows_for_runs, runs_for_rows, two_state_chance
 from perflog.stats.verdict import Verdict, decide
@@ -64,6 +65,26 @@ def test_moderated_variances_by_another_way() -> None:
     assert noise.freedoms == pytest.approx(d + prior, rel=1e-8)
     scaled = [v / (stats.chi2.ppf(0.75, f) / f) for v, f in zip(variances, freedoms, strict=True)]
     assert noise.floors == pytest.approx([np.quantile(scaled, 0.75)] * 6) and noise.floor_freedom == sum(freedoms) / 2
+
+
+def test_a_derived_row_beside_many_runs_has_the_critical_value_of_the_series() -> None:
+    """Welch's own covers 93.4 per cent where four of the runs stand beside twenty."""
+    random = np.random.default_rng(20261122)
+    few, *many = (
+        tuple(np.exp(spread * random.standard_normal(n)).tolist())
+        for n, spread in ((4, 0.06), (20, 0.02), (20, 0.02), (20, 0.02))
+    )
+    (found,) = differences([RowSamples(few, many[0], many[1], many[2])])
+    parts = [float(np.var(np.log(values), ddof=1)) / len(values) for values in (few, *many)]
+    wanted = critical_value(parts, [3, 19, 19, 19], 0.95)
+    satterthwaite = sum(parts) ** 2 / sum(
+        part**2 / freedom for part, freedom in zip(parts, [3, 19, 19, 19], strict=True)
+    )
+    assert wanted > 1.03 * stats.t.ppf(0.975, satterthwaite)
+    assert found.half_widths(np.array([0.05])) == pytest.approx(wanted * math.sqrt(sum(parts)), rel=1e-6)
+    (throughput,) = differences([RowSamples(few, many[0])])
+    welch = sum(parts[:2]) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 19)
+    assert throughput.freedoms == pytest.approx(welch), "ranks guard such a row"
 
 
 def test_three_rows_have_no_noise_in_common() -> None:

@@ -37,6 +37,7 @@ from tests.tools.table_promises import (
     states_part,
     unlike_part,
 )
+from tests.tools.table_unequal import capped_part, derived_part
 from tests.tools.tables_of_logs import command_part
 from tests.tools.tables_of_runs import (
     NOISES,
@@ -240,6 +241,7 @@ PARTS: dict[str, Callable[[Generator, float], str]] = {
     "special": special_part, "power": power_part, **method_parts(),
     "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
     "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
+    "capped": capped_part, "derived": derived_part,
 }  # fmt: skip
 
 

@@ -42,9 +42,11 @@ def ranks(old: Array, new: Array, separated: bool = False) -> Array:
     return np.array([rank_p(u, m, n) if separated else min(1.0, 2 * at_most(u, m, n)) for u in least])
 
 
-def _of_means(old: Array, new: Array, variances: tuple[Array, Array], freedoms: tuple[Array, Array]) -> Array:
+def _of_means(
+    old: Array, new: Array, variances: tuple[Array, Array], freedoms: tuple[Array, Array], most: float = np.inf
+) -> Array:
     a, b = variances[0] / old.shape[1], variances[1] / new.shape[1]
-    error, freedom = np.sqrt(a + b), (a + b) ** 2 / (a**2 / freedoms[0] + b**2 / freedoms[1])
+    error, freedom = np.sqrt(a + b), np.minimum(most, (a + b) ** 2 / (a**2 / freedoms[0] + b**2 / freedoms[1]))
     centre = new.mean(axis=1) - old.mean(axis=1)
     up = special.stdtr(freedom, (np.log1p(MARGIN) - centre) / error)
     down = special.stdtr(freedom, (centre - np.log1p(-MARGIN)) / error)
@@ -68,8 +70,11 @@ def pooled(old: Array, new: Array) -> Array:
     return _of_means(old, new, (variances[0], variances[1]), (freedoms[0], freedoms[1]))
 
 
-def moderated(old: Array, new: Array, floored: bool = False) -> Array:
-    """Welch's t with moderated variances; ``floored``: with the upper quartile of the rows' variances."""
+def moderated(old: Array, new: Array, floored: bool = False, most: float = np.inf) -> Array:
+    """Welch's t with moderated variances; ``floored``: with the upper quartile of the rows' variances.
+
+    ``most``: the most degrees of freedom that a row may have.
+    """
     noises = []
     for side in (old, new):
         own, freedom = _own(side)
@@ -78,7 +83,7 @@ def moderated(old: Array, new: Array, floored: bool = False) -> Array:
             noises.append((noise.floors, np.full(len(side), noise.floor_freedom)))
         else:
             noises.append((noise.variances, noise.freedoms))
-    return _of_means(old, new, (noises[0][0], noises[1][0]), (noises[0][1], noises[1][1]))
+    return _of_means(old, new, (noises[0][0], noises[1][0]), (noises[0][1], noises[1][1]), most)
 
 
 def brunner_munzel(old: Array, new: Array) -> Array:
@@ -110,9 +115,9 @@ def studentised(random: Generator, old: Array, new: Array) -> Array:
     return np.asarray(np.minimum(1.0, 2 * np.minimum(*p_values)))
 
 
-def chosen(old: Array, new: Array) -> Array:
-    """What perflog does: the largest of three."""
-    noises = (moderated(old, new), moderated(old, new, floored=True))
+def chosen(old: Array, new: Array, most: float = np.inf) -> Array:
+    """What perflog does: the largest of three; ``most``: the most degrees of freedom of the means, which it has not."""
+    noises = (moderated(old, new, most=most), moderated(old, new, floored=True, most=most))
     return np.asarray(np.maximum.reduce([ranks(old, new, separated=True), *noises]))
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import FIRST_RANK, UNTAGGED, Ints, Matches
 from perflog.measurements.rows import Floats, Rows
+from perflog.measurements.series import NO_LINES
 from perflog.stats.arrays import distinct
 
 #: No job has so many processes: such a number beside a word like "rank" is none, and its line is the first rank's.
@@ -58,8 +59,12 @@ class Positions(Struct):
             epoch[mine] = placed.columns.get("epoch", np.nan)
         return replace(matches, columns={**matches.columns, "epoch": epoch})
 
-    def place(self, pattern: Pattern, rows: Rows, rank: int) -> Rows:
-        """Rows with the epoch and step printed last before each; the same rows where a line names its own."""
+    def place(self, pattern: Pattern, rows: Rows, rank: int, starts: Ints = NO_LINES) -> Rows:
+        """Rows with the epoch and step printed last before each; the same rows where a line names its own.
+
+        Args:
+            starts: the lines at which this rank's runs begin, in order: a run's position is none of the next run's.
+        """
         if not pattern.position:
             return rows
         key = f"{pattern.parser}.{pattern.position}"
@@ -69,6 +74,8 @@ class Positions(Struct):
         line = np.concatenate([part.line for part in parts])
         index = np.searchsorted(line, rows.lines, "right") - 1
         known = index >= 0
+        if len(starts):
+            known &= np.searchsorted(starts, line[index], "right") == np.searchsorted(starts, rows.lines, "right")
         epoch, step = (np.concatenate([getattr(part, name) for part in parts])[index] for name in ("epoch", "step"))
         placed = {"epoch": np.where(known, epoch, np.nan), "step": np.where(known, step, np.nan)}
         if "step" in pattern.groups:  # the line tells its step, and the position the epoch

@@ -312,7 +312,7 @@ class Reading(Struct):
             if ranks is not None:
                 rows = rows.take(ranks == rank)
             if self._positions is not None:
-                rows = self._positions.place(pattern, rows, rank)
+                rows = self._positions.place(pattern, rows, rank, starts if ranks is None else NO_LINES)
                 rows = self._positions.in_training(pattern, rows, self._marks.evaluations(pattern.parser, rank))
             if pattern.total:
                 self._totals.setdefault(pattern.key, Totals(pattern)).add(rows, rank)

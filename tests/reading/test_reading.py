@@ -142,6 +142,17 @@ def test_a_measurement_before_any_position_has_none() -> None:
     assert segments(alone)[0].count.keyless
 
 
+def test_a_position_of_one_run_is_none_of_the_next() -> None:
+    """Lines that stand before their position: the first of a second run once had the last step of the first."""
+    made = formats(POSITION, BEGIN, table("ms", STEP_TIME, position="place"))
+    text = "begin\n" + "".join(f"row ms=100\nat epoch=1 step={step}\n" for step in (10, 20, 30, 40))
+    for blocks in ((text + text.replace("100", "200"),), (text, text.replace("100", "200"))):
+        first, second = segments(read(made, *blocks))
+        assert (first.refused, second.refused) == ("", "")
+        assert (column(first, "end"), column(second, "end")) == ([10, 20, 30], [10, 20, 30])
+        assert (column(first, "time"), column(second, "time")) == ([1.0] * 3, [2.0] * 3)
+
+
 GENERIC = parser(
     {**STEPS, "regex": "row step=(?P<step>{I}) ips=(?P<ips>{N})"}, fact("model"), name="generic", priority=10
 )

@@ -96,17 +96,39 @@ def count_steps(pattern: Pattern, rows: Rows, previous: Previous, count: Count, 
         end = first + np.concatenate(([0.0], np.cumsum(deltas[1:])))
         base = float(end[-1] - within[-1])
     gaps, gap_row = _gaps(deltas, changed, fresh, count.interval)
-    own = deltas
-    if pattern.ends_epoch and fresh and not count.interval and rows.columns["epoch"][0] > 1:
-        own = np.full(len(rows), np.nan)  # the only line ends one of several epochs
-    if not count.interval and not pattern.irregular and changed.any():  # one line an epoch
-        lost, count = _epochs_lost(rows, changed, previous, count, learn)
-        own = np.where(lost > 0, np.minimum(deltas, within * count.epoch_rise), deltas)
+    own, lost, count = _own_steps(pattern, rows, within, deltas, changed, previous, count, learn)
+    if lost is not None:
         gaps, gap_row = int(lost.sum()), int(np.argmax(lost > 0))
     if explicit is not None:
         deltas, own = (np.where(np.isfinite(explicit), explicit, each) for each in (deltas, own))
     steps = Steps(end, deltas, own, within, epoch, repeats, gaps, gap_row, every_step, usual)
     return steps, count._replace(end=float(end[-1]), base=base, epochs=int(epoch[-1]))
+
+
+def _own_steps(
+    pattern: Pattern,
+    rows: Rows,
+    within: Floats,
+    deltas: Floats,
+    changed: Mask,
+    previous: Previous,
+    count: Count,
+    learn: bool,
+) -> tuple[Floats, Floats | None, Count]:
+    """(the steps that each row's own time is of, (n,); how many lines of epochs are missing before each; the count).
+
+    They are those since the row before, but where lines of epochs are missing: a row's time is of its own epoch alone.
+    NaN where nothing tells how many steps that has. Without lines that end epochs, none is known to be missing.
+    """
+    if pattern.ends_epoch and pattern.irregular:
+        lost = _epochs_ended(rows, previous) - 1
+        return np.where(lost > 0, np.nan, deltas), lost, count
+    if not count.interval and not pattern.irregular and changed.any():  # one line an epoch
+        lost, count = _epochs_lost(rows, changed, previous, count, learn)
+        return np.where(lost > 0, np.minimum(deltas, within * count.epoch_rise), deltas), lost, count
+    if pattern.ends_epoch and math.isnan(previous.step) and not count.interval and rows.columns["epoch"][0] > 1:
+        return np.full(len(rows), np.nan), None, count  # the only line ends one of several epochs
+    return deltas, None, count
 
 
 def _epochs_ended(rows: Rows, previous: Previous) -> Floats:

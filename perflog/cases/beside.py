@@ -33,7 +33,7 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
         if run.clock is not None and run.clock[2] - run.clock[1] >= LEAST_TIME:
             groups.setdefault(identity(run), []).append(run)
             if any(note.startswith(COUNTED_BY_RANKS) for note in run.notes):
-                folder = run.log.place.replace("\\", "/").rpartition("/")[0]
+                folder, _ = run.log.folder_and_name
                 nodes.setdefault((folder, run.parser, *sorted(told_apart_by(run.values).items())), []).append(run)
     notes = {id(run): note for members in nodes.values() for run, note in _notes(members, _NODES)}
     notes |= {id(run): note for members in groups.values() for run, note in _notes(members, _RANKS)}

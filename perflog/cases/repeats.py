@@ -66,7 +66,7 @@ def _numbered(runs: Iterable[Run], counter_of: Callable[[Run, str], Counter | No
     folders: dict[str, str] = {}
     places: list[tuple[_Stem, int] | None] = []
     for run in runs:
-        folder, _, name = run.log.place.replace("\\", "/").rpartition("/")
+        folder, name = run.log.folder_and_name
         counter = counter_of(run, name)
         if counter is None:
             places.append(None)

@@ -9,7 +9,7 @@ from perflog.logs.find import LogFile
 from perflog.runs.run import Run, Skipped
 
 #: The endings of logs that programs write beside the text.
-_JSON = (".json", ".jsonl", ".csv")
+_BESIDE = (".json", ".jsonl", ".csv")
 #: Two accounts of one training differ by what each was rounded to: a bar's clock is cut to whole seconds.
 AGREE = 0.02
 #: A file's folder.
@@ -24,7 +24,7 @@ def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skippe
     log counts, because it says more of what was trained, with a note that names the other.
     """
     by_log = runs_by_log(runs)
-    if not any(_is_json(log) for log in by_log) or all(_is_json(log) for log in by_log):
+    if not any(_is_beside(log) for log in by_log) or all(_is_beside(log) for log in by_log):
         return list(runs), []
     text_of = _text_logs(by_log)
     if not text_of:
@@ -35,7 +35,8 @@ def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skippe
 
 def _text_logs(by_log: Mapping[LogFile, Sequence[Run]]) -> dict[LogFile, LogFile]:
     """Each JSON file that tells the training of a text log, with that log; a text log has one at most."""
-    texts_in, seconds_in = _by_folder(log for log in by_log if not _is_json(log)), _by_folder(filter(_is_json, by_log))
+    texts_in = _by_folder(log for log in by_log if not _is_beside(log))
+    seconds_in = _by_folder(filter(_is_beside, by_log))
     found: dict[LogFile, LogFile] = {}
     taken: set[LogFile] = set()
     for folder, seconds in seconds_in.items():
@@ -60,8 +61,8 @@ def _path(log: LogFile) -> str:
     return log.name.replace("\\", "/")
 
 
-def _is_json(log: LogFile) -> bool:
-    return _path(log).lower().endswith(_JSON)
+def _is_beside(log: LogFile) -> bool:
+    return _path(log).lower().endswith(_BESIDE)
 
 
 def _stem(log: LogFile) -> str:

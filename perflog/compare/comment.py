@@ -17,7 +17,7 @@ from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.case_table import Shown
 from perflog.export.columns import TextTable
-from perflog.export.text import to_markdown
+from perflog.export.text import NUMBERED, to_markdown
 from perflog.settings.gate import GateResult
 from perflog.stats.verdict import Verdict
 
@@ -29,8 +29,6 @@ _NAME = re.compile(r"[A-Za-z0-9]+(?:[._ -]?[A-Za-z0-9]+)*")
 _LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bgh)(?=-\d)", re.IGNORECASE)
 #: Which rows are shown first where not all can be.
 _IMPORTANCE = (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA, Verdict.SAME)
-#: A note that rows bear the number of: the number, and what it says.
-_NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
 #: The columns that a table has by itself.
 _DEFAULT = Shown()
 
@@ -110,7 +108,7 @@ def _shortened(table: TextTable, places: Sequence[int]) -> str:
             [*row[:column], ",".join(marks[mark] for mark in row[column].split(",") if mark), *row[column + 1 :]]
             for row in rows
         ]
-    numbered = [(_NUMBERED.match(note), note) for note in table.footnotes]
+    numbered = [(NUMBERED.match(note), note) for note in table.footnotes]
     notes = [
         note if found is None else f"{marks[found[1]]}. {found[2]}"
         for found, note in numbered

@@ -79,10 +79,8 @@ def _compared(
     result = judged(pairs, rule, old_side, new_side, history)
     judged_rows, of_states = with_states(result.rows, rule)
     rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in judged_rows]
-    notes, warnings = (
-        (*machine_notes(old_side, new_side, pairs), *result.notes),
-        (*result.warnings, *of_states, *_same(rows)),
-    )
+    notes = (*machine_notes(old_side, new_side, pairs), *result.notes)
+    warnings = (*result.warnings, *of_states, *_same(rows))
     mean = mean_of(rows, alone)
     return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, notes, warnings)
 

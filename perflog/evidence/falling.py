@@ -32,7 +32,7 @@ def why_falling(segment: Segment, taken: Taken, share: float) -> str:
         after = total + rows[3].cumsum()
         before = np.append(total, after[:-1])
         hidden = (SPARE * share + BINARY) * (np.abs(before) + np.abs(after))
-        inside = (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)
+        inside = taken.holds(rows)
         fallen = np.flatnonzero(inside & (rows[3] < -hidden))
         if len(fallen):
             return (

@@ -8,8 +8,6 @@ from perflog.measurements.segment import Segment, Taken
 
 #: Up to so large a change of the total nothing is said of the steps that are in no measurement.
 MOST = 0.01
-#: What runs on behind an epoch's last line holds the steps there.
-CLOCKS = ("elapsed", "timestamp")
 
 
 def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) -> str:
@@ -30,14 +28,14 @@ def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) ->
     last = np.full(7, np.nan)
     for rows in segment.store.blocks():
         before = np.column_stack((last, rows[:7, :-1]))
-        inside = (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)
+        inside = taken.holds(rows)
         begins = inside & (rows[6] > before[6])
         rest += rows[2:5, inside & ~(begins | np.isnan(before[6]))].sum(axis=1)
         epochs += int(begins.sum())
         behind += float(np.maximum(rows[0] - before[1] - offset, 0.0)[begins].sum())
         last = rows[:7, -1]
     told = behind > 0 or "epoch_steps" in segment.previous.values
-    if not told and (basis.value.since == "epoch" or basis.value.quantity not in CLOCKS):
+    if not told and (basis.value.since == "epoch" or not basis.value.is_clock):
         behind = max(interval - 1, 0.0) * epochs
     covers, time, work = rest.tolist()
     if behind <= 0 or covers <= 0 or time <= 0 or taken.estimate.time <= 0:

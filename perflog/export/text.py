@@ -22,8 +22,8 @@ _STYLES = {
 _HEADING = "1"
 #: Blanks between two columns, where there is room and where there is not.
 _GAPS = (3, 2)
-#: A note that rows bear the number of.
-_NUMBERED = re.compile(r"\d+\. ")
+#: A note that rows bear the number of: the number, and what it says.
+NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
 
 
 def to_markdown(table: TextTable) -> str:
@@ -44,7 +44,7 @@ def _paragraphs(notes: Iterable[str]) -> list[str]:
     lines: list[str] = []
     in_list = False
     for note in notes:
-        numbered = _NUMBERED.match(note) is not None
+        numbered = NUMBERED.match(note) is not None
         lines += [note] if numbered and in_list else ["", note]
         in_list = numbered
     return lines

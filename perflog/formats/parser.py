@@ -44,6 +44,10 @@ class Jump(Struct, frozen=True):
     tail: str
 
 
+#: The quantities that tell when a line was printed: their differences hold whatever happened between two lines.
+CLOCKS = ("elapsed", "timestamp")
+
+
 class Value(Struct, frozen=True, omit_defaults=True):
     """What one named group of a line means.
 
@@ -73,6 +77,11 @@ class Value(Struct, frozen=True, omit_defaults=True):
     def coverage(self) -> tuple[str, str, int, int]:
         """Which steps the number is a mean over: two values of one coverage tell of the same steps."""
         return self.span, self.since, self.window, self.offset
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether it is a clock: differences of two hold whatever happened between their lines."""
+        return self.quantity in CLOCKS
 
     @property
     def is_printed_mean(self) -> bool:

@@ -93,6 +93,12 @@ class LogFile:
             return STANDARD_INPUT
         return _without(_without(path, _COMPRESSED), UNFINISHED)
 
+    @property
+    def folder_and_name(self) -> tuple[str, str]:
+        """The folder of :attr:`place`, which is empty for the working folder and the root, and the name in it."""
+        folder, _, name = self.place.replace("\\", "/").rpartition("/")
+        return folder, name
+
 
 def _without(name: str, endings: tuple[str, ...]) -> str:
     """A name without the longest of these endings that it has."""

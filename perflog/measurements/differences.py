@@ -65,7 +65,7 @@ def _before(
         if known:
             restart[0] = epoch[0] != running.epoch
     before_total[restart] = before_count[restart] = 0.0
-    clock = basis.value.quantity in ("elapsed", "timestamp")
+    clock = basis.value.is_clock
     if clock:  # a clock that goes back has begun anew at a moment that nothing tells
         back = ~restart & (total < before_total)
         before_total[back] = before_count[back] = np.nan

@@ -14,8 +14,6 @@ from perflog.measurements.steps import Steps, explicit_covers
 from perflog.measurements.store import FIELDS
 from perflog.measurements.work import work_and_time
 
-_CLOCKS = ("elapsed", "timestamp")
-
 
 class Measured(Struct, frozen=True):
     """The measurements of ``n`` rows.
@@ -40,7 +38,7 @@ def measure(
 ) -> Measured:
     """Measure rows; ``as_printed`` takes running means as they stand instead of their differences."""
     span, cumulative = basis.value.span, basis.value.span == "cumulative"
-    clock = basis.value.quantity in _CLOCKS
+    clock = basis.value.is_clock
     if clock or (cumulative and not as_printed):
         covers, work, time, running = differences(basis, rows.columns, steps, count, running)
         covers = np.where(_behind_unknown_epochs(pattern, basis, rows, steps, count), np.nan, covers)
@@ -50,13 +48,13 @@ def measure(
         covers = _covers(pattern, basis, rows, steps, count, as_printed)
         work, time = work_and_time(basis, rows.columns, covers)
     by_design = np.zeros(len(rows), dtype=bool)
-    counter = basis.counts_work and basis.work is not None and basis.work.span == "cumulative"
-    if counter and basis.work is not None:
-        per_epoch = basis.work.since == "epoch"
-        work, running = counted_work(rows.columns[basis.work.group], covers, time, steps, running, per_epoch)
+    counter = basis.work if basis.counts_work and basis.work is not None and basis.work.span == "cumulative" else None
+    if counter is not None:
+        per_epoch = counter.since == "epoch"
+        work, running = counted_work(rows.columns[counter.group], covers, time, steps, running, per_epoch)
         by_design = np.isnan(work)
     reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
-    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work >= 0 if counter else work > 0)
+    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0 if counter is None else work >= 0)
     if not cumulative or as_printed:
         good &= time > 0
     unknown = np.isnan(covers)

@@ -121,11 +121,13 @@ def _swapped(pattern: Pattern, basis: Basis, texts: Texts, columns: Columns, cho
     """Which of the chosen texts print a running mean and the last step's time the other way round, (texts,)."""
     swapped = np.zeros(len(chosen), dtype=bool)
     last = twin(pattern, basis, columns)
-    for text in np.flatnonzero(chosen).tolist() if last is not None else ():
+    if last is None:
+        return swapped
+    for text in np.flatnonzero(chosen).tolist():
         rows = slice(int(texts.first[text]), int(texts.first[text] + texts.count[text]))
         step = columns["step"][rows] + (1 - pattern.step_base) - basis.value.offset
         epoch = np.zeros(len(step), dtype=np.int64)
-        mean, other = columns[basis.value.group][rows], columns[last.group if last else ""][rows]
+        mean, other = columns[basis.value.group][rows], columns[last.group][rows]
         swapped[text] = are_swapped(mean, other, step, epoch)
     return swapped
 

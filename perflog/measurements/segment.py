@@ -14,7 +14,7 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
-from perflog.measurements.rows import Ints, Mask, Rows
+from perflog.measurements.rows import Floats, Ints, Mask, Rows
 from perflog.measurements.store import Store
 from perflog.settings.amount import Window
 
@@ -158,6 +158,10 @@ class Taken(NamedTuple):
     note: str = ""
     doubt: str = ""
     metrics: tuple[Mean, ...] = ()
+
+    def holds(self, rows: Floats) -> Mask:
+        """Which of some measurements, (fields, n), stand on its lines, (n,)."""
+        return np.asarray((rows[5] >= self.first_line) & (rows[5] <= self.last_line))
 
 
 class Segment(Struct):

@@ -262,10 +262,11 @@ class RankSeries:
 
     def _refuse_swapped(self, segment: Segment, rows: Rows, steps: Steps) -> None:
         """Refuse rows whose running mean and last step's time stand in each other's place."""
-        last = twin(self.pattern, segment.basis, rows.columns) if segment.basis and not self.as_printed else None
-        if segment.basis is None or last is None:
+        if segment.basis is None or self.as_printed:
             return
-        mean = segment.basis.value
+        mean, last = segment.basis.value, twin(self.pattern, segment.basis, rows.columns)
+        if last is None:
+            return
         counted = (steps.within if mean.since == "epoch" else steps.end) - mean.offset
         if are_swapped(rows.columns[mean.group], rows.columns[last.group], counted, steps.epoch):
             segment.refused = (
@@ -312,7 +313,7 @@ class RankSeries:
         basis = segment.basis
         if not paused.any() or basis is None:
             return measured
-        if basis.value.quantity not in ("elapsed", "timestamp") and (self.as_printed or not basis.value.holds_pauses):
+        if not basis.value.is_clock and (self.as_printed or not basis.value.holds_pauses):
             return measured
         segment.tally.paused += int(paused.sum())
         segment.tally.paused_time += float(measured[3, paused].sum())

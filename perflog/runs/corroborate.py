@@ -27,7 +27,7 @@ from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading
-from perflog.runs.doubts import CLOCKS, clock_rounding
+from perflog.runs.doubts import clock_rounding
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
@@ -72,7 +72,7 @@ def evidence_of(question: Question) -> Evidence:
     """Hold a run's throughput against the lines' clock, their other numbers and the program's own account."""
     reading, measured = question.reading, question.measured
     samples = _SampledLines.of(reading, measured.pattern)
-    spare = A_SECOND / (measured.scale or 1.0) if measured.basis.value.quantity in CLOCKS else 0.0
+    spare = A_SECOND / (measured.scale or 1.0) if measured.basis.value.is_clock else 0.0
     found = survey(measured.segment, measured.taken, samples.lines, spare)
     marks, picked = _exact(found.marks, samples)
     job = job_of(question)
@@ -95,7 +95,7 @@ def evidence_of(question: Question) -> Evidence:
     sums = estimate.used, estimate.time, estimate.work
     ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else ""
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
-    if measured.basis.value.quantity in CLOCKS:
+    if measured.basis.value.is_clock:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
     return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples))
 
@@ -115,7 +115,7 @@ def _why_broken(measured: Measured, samples: _SampledLines) -> str:
 
 def sums_means(value: Value) -> bool:
     """Whether a value's measurements are differences of running means."""
-    return value.span == "cumulative" and value.quantity not in CLOCKS
+    return value.span == "cumulative" and not value.is_clock
 
 
 def other_values(measured: Measured) -> list[Value]:

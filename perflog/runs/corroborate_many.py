@@ -36,7 +36,6 @@ from perflog.runs.corroborate import (
     sums_means,
     terms_of_clock,
 )
-from perflog.runs.doubts import CLOCKS
 
 #: Fewer logs of one kind are looked at one by one, which takes no longer.
 LEAST_LOGS = 3
@@ -113,7 +112,7 @@ def _plain(question: Question) -> _Log | None:
     measured, pattern = question.measured, question.measured.pattern
     parts = question.reading.samples.get(pattern.key, ())
     special = question.accounts or pattern.position or measured.segment.count.keyless
-    if len(parts) != 1 or special or measured.basis.value.quantity in CLOCKS:
+    if len(parts) != 1 or special or measured.basis.value.is_clock:
         return None
     rows = measured.segment.store.whole
     if rows is None or measured.segment.last_line >= _LINES or (sums_means(measured.basis.value) and falls(rows)):

@@ -29,7 +29,7 @@ def indexed_by_device(logs: Iterable[LogFile], patterns: PathPatterns) -> frozen
 
 def device_of(log: LogFile, patterns: PathPatterns) -> Device | None:
     """The device in which the name of a log or, if not, of its folder ends; None where neither does."""
-    folder, _, name = log.place.replace("\\", "/").rpartition("/")
+    folder, name = log.folder_and_name
     index = patterns.facts_of_part(name, "file").index
     if index is not None:
         return Device((os.path.abspath(folder), index.stem), index.number, name)  # noqa: PTH100 - many paths

@@ -35,7 +35,6 @@ LEAST_WORKED, MOST_WORK = 5, 0.5
 AN_HOUR, ABOUT, LEAST_STAMPED = 3600.0, 2.0, 5
 #: The last epoch of a log may not have been finished.
 LAST_OPEN = 1
-CLOCKS = ("elapsed", "timestamp")
 #: Differences of stamps are no more exact than this many decimals.
 _DECIMALS = 6
 
@@ -103,7 +102,7 @@ def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
     """Why there is no number where a clock in whole seconds is too coarse for what is measured; else empty."""
-    if segment.basis is None or segment.basis.value.quantity not in CLOCKS or taken.estimate.time <= 0:
+    if segment.basis is None or not segment.basis.value.is_clock or taken.estimate.time <= 0:
         return ""
     bars, stretches = _bars_and_stretches(pattern, segment, taken)
     share = clock_share(1.0, taken.estimate.time, bars, stretches)
@@ -121,7 +120,7 @@ def clock_set(segment: Segment, taken: Taken) -> str:
     if segment.basis is None or segment.basis.value.quantity != "timestamp" or taken.estimate.used < LEAST_STAMPED:
         return ""
     for rows in segment.store.blocks():
-        inside = rows[:, (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)]
+        inside = rows[:, taken.holds(rows)]
         if not inside.shape[1]:
             continue
         usual = float(middle(inside[3] / inside[2])) * inside[2]
@@ -222,7 +221,7 @@ def note_of_work(segment: Segment, taken: Taken) -> str:
         return ""
     most, line = 0.0, 0.0
     for rows in segment.store.blocks():
-        inside = rows[:, (rows[5] >= taken.first_line) & (rows[5] <= taken.last_line)]
+        inside = rows[:, taken.holds(rows)]
         if inside.shape[1] and inside[4].max() > most:
             most, line = float(inside[4].max()), float(inside[5, inside[4].argmax()])
     if most <= MOST_WORK * taken.estimate.work:
@@ -249,7 +248,7 @@ def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
 
 def _is_mean_between(basis: Basis | None) -> bool:
     """Whether a value tells of the steps since the line before, and no clock how long they took together."""
-    return basis is not None and basis.value.span == "interval" and basis.value.quantity not in CLOCKS
+    return basis is not None and basis.value.span == "interval" and not basis.value.is_clock
 
 
 def _many(count: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from perflog.compare.rule import Rule
 from tests.tools.simulate_compare import percent
 from tests.tools.simulate_compare import table as markdown
 from tests.tools.table_methods import ROWS, Called, chosen, step_up
-from tests.tools.tables_of_runs import NOISES, Array, Noise, Sides, case_of, normal, side_logs, uniform
+from tests.tools.tables_of_runs import NOISES, Array, Noise, Sides, case_of, normal, side_logs, uniform, unlike_logs
 
 # ---------------------------------------------------------------- fewer degrees of freedom
 
@@ -34,9 +34,7 @@ def capped_part(random: Generator, scale: float) -> str:
         for sides in UNLIKE:
             false = np.zeros(2)
             for _ in range(tables):
-                quieter = 20 ** -random.random((ROWS, 1))
-                old, new = (quieter * logs for logs in side_logs(random, noise, ROWS, sides))
-                false += [called.any() for called in _called(old, new)]
+                false += [called.any() for called in _called(*unlike_logs(random, noise, ROWS, sides, 20))]
             lines.append(["false, unlike rows", noise_name, str(sides), *map(percent, false / tables)])
     for sides in ALIKE:
         found = np.zeros(2)

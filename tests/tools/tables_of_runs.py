@@ -121,10 +121,16 @@ def table(random: Generator, noise: Noise, rows: int, sides: Sides, changed: Seq
     return [Pair(case_of(a), case_of(b)) for a, b in both]
 
 
+def unlike_logs(random: Generator, noise: Noise, rows: int, sides: Sides, factor: float) -> tuple[Array, Array]:
+    """Logarithms of identical versions' runs, whose spreads are those of the sides, divided by 1 to ``factor``."""
+    quieter = factor ** -random.random((rows, 1))
+    old, new = side_logs(random, noise, rows, sides)
+    return quieter * old, quieter * new
+
+
 def unlike_table(random: Generator, noise: Noise, rows: int, sides: Sides, factor: float) -> list[Pair]:
     """Identical versions whose rows have noises of their own: the spreads of the sides, divided by 1 to ``factor``."""
-    quieter = factor ** -random.random((rows, 1))
-    old, new = (quieter * logs for logs in side_logs(random, noise, rows, sides))
+    old, new = unlike_logs(random, noise, rows, sides, factor)
     return [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
 
 

@@ -8,6 +8,7 @@ from perflog.cases.case import Case
 from perflog.cases.identity import spelling
 from perflog.formats.units import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal
+from perflog.notes import Note
 from perflog.settings.options import Options
 from perflog.stats.quotient import LEAST_RUNS, quotient_interval
 
@@ -61,7 +62,7 @@ def _is_asked(case: Case, options: Options) -> bool:
 def _say_why_none(case: Case, options: Options) -> None:
     """Note that a rate in steps, or of one device, does not grow with the work that more devices do."""
     if _is_asked(case, options):
-        case.notes.append(f"no speedup: {case.throughput.unit} does not count the work of the whole job")
+        case.notes.append(Note(f"no speedup: {case.throughput.unit} does not count the work of the whole job"))
 
 
 def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
@@ -76,7 +77,7 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options) -> None:
                 if not candidates
                 else f"is ambiguous ({len(usable)} cases)"
             )
-            case.notes.append(f"no speedup: the baseline ({wanted}) {why}")
+            case.notes.append(Note(f"no speedup: the baseline ({wanted}) {why}"))
         return
     base = usable[0]
     assert base.throughput.value is not None and case.throughput.value is not None

@@ -18,6 +18,7 @@ from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
+from perflog.notes import texts
 from perflog.report import markdown as report
 from tests.cli.test_cli import run
 from tests.support import FIXTURES, ROOT, extracted
@@ -174,7 +175,7 @@ def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(t
     (case,) = extracted(logs, warmup=5).cases
     assert [run.throughput.value is None for run in case.runs] == [False, True]
     assert case.throughput.n == 1
-    assert any(note.startswith("1 of 2 runs has no value: OOM: ") for note in case.notes)
+    assert any(note.startswith("1 of 2 runs has no value: OOM: ") for note in texts(case.notes))
     assert case.key["batch_size"] == 8
     file = campaign(tmp_path, repeats=2)
     done = run("run", str(file))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from perflog.formats.vocabulary import Fact
+from perflog.notes import texts
 from perflog.runs.build import RunBuilder
 from perflog.runs.factor import global_batch
 from perflog.runs.mesh import facts_of_mesh, model_parallel, with_devices_of_batches
@@ -135,10 +136,10 @@ def test_what_the_rates_tell_is_held_against_what_the_log_says() -> None:
     told = made(JOB, DEVICE, text="set devices=16\n" + lines)
     assert told.values["devices"] == 16
     doubt = "the log gives two values for devices: 16 and 8 (the rates on lines 2 to 3)"
-    assert doubt in told.notes
+    assert doubt in texts(told.notes)
     assert "tokens_per_second_per_device" not in told.metrics  # of which number nothing tells
     given = made(JOB, DEVICE, text=lines, set={"devices": "4"})
-    assert "devices is 4 by the command line, 8 by the log" in given.notes
+    assert "devices is 4 by the command line, 8 by the log" in texts(given.notes)
 
 
 def test_each_log_has_its_own_devices() -> None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import PathPatterns, _path_pattern, _PatternTable
+from perflog.notes import texts
 from perflog.runs.build import build_runs
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import Run
@@ -24,7 +25,7 @@ MADE = formats(STEPS, BEGIN, *(fact(key) for key in KEYS[:4]), framework="PyTorc
 
 def notes_of(made: Run) -> list[str]:
     """A run's notes but for what its coarse print allows."""
-    return [note for note in made.notes if not note.startswith("the printed digits allow")]
+    return [note for note in texts(made.notes) if not note.startswith("the printed digits allow")]
 
 
 def said(text: str, **given: str) -> dict[str, object]:
@@ -57,7 +58,7 @@ def test_what_a_run_says_itself_counts_before_what_was_said_before_it() -> None:
     first, second = runs(MADE, text)
     assert (first.values["model"], second.values["model"]) == ("a", "b")
     assert (first.values["devices"], second.values["devices"]) == (4, 4)  # said once for both
-    assert not [note for note in second.notes if "two values" in note]
+    assert not [note for note in texts(second.notes) if "two values" in note]
     assert notes_of(second) == ["run 2 of 2 in this log (lines 5 to 8)"]
 
 
@@ -228,7 +229,7 @@ def test_aliases_are_other_names_of_one() -> None:
     made = run(MADE, "set model=RN50\nset batch_size=8\n" + steps(1, 2), aliases={"rn50": "resnet50", "8": "9"})
     assert (made.values["model"], made.values["batch_size"]) == ("resnet50", 8)
     made = run(MADE, "set model=x\n" + steps(1, 2), aliases={"x": "resnet50"}, set={"model": "resnet50"})
-    assert [note for note in made.notes if "model" in note] == []
+    assert [note for note in texts(made.notes) if "model" in note] == []
 
 
 # Programs that speak in one log.

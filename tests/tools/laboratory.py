@@ -12,6 +12,7 @@ from typing import Any
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import find_logs
+from perflog.notes import texts
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs import build, throughput
@@ -43,7 +44,7 @@ class Result:
     @property
     def remarks(self) -> set[str]:
         """What is said of records, stamps and ranks that stand out."""
-        return {note for note in self.run.notes if any(word in note for word in SAYS)}
+        return {note for note in texts(self.run.notes) if any(word in note for word in SAYS)}
 
 
 class Laboratory:

@@ -166,3 +166,20 @@ def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(
     assert run.throughput.value == (None if value is None else pytest.approx(value)) and bool(
         run.throughput.reason
     ) == (value is None)
+
+
+def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    head = (
+        'title = "t"\nsource = "s"\n[[pattern]]\nname = "amp"\nrole = "metadata"\nliteral = "amp: "\n'
+        "regex = 'amp: (?P<precision>True|False)(?: on (?P<devices>{I}))?'\nmap.precision = { True = \"amp\" }\n"
+    )
+    for line, right, wrong in (
+        ("amp: True on 8", '{ precision = "amp", devices = 8 }', '{ precision = "amp" }'),
+        ("amp: True", '{ precision = "amp" }', '{ precision = "True" }'),
+        ("amp: False", "{}", '{ precision = "fp32" }'),
+    ):
+        for facts, sound in ((right, True), (wrong, False)):
+            file.write_text(f"{head}[[pattern.sample]]\nline = '{line}'\nfacts = {facts}\n")
+            assert is_sound(load_parser(file)) == sound, (line, facts)
+    assert "sample expects the facts {'precision': 'fp32'}, given {}" in check_parser(load_parser(file))[0]

@@ -15,7 +15,7 @@ from perflog.formats.load import load_parser
 from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.regexes import tail_after
-from perflog.formats.samples import check_parser, is_sound
+from perflog.formats.samples import check_parser, is_sound, read_line
 from perflog.formats.units import kind
 from perflog.logs.find import find_logs
 from perflog.reading.schedule import read_logs
@@ -183,3 +183,74 @@ def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
             file.write_text(f"{head}[[pattern.sample]]\nline = '{line}'\nfacts = {facts}\n")
             assert is_sound(load_parser(file)) == sound, (line, facts)
     assert "sample expects the facts {'precision': 'fp32'}, given {}" in check_parser(load_parser(file))[0]
+
+
+@pytest.mark.parametrize(
+    ("fixture", "lines", "facts"),
+    [
+        ("basicsr/msrresnet.log", "  dist: True\n\tWorld size (gpu number): 4", {"devices": 4}),
+        ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 4\n\tWorld size (gpu number): 1", {"devices": 4}),
+        ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 0\n\tWorld size (gpu number): 1", {"devices": 1}),
+        ("coqui/tts.log", " | > Num. of GPUs: 1", {"devices": 1}),
+        ("coqui/tts.log", " | > Num. of GPUs: 8", {"devices": None}),
+        ("darknet/yolov4.log", " Tensor Cores are used.", {"precision": "amp"}),
+        (
+            "darknet/yolov4.log",
+            " Tensor Cores are disabled until the first 30 iterations are reached.\n Tensor Cores are used.",
+            {"precision": None},
+        ),
+        ("detectron2/new.log", "GPU 0     Tesla T4 (arch=7.5)", {"accelerator": "Tesla T4"}),
+        (
+            "detectron2/new.log",
+            "GPU 0     Tesla T4 (arch=7.5)\nd2: Running with full config:\nMODEL:\n  DEVICE: cpu",
+            {"accelerator": None},
+        ),
+        ("flair/tagger.log", ' - mini_batch_size: "32"', {"global_batch_size": 32, "devices": None}),
+        (
+            "flair/tagger.log",
+            ' - mini_batch_size: "32"\n - compute on device: cuda:0, cuda:1',
+            {"global_batch_size": None, "devices": 2},
+        ),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16", {"precision": "bf16"}),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp8", {"precision": "fp8"}),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp4", {"precision": None}),
+        ("megatron/newest.log", "  fp8 ......... None\nusing torch.bfloat16 for parameters", {"precision": "bf16"}),
+        ("megatron/newest.log", "  fp8 ......... hybrid\nusing torch.bfloat16 for parameters", {"precision": "fp8"}),
+        ("mmcv1/mmdet_epoch.log", "    samples_per_gpu=4,\n        samples_per_gpu=1,", {"batch_size": 4}),
+        (
+            "mmcv1/mmdet_epoch.log",
+            "    samples_per_gpu=4,\n    train_dataloader=dict(samples_per_gpu=8),",
+            {"batch_size": 8},
+        ),
+        ("ms_swift/seconds.log", "rank: 0, local_rank: 0, world_size: 4, local_world_size: 4", {"devices": 4}),
+        ("ms_swift/seconds.log", "rank: -1, local_rank: -1, world_size: 1, local_world_size: 1", {"devices": None}),
+        (
+            "ms_swift/seconds.log",
+            "rank: -1, local_rank: -1, world_size: 1, local_world_size: 1\ndevice_count: 1",
+            {"devices": 1},
+        ),
+        (
+            "ms_swift/seconds.log",
+            "rank: 0, local_rank: 0, world_size: 4, local_world_size: 4\nUsing MP(device_map) + DDP",
+            {"devices": None},
+        ),
+        ("nanochat/base.log", "COMPUTE_DTYPE: torch.bfloat16 (", {"precision": "bf16"}),
+        (
+            "nanochat/base.log",
+            "COMPUTE_DTYPE: torch.bfloat16 (\nFP8 training enabled (tensorwise scaling) - converted 9/9",
+            {"precision": "fp8"},
+        ),
+    ],
+)
+def test_a_switch_decides_over_what_is_printed_always(
+    fixture: str, lines: str, facts: dict[str, object], tmp_path: Path
+) -> None:
+    """Each group of lines is what the program prints of one run; the facts follow from its source."""
+    log = (FIXTURES / "parsers" / fixture).read_text(encoding="utf-8")
+    parser = catalog()[fixture.split("/", 1)[0]]
+    metadata = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
+    told = {line for line in log.splitlines() for pattern in metadata if read_line(pattern, line) is not None}
+    place = tmp_path / "run.log"
+    place.write_text(f"{lines}\n" + "".join(f"{line}\n" for line in log.splitlines() if line not in told))
+    values = extracted(place).runs[0].metadata.values
+    assert {key: values.get(key) for key in facts} == facts

@@ -203,7 +203,7 @@ def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
         (
             "detectron2/new.log",
             "GPU 0     Tesla T4 (arch=7.5)\nd2: Running with full config:\nMODEL:\n  DEVICE: cpu",
-            {"accelerator": None},
+            {"accelerator": "CPU"},
         ),
         ("flair/tagger.log", ' - mini_batch_size: "32"', {"global_batch_size": 32, "devices": None}),
         (
@@ -211,6 +211,8 @@ def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
             ' - mini_batch_size: "32"\n - compute on device: cuda:0, cuda:1',
             {"global_batch_size": None, "devices": 2},
         ),
+        ("gluoncv/yolo3_voc.log", "(kvstore=None)\nTotal batch size is set to 64 on 4 GPUs", {"devices": 4}),
+        ("gluoncv/yolo3_voc.log", "(kvstore='dist_sync')\nTotal batch size is set to 64 on 4 GPUs", {"devices": None}),
         ("maxtext/llama2_7b.log", "Config param dtype: bfloat16", {"precision": "bf16"}),
         ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp8", {"precision": "fp8"}),
         ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp4", {"precision": None}),

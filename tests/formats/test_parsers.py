@@ -304,9 +304,9 @@ def test_a_switch_decides_over_what_is_printed_always(
     """Each group of lines is what the program prints of one run; the facts follow from its source."""
     log = (FIXTURES / "parsers" / fixture).read_text(encoding="utf-8")
     parser = catalog()[fixture.split("/", 1)[0]]
-    metadata = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
-    told = {line for line in log.splitlines() for pattern in metadata if read_line(pattern, line) is not None}
+    patterns = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
+    told = {line for line in log.splitlines() for pattern in patterns if read_line(pattern, line) is not None}
     place = tmp_path / "run.log"
     place.write_text(f"{lines}\n" + "".join(f"{line}\n" for line in log.splitlines() if line not in told))
-    values = extracted(place).runs[0].metadata.values
-    assert {key: values.get(key) for key in facts} == facts
+    metadata = extracted(place).runs[0].metadata
+    assert ({key: metadata.values.get(key) for key in facts}, metadata.contradictions) == (facts, {})

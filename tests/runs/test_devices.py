@@ -80,12 +80,12 @@ def test_a_devices_batch_and_that_of_all_tell_the_devices(lines: list[str], devi
         },
     ]  # fmt: skip
     catalog = formats(table("step own", DEVICE, sample=[{"line": "row step=1 own=1"}]), *patterns)
-    said = run(catalog, "\n".join([*lines, "row step=1 own=50.00", "row step=2 own=50.00", ""]))
-    assert (said.values.get("devices"), said.throughput.value) == (
+    found = run(catalog, "\n".join([*lines, "row step=1 own=50.00", "row step=2 own=50.00", ""]))
+    assert (found.values.get("devices"), found.throughput.value) == (
         devices,
         50 * (devices or 1),
     )  # of one device where their number is unknown
-    assert "device_batch_size" not in said.values
+    assert "device_batch_size" not in found.values
 
 
 def test_devices_that_share_a_model_share_its_batch() -> None:

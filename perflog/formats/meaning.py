@@ -183,6 +183,8 @@ def _of_other_lines(parser: Parser, pattern: Pattern) -> Faults:
         for name in (name for both in getattr(pattern, key) for name in both.split("+")):
             if names.get(name) not in ("metadata", "ignore"):
                 yield f"{key}: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
+    if pattern.role == "metadata" and any(names[name] != "metadata" for name in pattern.never_with):
+        yield "never_with: a fact is ruled out by patterns with role metadata"
     if pattern.ticks_told_by and "step" not in pattern.groups:
         yield "ticks_told_by: a group 'step' counts the ticks of a bar; this pattern has none"
     if pattern.only_with and not pattern.track:
@@ -216,6 +218,8 @@ def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
         yield f"event = {pattern.event!r}: only a pattern with role event has one"
     if pattern.role != "metadata" and (pattern.set or pattern.map or pattern.note):
         yield "set, map, note: only a pattern with role metadata gives facts"
+    if pattern.role != "metadata" and any(sample.facts is not None for sample in pattern.samples):
+        yield "sample: only a pattern with role metadata gives facts"
     for key in pattern.map:
         if key not in pattern.groups:
             groups = ", ".join(pattern.groups)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
@@ -125,11 +126,15 @@ class Facts:
         if not settings:
             return []
         speakers = self._speakers(reading, parser, extent)
+        lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for logged in settings:
+            lines[logged.pattern.parser, logged.pattern.name].append(logged.line)
         order = {pattern.key: place for place, pattern in enumerate(self._catalog.by_name[parser].patterns)}
         statements = [
             Statement(
                 fact, logged.line, order.get(logged.pattern.key, len(order)), logged.pattern.key,
                 logged.pattern.parser, logged.pattern.key in order, logged.pattern.weak,
+                [line for switch in logged.pattern.never_with for line in lines[logged.pattern.parser, switch]],
             )
             for logged in settings
             for fact in _facts_of_line(logged)
@@ -188,27 +193,22 @@ def _starts(reading: Reading, extent: Extent) -> list[int]:
 
 
 def _facts_of_line(logged: LogFact) -> Iterable[Fact]:
-    for key, value in {**_translated(logged), **logged.pattern.set}.items():
+    for key, value in _counted(logged.pattern.facts(logged.fields)).items():
         yield Fact(key, value, "log", f"line {logged.line}")
 
 
-def _translated(logged: LogFact) -> dict[str, str]:
-    """A line's fields in perflog's words: by the pattern's tables, a list or mesh of devices as their number."""
+def _counted(said: Mapping[str, str]) -> dict[str, str]:
+    """The facts on a line, with a list or mesh of devices as their number."""
     values: dict[str, str] = {}
-    for key, value in logged.fields.items():
+    for key, value in said.items():
         if key in NO_FACTS:
             continue
         if key == "device_list":
             names = [part for part in value.strip("[]() ").split(",") if part.strip()]
             if names:
                 values["devices"] = str(len(names))
-            continue
-        if key == "device_mesh":
-            values |= facts_of_mesh(value, logged.fields.get("mesh_axes", ""))
-            continue
-        table = logged.pattern.map.get(key)
-        if table is None:
+        elif key == "device_mesh":
+            values |= facts_of_mesh(value, said.get("mesh_axes", ""))
+        else:
             values[key] = value
-        elif value in table:
-            values[key] = table[value]
     return with_devices_of_batches(values)

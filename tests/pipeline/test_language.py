@@ -556,12 +556,31 @@ def test_what_a_weak_fact_says_is_no_contradiction(extracted: Callable[..., Run]
     assert "precision" in run.metadata.contradictions
 
 
+def test_a_level_counts_where_its_switch_is_on(extracted: Callable[..., Run]) -> None:
+    """The switch decides wherever it stands in the start; one of an earlier start, or of a later test, does not."""
+    toml = STEPS + fact("switch", "amp: ", "precision", "weak = true") + fact("off", "noamp: ", "precision")
+    toml += fact("level", "level: ", "precision", 'never_with = ["off"]')
+    off, on = "noamp: fp32\nlevel: amp\n", "level: fp16\namp: amp\n"
+    for log in (off, "level: amp\nnoamp: fp32\n", on + "Traceback (most recent call last):\n" + on[:12] + off):
+        run = extracted(toml, log + steps())
+        assert (run.metadata.values["precision"], run.metadata.doubts) == ("fp32", []), log
+    for log in (on, "amp: amp\nlevel: fp16\n", off + "Traceback (most recent call last):\n" + on * 2):
+        run = extracted(toml, log + steps() + "noamp: fp32\n")
+        assert (run.metadata.values["precision"], run.metadata.doubts) == ("fp16", []), log
+
+
 @pytest.mark.parametrize(("key", "fault"), [("own = true", "own, weak, section"), ('section = "x"', "section")])
 def test_what_only_facts_have_is_refused_elsewhere(key: str, fault: str) -> None:
     with pytest.raises(ParserError, match=fault):
         parser_from(
             tomllib.loads(HEAD + STEPS.replace("[[pattern.value]]", key + "\n[[pattern.value]]")), Path("m.toml")
         )
+    sample = STEPS.replace("expect", "facts = {}\nexpect")
+    with pytest.raises(ParserError, match="sample: only a pattern with role metadata gives facts"):
+        parser_from(tomllib.loads(HEAD + sample), Path("m.toml"))
+    level = fact("level", "level: ", "precision", 'never_with = ["step"]')
+    with pytest.raises(ParserError, match="never_with: 'step' is not a pattern of this file with role metadata"):
+        parser_from(tomllib.loads(HEAD + STEPS + level), Path("m.toml"))
     with pytest.raises(ParserError, match="no pattern with role metadata has a group named 'section'"):
         text = HEAD + STEPS + fact("size", "size: ", "global_batch_size", 'section = "train"')
         parser_from(tomllib.loads(text), Path("m.toml"))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal, whole_count
-from perflog.runs.mesh import model_parallel
+from perflog.runs.mesh import devices_of_batches, model_parallel
 
 
 @dataclass(slots=True)
@@ -95,6 +95,8 @@ def _derived(result: Metadata, key: str, value: int, source: str, *parts: str) -
 
 def _derive(result: Metadata) -> None:
     values, sources = result.values, result.sources
+    if (sharing := devices_of_batches(values)) is not None:
+        _derived(result, "devices", sharing, sources["global_batch_size"], "global_batch_size")
     devices, nodes, per_node = (result.integer(k) for k in ("devices", "nodes", "devices_per_node"))
     if nodes and per_node:
         weaker = max(sources["nodes"], sources["devices_per_node"], key=SOURCES.index)
@@ -118,7 +120,8 @@ def _derive(result: Metadata) -> None:
         shared = f" / {split} that share a replica of the model" if split > 1 else ""
         product = f"batch size {batch} × {devices} devices{shared}"
         result.doubts.append(f"{product} is not the log's global batch size {total}")
-    values.pop("devices_per_node", None)
+    for part in ("devices_per_node", "device_batch_size"):
+        values.pop(part, None)
 
 
 def of_micro_batches(values: Mapping[str, Scalar]) -> int | None:

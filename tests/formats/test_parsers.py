@@ -188,6 +188,60 @@ def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fixture", "lines", "facts"),
     [
+        ("oneflow_bert/n1g8.log", "batch_size_per_device = 32\nnum_accumulation_steps = 1", {"batch_size": 32}),
+        ("oneflow_bert/n1g8.log", "batch_size_per_device = 32\nnum_accumulation_steps = 4", {"batch_size": None}),
+        (
+            "oneflow_models/resnet50.log",
+            "  num_devices_per_node .... 1\n  train_batch_size .... 96\n  train_global_batch_size .... 768",
+            {"devices": 8, "batch_size": 96},
+        ),
+        (
+            "oneflow_models/resnet50.log",
+            "  num_devices_per_node .... 1\n  train_batch_size .... 96\n  train_global_batch_size .... 96",
+            {"devices": 1, "batch_size": 96},
+        ),
+        *(
+            (
+                "paddle_launch/new_launcher.log",
+                "".join(f"LAUNCH INFO 2023-03-04 11:38:40,004 {line}\n" for line in lines),
+                facts,
+            )
+            for lines, facts in (
+                (("nnodes: 2", "Run Pod: a, replicas 4, status ready"), {"nodes": 2, "devices": 8}),
+                (("ips: None", "nnodes: 1", "Run Pod: a, replicas 4, status ready"), {"nodes": 1, "devices": 4}),
+                (("ips: 10.0.0.1,10.0.0.2", "nnodes: 1", "Run Pod: a, replicas 4, status ready"), {"devices": None}),
+                (
+                    ("nnodes: 1", "Job: default, mode ps, replicas 1[1:1]", "Run Pod: a, replicas 4, status ready"),
+                    {"devices": None},
+                ),
+            )
+        ),
+        *(
+            (log, "".join(f"[2023/07/28 06:53:36] {words}{line}\n" for line in lines), {"precision": precision})
+            for log, words, lines, precision in (
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : False", "level : O1"), "fp32"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("level : O2", "use_amp : False"), "fp32"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True", "level : O1"), "amp"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True", "level : O2"), "pure_fp16"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True",), "amp"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("scale_loss : 128.0", "level : O2"), "pure_fp16"),
+                ("paddleclas/static.log", "INFO: ", ("use_amp : False", "use_pure_fp16 : True"), "pure_fp16"),
+                ("paddleclas/static.log", "INFO: ", ("use_amp : True", "use_pure_fp16 : False"), "amp"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : False", "amp_level : O2"), "fp32"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True", "amp_level : O2"), "pure_fp16"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True", "amp_level : O1"), "amp"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True",), None),  # the level differs by version
+                ("paddleocr/train.log", "ppocr INFO:     ", ("amp_level : O2",), None),  # off without a switch
+            )
+        ),
+        (
+            "paddlenlp_transformer/static.log",
+            " 'use_amp': False,\n 'use_pure_fp16': False,",
+            {"precision": "fp32"},
+        ),
+        ("paddlenlp_transformer/static.log", " 'use_amp': True,\n 'use_pure_fp16': False,", {"precision": "amp"}),
+        ("paddlenlp_transformer/static.log", " 'use_amp': True,\n 'use_pure_fp16': True,", {"precision": "pure_fp16"}),
+        ("paddlenlp_transformer/static.log", " 'use_amp': False,\n 'use_pure_fp16': True,", {"precision": None}),
         ("basicsr/msrresnet.log", "  dist: True\n\tWorld size (gpu number): 4", {"devices": 4}),
         ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 4\n\tWorld size (gpu number): 1", {"devices": 4}),
         ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 0\n\tWorld size (gpu number): 1", {"devices": 1}),
@@ -250,9 +304,9 @@ def test_a_switch_decides_over_what_is_printed_always(
     """Each group of lines is what the program prints of one run; the facts follow from its source."""
     log = (FIXTURES / "parsers" / fixture).read_text(encoding="utf-8")
     parser = catalog()[fixture.split("/", 1)[0]]
-    metadata = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
-    told = {line for line in log.splitlines() for pattern in metadata if read_line(pattern, line) is not None}
+    patterns = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
+    told = {line for line in log.splitlines() for pattern in patterns if read_line(pattern, line) is not None}
     place = tmp_path / "run.log"
     place.write_text(f"{lines}\n" + "".join(f"{line}\n" for line in log.splitlines() if line not in told))
-    values = extracted(place).runs[0].metadata.values
-    assert {key: values.get(key) for key in facts} == facts
+    metadata = extracted(place).runs[0].metadata
+    assert ({key: metadata.values.get(key) for key in facts}, metadata.contradictions) == (facts, {})

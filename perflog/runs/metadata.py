@@ -71,6 +71,8 @@ def merge(facts: Iterable[Fact], own: Collection[str] = ()) -> Metadata:
                 result.unfit += [said] if said not in result.unfit else []
                 unfit.setdefault(fact.key, said)
             continue
+        if fact.source == "parser" and fact.key in unfit:
+            continue  # a format's default is no answer to what the log says otherwise
         if fact.key not in result.values:
             result.values[fact.key] = value
             result.sources[fact.key] = fact.source

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
-from perflog.formats.vocabulary import Fact, misfit, normal
+from perflog.formats.vocabulary import Fact, normal
 from perflog.logs.addresses import as_path
 from perflog.logs.find import STANDARD_INPUT, LogFile
 from perflog.reading.account import LogFact
@@ -142,10 +142,7 @@ class Facts:
             if speakers.tell(logged.pattern.parser, fact.key, logged.line > extent.first_step)
         ]  # fmt: skip
         failures = {logged.line for logged in settings if logged.pattern.parser == FAILED_STARTS}
-        unfit = [s for s in statements if misfit(s.fact.key, s.fact.value)]
-        fit = [s for s in statements if s not in unfit] if unfit else statements
-        said = [s.fact for s in unfit if s.line <= extent.last_step]
-        return [*in_force(fit, extent, _starts(reading, extent), failures), *said]
+        return in_force(statements, extent, _starts(reading, extent), failures)
 
     def _speakers(self, reading: Reading, parser: str, extent: Extent) -> Speakers:
         """The parsers whose settings count: of the same framework, or with other lines in the log.

@@ -397,10 +397,13 @@ def test_a_log_that_names_its_accelerator_has_no_note_of_the_machines(tmp_path: 
 
 
 def test_a_statement_that_does_not_fit_hides_none_that_does() -> None:
-    """The last before the first step counts among those that fit; what does not is said with its line."""
+    """Of two statements of one start the one that fits counts; what does not is said with its line."""
     made = run(MADE, "set precision=fp16\nset precision=O7\n" + steps(1, 2) + "set precision=O9\n")
     assert (made.values["precision"], notes_of(made)) == ("fp16", [])
     assert [said.split(" does")[0] for said in made.metadata.unfit] == ["precision 'O7' (line 2)"]
+    text = "set precision=fp16\n" + steps(1, 2) + "begin\nset precision=O7\n" + steps(1, 2, ips=6)
+    first, second = runs(formats(STEPS, BEGIN, fact("precision")), text)
+    assert (first.values.get("precision"), second.values.get("precision")) == ("fp16", None)
     alone = run(formats(STEPS, fact("precision")), "set precision=O7\n" + steps(1, 2))
     assert "precision" not in alone.values and notes_of(alone)[0].startswith("precision 'O7' (line 1) does not count: ")
 

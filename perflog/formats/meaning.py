@@ -6,12 +6,13 @@ The types of the keys are checked before (:mod:`perflog.formats.schema`), the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from perflog.errors import ParserError
 from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, WINDOW_SIZE, Parser, Pattern, Value
 from perflog.formats.toml import near
 from perflog.formats.units import is_time, is_work, rate_unit
+from perflog.formats.vocabulary import misfit
 
 #: Quantities that measure a step, and those whose unit is a time's.
 MEASURING = frozenset({"rate", "step_time", "interval_time", "elapsed", "timestamp"})
@@ -45,6 +46,8 @@ def check_meaning(parser: Parser) -> None:
         for check in _CHECKS:
             for fault in check(parser, pattern):
                 raise ParserError(f"{parser.file}: pattern {pattern.name!r}: {fault}")
+    for fault in _misfits("default", parser.default.items()):
+        raise ParserError(f"{parser.file}: {fault}")
 
 
 def _of_literal(_parser: Parser, pattern: Pattern) -> Faults:
@@ -224,6 +227,15 @@ def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
         if key not in pattern.groups:
             groups = ", ".join(pattern.groups)
             yield f"map.{key}: not a named group of the regex (groups: {groups}){near(key, pattern.groups)}"
+        yield from _misfits("map", ((key, word) for word in pattern.map[key].values()))
+    yield from _misfits("set", pattern.set.items())
+
+
+def _misfits(where: str, facts: Iterable[tuple[str, str]]) -> Faults:
+    """The facts of a file that do not fit their forms, so that no run would ever have them."""
+    for key, word in facts:
+        if expected := misfit(key, word):
+            yield f"{where}.{key} = {word!r}: {expected}"
 
 
 def _of_speech(parser: Parser, pattern: Pattern) -> Faults:

@@ -24,9 +24,9 @@ from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_un
 from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
-from perflog.runs.machine import Machines, store_of
+from perflog.runs.machine import Machines, note_of_devices, store_of
 from perflog.runs.metadata import Metadata
-from perflog.runs.metrics import Peaks, further_metrics
+from perflog.runs.metrics import Peaks, further_metrics, possible
 from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
@@ -140,7 +140,7 @@ class RunBuilder:
         cut = "" if self._options.as_printed else why_cut(reading, pattern)
         refused = refused or cut
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
-        metrics = {"throughput": throughput, **draft.summaries}
+        metrics = {"throughput": throughput, **possible(draft.summaries, metadata, self._peaks)}
         if speed.step_time is not None and not refused:
             metrics["step_time"] = speed.step_time
         if draft.reported is not None:
@@ -210,7 +210,7 @@ class RunBuilder:
             if reported:
                 reason = "the log holds only the program's own summary: --estimator reported takes it"
             throughput = Metric("throughput", None, unit, self._options.estimator, reason=reason, parser=best)
-        metrics = {"throughput": throughput, **metrics}
+        metrics = {"throughput": throughput, **possible(metrics, metadata, self._peaks)}
         if reported is not None:
             metrics["reported"] = reported
         notes = [*map(Note, (*reading.notes, *metadata.doubts)), *summary_notes]
@@ -228,7 +228,11 @@ class RunBuilder:
         machine = self._machines.of(reading.log.path, store_of(reading.log))
         if machine is not None and machine.problem:
             notes = [*notes, Note(machine.problem)]
-        notes = [*notes, Note(throttling_note(machine, reading.log.path))]
+        notes = [
+            Note(note_of_devices(machine, metadata.device)),
+            *notes,
+            Note(throttling_note(machine, reading.log.path)),
+        ]
         return Run(
             log=reading.log,
             parser=parser,

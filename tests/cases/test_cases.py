@@ -237,7 +237,6 @@ def test_speedup_against_one_device() -> None:
     [
         {"model": "gpt"},
         {"batch_size": 64},
-        {"optimizer": "lamb"},
         {"label": "b"},
         {"unit": "tokens/s"},
         {"precision": "fp16"},
@@ -249,6 +248,60 @@ def test_a_case_that_differs_in_more_is_no_baseline(other: dict[str, Any]) -> No
         None,
         ["no speedup: the baseline (one device) is not among the logs"],
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "difference"),
+    [
+        ({"optimizer": "lamb"}, {}, "optimizer (lamb there, none here)"),
+        ({"optimizer": "lamb", "data": "a"}, {"data": "b"}, "data (a there, b here) and optimizer (lamb there, none here)"),
+        (
+            {"gradient_accumulation_steps": "66"}, {"gradient_accumulation_steps": "88"},
+            "gradient_accumulation_steps (66 there, 88 here)",
+        ),
+        (  # 704 micro-batches are the job's step of one device, 176 that of two
+            {"gradient_accumulation_steps": "704"}, {"gradient_accumulation_steps": "88"},
+            "gradient_accumulation_steps (704 there, 88 here)",
+        ),
+        ({"tokens_per_step": 1024}, {"tokens_per_step": 1024}, "tokens_per_step of a device (1024 there, 512 here)"),
+    ],
+)  # fmt: skip
+def test_what_keeps_a_baseline_away_is_named(one: dict[str, Any], two: dict[str, Any], difference: str) -> None:
+    """Tables do not show these keys: a reader sees two rows that differ in their devices alone."""
+    found = cases(made(100, **one), made(180, devices=2, **two), made(90, label="x", **two))
+    (case,) = (case for case in found if case.key["devices"] == 2)
+    assert (case.speedup, texts(case.notes)) == (None, [f"no speedup: the baseline (one device) differs in {difference}"])
+
+
+@pytest.mark.parametrize(
+    ("one", "eight", "speedup"),
+    [
+        # the job's batch is constant, and the micro-batches of a device follow from it
+        ({"gradient_accumulation_steps": "704"}, {"gradient_accumulation_steps": "88"}, 6),
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 64},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 64}, 6,
+        ),
+        # a device's batch is constant
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 8},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 64}, 6,
+        ),
+        # another batch of the job, or micro-batches whose product with the devices is not the batch
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 64},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "4", "batch_size": 16, "global_batch_size": 128}, None,
+        ),
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 72},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 72}, None,
+        ),
+    ],
+)  # fmt: skip
+def test_accumulation_that_follows_from_the_batch_parts_no_baseline(
+    one: dict[str, Any], eight: dict[str, Any], speedup: float | None
+) -> None:
+    assert speedups(made(100, **one), made(600, devices=8, **eight))[8][0] == speedup
 
 
 @pytest.mark.parametrize("other", [{"unit": "images/s"}, {"model": "BERT"}, {"threads": 4}])

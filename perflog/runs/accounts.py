@@ -1,15 +1,23 @@
-"""What a program itself says of its whole run, and its lines of whole epochs: accounts beside the measurements."""
+"""What a program itself says of its whole run, and its lines of whole epochs: accounts beside the measurements.
+
+An account is a witness of the measured number. The program's own rate, which a user may take in place of that, is held
+against the measurements in turn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
-from perflog.evidence.summary import Account
+from perflog.evidence.summary import Account, counts_steps_before, summary_witnesses
+from perflog.evidence.witness import sentence
 from perflog.reading.reading import Reading
+from perflog.runs.corroborate import Question, job_of
 from perflog.runs.factor import factor_of
-from perflog.runs.measured import Measured
+from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
@@ -29,13 +37,43 @@ def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account
         kind_of_account = _ACCOUNTS.get("rate" if name == "reported" else quantities.get(name, name))
         if kind_of_account is not None and metric.value is not None:
             title = "the program's own summary" if name == "reported" else f"the program's own {name}"
-            found.append(Account(title, kind_of_account, metric.value, metric.unit, metric.last_line))
+            rounding = 0.0 if metric.rounding is None else metric.value / metric.rounding[0] - 1
+            account = Account(title, kind_of_account, metric.value, metric.unit, metric.last_line, rounding)
+            if metric.unit == "steps/s":
+                account = structs.replace(account, quantity="time per step", value=1 / metric.value, unit="s")
+            found.append(account)
     return found
 
 
 _ACCOUNTS = {
     "rate": "throughput", "step_time": "time per step", "elapsed": "run time", "time_to_train": "run time"
 }  # fmt: skip
+
+
+def held(own: Mapping[str, Metric], question: Question) -> tuple[dict[str, Metric], list[str]]:
+    """(the program's own metrics, doubts about its rates); a rate that the measured lines contradict has no value.
+
+    The rates of one line are of one time: what contradicts one contradicts all. Where nothing tells the samples of a
+    step, its steps per second alone can be compared.
+    """
+    found, doubts, refused = dict(own), list[str](), dict[int, str]()
+    factors = job_of(question).factors
+    of_samples = {"reported": own["reported"]} if "reported" in own else {}
+    rates = of_samples | {name: metric for name, metric in own.items() if metric.unit.endswith("/s")}
+    for account in accounts_of(rates, question.reading):
+        whole = whole_until(account.line, question.measured)
+        why = ""
+        if counts_steps_before(account, whole):
+            why = ": it counts the steps before the log's first in the time of those of the log"
+        for witness in summary_witnesses([account], structs.replace(whole, made=1.0), factors):
+            if why or witness.agreement == "contradicts":
+                refused.setdefault(account.line, sentence(witness) + why)
+            elif witness.agreement == "doubts":
+                doubts.append(sentence(witness))
+    for name, metric in rates.items():
+        if metric.last_line in refused:
+            found[name] = replace(metric, value=None, rounding=None, reason=refused[metric.last_line])
+    return found, doubts
 
 
 def accounts_of_epochs(reading: Reading, measured: Measured, metadata: Metadata) -> list[Account]:

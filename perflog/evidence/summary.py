@@ -12,6 +12,8 @@ from perflog.evidence.witness import About, Agreement, Witness, near_factor
 TOLERANCE = 0.05
 #: A program's mean holds evaluations and its start too; it may be so many times lower without a word.
 OUTSIDE = 1.5
+#: Two accounts of the same steps agree within this.
+CLOSE = 0.02
 #: A number that rounding hides more of says nothing.
 MOST_ROUNDED = 0.25
 #: The time of a whole run holds its start too, which may be long beside few steps.
@@ -22,7 +24,8 @@ class Account(Struct, frozen=True):
     """What a program says of its whole run, in the unit of the measurements it is compared with.
 
     ``quantity``: *throughput*, *time per step* (seconds), or *run time* (seconds of the whole run). ``rounding``: what
-    the printed digits may hide of it, as a share.
+    the printed digits may hide of it, as a share. ``close``: it is of the very steps of the
+    window, of which the measurements are means that overlap, so that nothing explains more than :data:`CLOSE`.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Account(Struct, frozen=True):
     unit: str
     line: int
     rounding: float = 0.0
+    close: bool = False
 
 
 class Whole(Struct, frozen=True):
@@ -93,12 +97,15 @@ def _of_steps_made(told: float, measured: tuple[float, float], whole: Whole) -> 
 def _mean(account: Account, measured: tuple[float, float], told: float, factors: Sequence[float]) -> Witness | None:
     if min(measured) <= 0 or told <= 0 or account.rounding > MOST_ROUNDED:
         return None
-    low, high = min(measured), max(measured)
+    low, high = (measured[0], measured[0]) if account.close else (min(measured), max(measured))
     nearest = min(max(told, low), high)
     ratio = told / nearest
     faster = ratio if account.quantity == "throughput" else 1 / ratio
     about: About = "throughput" if account.quantity == "throughput" else "time per step"
     agreement = _agreement(faster, factors, TOLERANCE + account.rounding)
+    off = abs(faster - 1) > CLOSE + account.rounding
+    if account.close and off and agreement != "contradicts":
+        agreement = "doubts"
     return Witness(account.name, about, account.unit, nearest, told, agreement, (account.line, account.line))
 
 

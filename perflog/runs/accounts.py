@@ -12,8 +12,11 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
+from perflog.evidence.rounding import half_digit
 from perflog.evidence.summary import Account, counts_steps_before, summary_witnesses
 from perflog.evidence.witness import sentence
+from perflog.formats.parser import Pattern, Value
+from perflog.formats.units import seconds_in
 from perflog.reading.reading import Reading
 from perflog.runs.corroborate import Question, job_of
 from perflog.runs.factor import factor_of
@@ -31,6 +34,7 @@ def accounts_of(metrics: Mapping[str, Metric], reading: Reading) -> list[Account
         for pattern in reading.patterns.values()
         if pattern.role == "summary"
         for value in pattern.values
+        if not _is_mean_of_epoch(value)
     }
     found = []
     for name, metric in metrics.items():
@@ -74,6 +78,48 @@ def held(own: Mapping[str, Metric], question: Question) -> tuple[dict[str, Metri
         if metric.last_line in refused:
             found[name] = replace(metric, value=None, rounding=None, reason=refused[metric.last_line])
     return found, doubts
+
+
+def accounts_of_each_epoch(reading: Reading, measured: Measured) -> list[Account]:
+    """The mean time per step of the epochs, of programs that print it at the end of each; the first holds the start.
+
+    A line behind which no step was measured since the line before it is an evaluation's.
+    """
+    found = []
+    first, last = measured.segment.first_line, measured.segment.last_line
+    lines = np.concatenate([rows[5] for rows in measured.segment.store.blocks()])
+    for value, pattern in _means_of_epochs(reading, measured.pattern.parser):
+        facts = [fact for fact in reading.facts if fact.pattern is pattern and fact.line > first]
+        before, times = first - 1, list[tuple[float, float, int]]()
+        for fact in facts:
+            steps = int(((lines > before) & (lines < fact.line)).sum())
+            text, before = fact.fields.get(value.group, ""), fact.line
+            if steps and (digit := half_digit(text)) is not None and float(text) > 0:
+                times.append((float(text) * seconds_in(value.unit), digit / float(text), fact.line))
+        times = times[1:] if len(times) > 1 else times
+        if times and times[-1][2] >= last:
+            each = [time for time, _, _ in times]
+            name = f"the program's own time of {'each epoch' if len(each) > 1 else 'its epoch'}"
+            rounding = max(share for _, share, _ in times)
+            close = measured.basis.value.span == "window" and len(each) > 1
+            mean = sum(each) / len(each)
+            found.append(Account(name, "time per step", mean, "s", times[-1][2], rounding, close))
+    return found
+
+
+def _means_of_epochs(reading: Reading, parser: str) -> list[tuple[Value, Pattern]]:
+    """The values of a parser's summaries that are mean times per step of an epoch, with their patterns."""
+    return [
+        (value, pattern)
+        for pattern in reading.patterns.values()
+        if pattern.role == "summary" and pattern.parser == parser
+        for value in pattern.values
+        if _is_mean_of_epoch(value)
+    ]
+
+
+def _is_mean_of_epoch(value: Value) -> bool:
+    return (value.quantity, value.span, value.since) == ("step_time", "cumulative", "epoch")
 
 
 def accounts_of_epochs(reading: Reading, measured: Measured, metadata: Metadata) -> list[Account]:

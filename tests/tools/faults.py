@@ -195,7 +195,8 @@ def rewritten(subject: Subject, change: Change) -> str | None:
     any_changed = False
     for number, place in enumerate(measured_lines(subject)):
         found = regex.search(lines[place])
-        spans = [(found.span(group), group) for group in groups if found is not None and found[group] is not None]
+        printed = found.groupdict() if found is not None else {}
+        spans = [(found.span(group), group) for group in groups if found is not None and printed.get(group) is not None]
         for (start, end), group in sorted(spans, reverse=True):
             text = _changed(lines[place][start:end], number, change, by_group.get(group))
             line = lines[place][:start] + text + lines[place][end:]
@@ -209,7 +210,8 @@ def rewritten(subject: Subject, change: Change) -> str | None:
 
 def _changed(text: str, place: int, change: Change, value: Value | None) -> str:
     if value is not None and value.unit == "clock":
-        return clock_text(change(clock_seconds(text) or 0.0, place)) if _BAR_CLOCK.fullmatch(text) else text
+        shown = clock_seconds(text) if _BAR_CLOCK.fullmatch(text) else None
+        return text if shown is None else clock_text(change(shown, place))
     try:
         number = float(text.replace(",", ""))
     except ValueError:
@@ -218,6 +220,8 @@ def _changed(text: str, place: int, change: Change, value: Value | None) -> str:
         return text
     inverse = value is not None and value.inverse
     new = 1 / change(1 / number, place) if inverse else change(number, place)
+    if new == number:
+        return text
     decimals = max(0, 7 - math.floor(math.log10(abs(new))) - 1) if new else 0
     return f"{new:.{decimals}f}"
 

@@ -19,6 +19,8 @@ from tests.tools.laboratory import Subject
 FEWEST = 20
 #: Of fewer measured lines one is more than a tenth of the measurements, whose number may be another one.
 FEWEST_TO_LOSE_ONE = 10
+#: A bar of fewer steps is none that anybody draws.
+FEWEST_STEPS = 5
 #: A process writes what it prints in blocks of so many bytes where nobody looks at it.
 BLOCK = 4096
 #: So many epochs are made of a bar, and so many files of each of them.
@@ -79,7 +81,7 @@ def cut_in_number(subject: Subject) -> str | None:
     place = places[len(places) // 2]
     found = re.search(subject.measured.pattern.regex, subject.lines[place])
     group = subject.measured.basis.value.group
-    if found is None or found[group] is None or len(found[group]) < 2:
+    if found is None or len(found.groupdict().get(group) or "") < 2:
         return None
     return cut_columns(subject, found.end(group) - 1)
 
@@ -167,7 +169,7 @@ def _clock_at(subject: Subject, place: int) -> float:
     for line in reversed(subject.lines[: place + 1]):
         found = regex.search(line)
         if found is not None:
-            return clock_seconds(found[group]) or 0.0
+            return clock_seconds(found.groupdict().get(group) or "") or 0.0
     return 0.0
 
 
@@ -230,7 +232,7 @@ def _summaries(subject: Subject, times: float, lines: list[str]) -> str | None:
         found = re.search(fact.pattern.regex, line)
         spans = [] if found is None else sorted(
             (*found.span(value.group), value.quantity == "rate") for value in fact.pattern.values
-            if value.quantity in ("rate", "step_time", "elapsed") and found[value.group] is not None
+            if value.quantity in ("rate", "step_time", "elapsed") and found.groupdict().get(value.group)
         )  # fmt: skip
         for start, end, is_rate in reversed(spans):
             number = clock_seconds(line[start:end].replace(",", ""))
@@ -252,29 +254,28 @@ class _Refresh(NamedTuple):
     seconds: float
 
 
-def _refreshes(subject: Subject) -> tuple[list[_Refresh], int]:
-    """(the drawings of a log's one bar, its length); none where it has several, or another one among its lines."""
+def _bars(subject: Subject) -> tuple[list[list[_Refresh]], int]:
+    """(the drawings of each of a log's bars, their length); none where they are of several lengths."""
     found = [(place, _BAR.search(subject.lines[place])) for place in measured_lines(subject)]
-    drawn = [
-        _Refresh(place, int(bar["step"]), clock_seconds(bar["elapsed"]) or 0.0)
-        for place, bar in found
-        if bar is not None
-    ]
+    bars: list[list[_Refresh]] = []
+    for place, bar in found:
+        if bar is not None:
+            refresh = _Refresh(place, int(bar["step"]), clock_seconds(bar["elapsed"]) or 0.0)
+            if not bars or refresh.step < bars[-1][-1].step:
+                bars.append([])
+            bars[-1].append(refresh)
     totals = {int(bar["total"]) for _, bar in found if bar is not None}
-    steps = [refresh.step for refresh in drawn]
-    if len(totals) != 1 or len(drawn) < FEWEST or steps != sorted(steps):
-        return [], 0
-    return drawn, totals.pop()
+    return (bars, totals.pop()) if len(totals) == 1 else ([], 0)
 
 
 def outer_bar(subject: Subject) -> str | None:
     """A bar of epochs around the bar of steps."""
-    drawn, total = _refreshes(subject)
-    if not drawn:
+    bars, total = _bars(subject)
+    if len(bars) != 1:
         return None
     lines = [[line] for line in subject.lines]
     for epoch in range(1, EPOCHS + 1):
-        last = [refresh for refresh in drawn if refresh.step <= total * epoch / EPOCHS]
+        last = [refresh for refresh in bars[0] if refresh.step <= total * epoch / EPOCHS]
         if last:
             lines[last[-1].place].append(_of_epochs(epoch, last[-1].seconds))
     return "\n".join(line for of_place in lines for line in of_place)
@@ -292,38 +293,45 @@ def _of_epochs(epoch: int, seconds: float) -> str:
 
 
 def bar_of_an_epoch(subject: Subject) -> str | None:
-    """The bar of steps begins anew in each epoch, below a bar of epochs."""
+    """The one bar of steps begins anew in each epoch, below a bar of epochs."""
+    if len(_bars(subject)[0]) != 1:
+        return None
     return _begun_anew(subject, EPOCHS, lambda epoch, seconds: [_of_epochs(epoch, seconds)] if epoch else [])
 
 
 def bar_of_a_shard(subject: Subject) -> str | None:
-    """The bar of steps begins anew for each file of data, several in each epoch; a bar of epochs stands around."""
+    """The bar of steps begins anew for each file of data, several in each epoch."""
+    if len(_bars(subject)[0]) != 1:
+        return _begun_anew(subject, SHARDS, lambda shard, _: [f"Loading data file part-{shard:05d}"])
 
     def between(shard: int, seconds: float) -> list[str]:
         epoch, part = divmod(shard, SHARDS)
         around = [_of_epochs(epoch, seconds)] if epoch and not part else []
-        return [*around, f"Loading data file part-{shard:05d}"]
+        return [*around, f"Loading data file part-{part:05d}"]
 
     return _begun_anew(subject, EPOCHS * SHARDS, between)
 
 
 def _begun_anew(subject: Subject, parts: int, between: Callable[[int, float], list[str]]) -> str | None:
-    """The bar as so many bars of equal length; ``between`` gives the lines in front of a part, by its seconds."""
-    drawn, total = _refreshes(subject)
+    """Each bar as so many bars of equal length; ``between`` gives the lines in front of a part, by its seconds."""
+    bars, total = _bars(subject)
     length = total // parts
-    if not drawn or length < FEWEST or drawn[0].step > length:
+    if length < FEWEST_STEPS or any(bar[0].step > length for bar in bars):
         return None
-    lines = [[line] for line in subject.lines]
-    begun, start, before = -1, 0.0, 0.0
-    for refresh in drawn:
-        line, part = subject.lines[refresh.place], min(max(refresh.step - 1, 0) // length, parts - 1)
-        of_part = length if part < parts - 1 else total - length * (parts - 1)
-        lines[refresh.place] = [_redrawn(line, refresh.step - part * length, of_part, refresh.seconds - start)]
-        if part != begun:
-            start = before if part else 0.0
-            lines[refresh.place] = [*between(part, start), _redrawn(line, 0, of_part, 0.0),
-                                    _redrawn(line, refresh.step - part * length, of_part, refresh.seconds - start)]  # fmt: skip
-        begun, before = part, refresh.seconds
+    lines = [[] if re.search(rf"\| *0/{total} \[", line) else [line] for line in subject.lines]
+    for bar in bars:
+        begun, start, before = -1, 0.0, 0.0
+        for place, step, seconds in bar:
+            line, part = subject.lines[place], min(max(step - 1, 0) // length, parts - 1)
+            of_part = length if part < parts - 1 else total - length * (parts - 1)
+            if part != begun:
+                start = before if part else 0.0
+                head = [*between(part, start), _redrawn(line, 0, of_part, 0.0)]
+            lines[place] = [
+                *(head if part != begun else []),
+                _redrawn(line, step - part * length, of_part, seconds - start),
+            ]
+            begun, before = part, seconds
     return "\n".join(line for of_place in lines for line in of_place)
 
 

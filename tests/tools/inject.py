@@ -331,7 +331,7 @@ def redeclared(
     row = Row()
     affected = [s for s in chosen if s.is_witnessed and change(s.measured.basis.value) is not None]
     affected = [s for s in affected if change is not _scope or (s.devices or 1) > 1]
-    results = lab.results(folder, declared(catalog(), affected, change))
+    results = lab.results(folder, declared(catalog(), affected, change), [subject.name for subject in affected])
     for subject in affected:
         row.add(subject, Faulty(""), results.get(subject.name), Kind([]))
     return row
@@ -364,14 +364,18 @@ def shares(rows: Mapping[str, Row]) -> Iterator[str]:
     """By fault and estimator: errors by a factor that are refused or doubted, of all that something could tell."""
     yield "| fault | " + " | ".join(ESTIMATORS) + " |"
     yield "|---|" + "--:|" * len(ESTIMATORS)
-    for name, row in rows.items():
-        cells = []
-        for estimator in ESTIMATORS:
-            count = row.count(estimator)
-            missed = count["missed"] + count["split"]
-            of = missed + count["refused"] + count["doubted"]
-            cells.append(f"{(of - missed) / of:.0%} of {of}" if of else f"– ({sum(count.values())})" if count else "")
-        yield f"| {name} | " + " | ".join(cells) + " |"
+    yield from (share(name, row) for name, row in rows.items())
+
+
+def share(name: str, row: Row) -> str:
+    """A line of the table of shares: a dash where no number is wrong by a factor, nothing where there is no log."""
+    cells = []
+    for estimator in ESTIMATORS:
+        count = row.count(estimator)
+        missed = count["missed"] + count["split"]
+        of = missed + count["refused"] + count["doubted"]
+        cells.append(f"{(of - missed) / of:.1%} of {of}" if of else f"– ({sum(count.values())})" if count else "")
+    return f"| {name} | " + " | ".join(cells) + " |"
 
 
 def table(rows: Mapping[str, Row], estimator: str) -> Iterator[str]:
@@ -399,20 +403,26 @@ def examples(rows: Mapping[str, Row], columns: Sequence[str], most: int | None) 
 
 
 def made_rows(quick: bool, only: str, kept: Path | None) -> tuple[dict[str, Row], int]:
-    """(what became of the logs with each fault, how many logs there are)."""
+    """(what became of the logs with each fault, how many logs there are); each row is shown when it is made."""
+    rows: dict[str, Row] = {}
+
+    def add(name: str, row: Row) -> None:
+        rows[name] = row
+        print(share(name, row), file=sys.stderr, flush=True)
+
     with tempfile.TemporaryDirectory() as scratch:
         folder, faulty = Path(scratch) / "clean", Path(scratch) / "faulty"
         lab = Laboratory(copied(folder))
         clean = lab.results(folder, catalog())
         everything = list(subjects(folder, lab.given, clean))
         chosen = everything[::QUICK] if quick else everything
-        rows = {CLEAN: unharmed(everything, clean)}
+        add(CLEAN, unharmed(everything, clean))
         for name, kind in {**KINDS, **of_pairs(everything)}.items():
             if only in name:
-                rows[name] = injected(lab, chosen, kind, faulty, kept and kept / name)
+                add(name, injected(lab, chosen, kind, faulty, kept and kept / name))
         for name, change in DECLARED.items():
             if only in name:
-                rows[name] = redeclared(lab, chosen, change, folder)
+                add(name, redeclared(lab, chosen, change, folder))
     return rows, len(everything)
 
 

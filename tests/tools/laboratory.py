@@ -90,8 +90,8 @@ class Laboratory:
         self.estimators = estimators
         self._heard = threading.local()
 
-    def results(self, folder: Path, formats: Catalog) -> dict[str, Result]:
-        """By the log's name below the folder."""
+    def results(self, folder: Path, formats: Catalog, names: Sequence[str] | None = None) -> dict[str, Result]:
+        """By the log's name below the folder; of all logs in it, or of those with some names."""
         builders: dict[tuple[str, str], build.RunBuilder] = {}
 
         def finish(reading: Reading) -> tuple[str, Result]:
@@ -112,7 +112,8 @@ class Laboratory:
             return name, Result(skipped, runs, list(reading.facts))
 
         with self._listening():
-            return dict(read_logs(find_logs([folder]), formats, finish))
+            paths = [folder] if names is None else [folder / name for name in names]
+            return dict(read_logs(find_logs(paths), formats, finish))
 
     @contextmanager
     def _listening(self) -> Iterator[None]:

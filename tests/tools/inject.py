@@ -365,6 +365,12 @@ def shares(rows: Mapping[str, Row]) -> Iterator[str]:
     yield "| fault | " + " | ".join(ESTIMATORS) + " |"
     yield "|---|" + "--:|" * len(ESTIMATORS)
     yield from (share(name, row) for name, row in rows.items())
+    every = Row()
+    for row in (row for name, row in rows.items() if name != CLEAN):
+        for estimator, columns in row.names.items():
+            for column, names in columns.items():
+                every.names[estimator][column] += names
+    yield share("all faults", every)
 
 
 def share(name: str, row: Row) -> str:

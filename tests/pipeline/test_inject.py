@@ -55,6 +55,9 @@ def test_a_bar_of_each_epoch_and_shard_begins_as_often_as_there_are(bar: Subject
         text = fault(bar) or ""
         assert len(re.findall(r"\| 0/\d+ \[00:00<", text)) == parts
         assert len(re.findall(r"^Epoch: ", text, re.MULTILINE)) == EPOCHS - 1
+        clocks = re.findall(r"Training progress:.*\[(\d\d):(\d\d)<", text)
+        longest = max(60 * int(minutes) + int(seconds) for minutes, seconds in clocks)
+        assert longest < 2 * 144 / parts  # the steps take 144 s, more of them at the end
     around = faults_of_logs.outer_bar(bar) or ""
     assert [line for line in around.split("\n") if not line.startswith("Epoch: ")] == bar.lines
 

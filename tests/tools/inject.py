@@ -360,6 +360,17 @@ def unharmed(chosen: Sequence[Subject], results: Mapping[str, Result]) -> Row:
     return row
 
 
+def of_clean(row: Row, chosen: Sequence[Subject]) -> str:
+    """How many of the clean logs with a number are doubted, refused by the evidence, and marked by a note that moves it."""
+    count = row.count("total")
+    marked = sum(any(doubt.other is not None for doubt in subject.clean["total"].doubts) for subject in chosen)
+    return (
+        f"clean logs with a number by the total: {len(chosen)}; a witness doubts {count['doubted']} "
+        f"({count['doubted'] / len(chosen):.1%}), the evidence refuses {count['refused']}, another number stands beside "
+        f"{marked} ({marked / len(chosen):.1%})"
+    )
+
+
 def shares(rows: Mapping[str, Row]) -> Iterator[str]:
     """By fault and estimator: errors by a factor that are refused or doubted, of all that something could tell."""
     yield "| fault | " + " | ".join(ESTIMATORS) + " |"
@@ -408,8 +419,8 @@ def examples(rows: Mapping[str, Row], columns: Sequence[str], most: int | None) 
                 yield f"{name}: {column} ({', '.join(estimators)}), {len(logs)}: {'; '.join(logs[:most])}{more}"
 
 
-def made_rows(quick: bool, only: str, kept: Path | None) -> tuple[dict[str, Row], int]:
-    """(what became of the logs with each fault, how many logs there are); each row is shown when it is made."""
+def made_rows(quick: bool, only: str, kept: Path | None) -> dict[str, Row]:
+    """What became of the logs with each fault; each row is shown when it is made."""
     rows: dict[str, Row] = {}
 
     def add(name: str, row: Row) -> None:
@@ -423,13 +434,14 @@ def made_rows(quick: bool, only: str, kept: Path | None) -> tuple[dict[str, Row]
         everything = list(subjects(folder, lab.given, clean))
         chosen = everything[::QUICK] if quick else everything
         add(CLEAN, unharmed(everything, clean))
+        print(of_clean(rows[CLEAN], everything))
         for name, kind in {**KINDS, **of_pairs(everything)}.items():
             if only in name:
                 add(name, injected(lab, chosen, kind, faulty, kept and kept / name))
         for name, change in DECLARED.items():
             if only in name:
                 add(name, redeclared(lab, chosen, change, folder))
-    return rows, len(everything)
+    return rows
 
 
 def main() -> int:
@@ -442,8 +454,8 @@ def main() -> int:
     arguments_of.add_argument("--keep", metavar="FOLDER", type=Path, help="keep the faulty logs, by fault and number")
     given = arguments_of.parse_args()
     begun = time.monotonic()
-    rows, count = made_rows(given.quick, given.only, given.keep)
-    print(f"{count} logs with a number, {time.monotonic() - begun:.0f} s")
+    rows = made_rows(given.quick, given.only, given.keep)
+    print(f"{time.monotonic() - begun:.0f} s")
     print("\n".join(shares(rows)))
     for estimator in ESTIMATORS:
         print("\n".join(["", *table(rows, estimator)]))

@@ -178,7 +178,8 @@ def test_what_changed_between_two_commits_is_named() -> None:
     assert list(numbers.changes({"value": 1.0}, {"value": 1.0 + 1e-12})) == []
 
 
-def test_numbers_are_those_that_perflog_gives(tmp_path: Path) -> None:
+def test_numbers_are_those_that_perflog_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     source = FIXTURES / "parsers" / "averagemeter" / "apex.log"
     (tmp_path / "apex.log").write_bytes(source.read_bytes())
     (tmp_path / "apex.log.toml").write_bytes(source.with_name("apex.log.toml").read_bytes())

@@ -46,12 +46,12 @@ def entries(root: Path) -> Iterator[Entry]:
             yield {"log": name, "skipped": total.reason}
             continue
         runs.setdefault("/".join(name.split("/")[: DEPTH + 1]), []).extend(total)
-        yield {"log": name, "runs": [_run(outcomes, number) for number in range(len(total))]}
+        yield {"log": name, "runs": [_run(outcomes, number, root.name) for number in range(len(total))]}
     for folder, of_folder in runs.items():
         for case in cases_of(of_folder, catalog().path_patterns, options())[0]:
             centre, speedup = case.throughput, case.speedup_interval
             yield {
-                "case": f"{folder}: {case.name} {case.label}", "n": len(case.runs), "value": centre.value,
+                "case": f"{folder}: {_below(root.name, case.name)}, {_below(root.name, case.label)}", "n": len(case.runs), "value": centre.value,
                 "low": centre.low, "high": centre.high, "reason": centre.reason, "speedup": case.speedup,
                 "speedup_low": speedup and speedup.low, "speedup_high": speedup and speedup.high,
                 "logs": sorted(Path(run.log.path).name for run in case.runs), "notes": [*map(str, case.notes)],
@@ -75,11 +75,16 @@ def _outcomes(logs: list[LogFile]) -> Iterator[tuple[LogFile, dict[str, Outcome]
     yield from read_logs(logs, catalog(), finish)
 
 
-def _run(outcomes: Mapping[str, Outcome], number: int) -> Entry:
+def _below(folder: str, label: str) -> str:
+    """A label without what it says of the folders above a root: a checkout's place is one of them."""
+    return f"{label}/".rpartition(f"{folder}/")[2].rstrip("/")
+
+
+def _run(outcomes: Mapping[str, Outcome], number: int, folder: str) -> Entry:
     by_estimator = {estimator: outcome[number] for estimator, outcome in outcomes.items() if isinstance(outcome, list)}
     run = by_estimator["total"]
     return {
-        "parser": run.parser, "lines": [run.first_line, run.last_line], "label": run.label,
+        "parser": run.parser, "lines": [run.first_line, run.last_line], "label": _below(folder, run.label),
         "facts": {key: run.values[key] for key in sorted(run.values)},
         "throughput": {estimator: _metric(run.throughput) for estimator, run in by_estimator.items()},
         "metrics": {name: _metric(metric) for name, metric in sorted(run.metrics.items()) if name != "throughput"},
@@ -136,17 +141,18 @@ def main() -> int:
     arguments_of.add_argument("--against", metavar="FILE", type=Path, help="what this printed at another commit")
     arguments_of.add_argument("--notes", action="store_true", help="compare notes too")
     given = arguments_of.parse_args()
+    before = [] if given.against is None else [json.loads(line) for line in given.against.open(encoding="utf-8")]
     now = [entry for root in ROOTS if root.is_dir() for entry in entries(root)]
     if given.against is None:
         for entry in now:
             print(json.dumps(entry, ensure_ascii=False))
         return 0
-    before = [json.loads(line) for line in given.against.read_text(encoding="utf-8").splitlines()]
     # what was written once is read once, so that both are what JSON makes of them
     old, new = (_by_name(json.loads(json.dumps(of_one)), given.notes) for of_one in (before, now))
     count = 0
     for name in [*old, *(name for name in new if name not in old)]:
-        differences = list(changes(old.get(name), new.get(name)))
+        both = name in old and name in new
+        differences = list(changes(old[name], new[name])) if both else ["is new" if name in new else "is gone"]
         count += bool(differences)
         for difference in differences:
             print(f"{name}: {difference}")

@@ -104,7 +104,7 @@ def _pattern(
         groups=tuple(_GROUP.findall(regex)),
         step_base=1 if numbers.step_base == "first" else numbers.step_base,
         step_base_shown=numbers.step_base == "first",
-        step_per="epoch" if table.restarts == "epoch" else counter.step_per,
+        step_per="epoch" if table.restarts else counter.step_per,
         step_repeats=table.step_repeats,
         step_counts=table.step_counts,
         step_rounded=table.step_rounded,
@@ -136,7 +136,7 @@ def _pattern(
         set=texts(table.set),
         note=table.note,
         map={key: texts(words) for key, words in table.map.items()},
-        values=tuple(_value(item) for item in table.value),
+        values=tuple(_value(item, table.restarts) for item in table.value),
         samples=tuple(Sample(item.line, item.expect) for item in table.sample),
         rejects=table.rejects,
         tail=None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
@@ -150,7 +150,8 @@ def _pattern(
     )
 
 
-def _value(table: ValueTable) -> Value:
+def _value(table: ValueTable, restarts: bool = False) -> Value:
+    """A value; the elapsed time of a pattern that ``restarts`` begins anew with what it counts as an epoch."""
     if table.quantity == "time_per_work":
         return _rate_of(table)
     return Value(
@@ -158,7 +159,7 @@ def _value(table: ValueTable) -> Value:
         quantity=table.quantity,
         unit=table.unit,
         span=table.span,
-        since=table.since,
+        since="epoch" if restarts and table.quantity == "elapsed" else table.since,
         window=table.window,
         offset=table.offset,
         scope=table.scope,

@@ -120,7 +120,7 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     forms: Mapping[str, str] = field(default_factory=dict)
     redrawn: bool = False
     irregular: bool = False
-    restarts: str = ""
+    restarts: bool = False
     first_is_start: bool = False
     track: str = ""
     only_with: tuple[str, ...] = ()

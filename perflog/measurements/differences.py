@@ -34,11 +34,14 @@ def differences(
     total, count_of, epoch = kept(totals, usable), kept(counted, usable), kept(steps.epoch, usable)
     resumed = count.resumed and not since_start
     before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
+    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
+    if "resumed" in columns:  # a bar that began with a later step: nothing says when its first one began
+        before_total[kept(columns["resumed"], usable) > 0] = np.nan
+        before_count[kept(columns["resumed"], usable) > 0] = np.nan
     covers = _at(usable, count_of - before_count)
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
     after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen)
     return covers, covers * batch, time, after
 

@@ -135,7 +135,12 @@ def why_uncarried(measured: Measured, verdict: Verdict) -> str:
     count, note = measured.segment.count, measured.basis.note
     if count.firsts:
         return "each line tells of its last step only, the first of its epoch, in which the reading of data begins"
-    if measured.basis.value.span != "last" or verdict.corroborated or (count.interval <= 1 and not note):
+    if measured.basis.value.span != "last" or verdict.corroborated or measured.segment.prints_every_step:
+        return ""
+    if count.interval == 1 and not note:
+        tally = measured.segment.tally
+        return f"each line tells of its last step only, and {tally.gaps} of {tally.printed + tally.gaps} are missing"
+    if not count.interval and not note:
         return ""
     if count.keyless:
         return "each line tells of its last step only, and nothing in the log says which steps are printed"

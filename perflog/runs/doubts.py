@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.measurements.series import RankSeries
+from perflog.measurements.structure import SLOW
 from perflog.reading.reading import Reading
 from perflog.stats.arrays import middle
 from perflog.stats.resolution import printed_quantum
@@ -162,14 +163,13 @@ def notes_of_segment(segment: Segment) -> list[str]:
     notes, tally = [], segment.tally
     if tally.doubled:
         notes.append(f"{_many(tally.doubled, 'event')} printed twice, counted once")
+    if tally.restarts:
+        times = "1 time" if tally.restarts == 1 else f"{tally.restarts} times"
+        notes.append(f"the bar began again {times} and no line says that a run begins: one training is counted")
     if tally.gaps:
         times = "1 record is" if tally.gaps == 1 else f"{tally.gaps} records are"
         notes.append(f"{times} missing, the first {tally.gap_place}")
-    if tally.paused:
-        hold = "holds" if tally.paused == 1 else "hold"
-        records = f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like"
-        timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
-        notes.append(f"{records} ({tally.paused_time:.4g} s)" if timed else records)
+    notes += _notes_of_left_out(segment)
     if tally.unusable:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
@@ -193,6 +193,22 @@ def notes_of_segment(segment: Segment) -> list[str]:
             "fewer steps"
         )
     return notes
+
+
+def _notes_of_left_out(segment: Segment) -> Iterator[str]:
+    """What is said of records that hold something else than training; their time where it is in seconds."""
+    tally, left = segment.tally, segment.left_out
+    timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
+    if tally.paused:
+        hold = "holds" if tally.paused == 1 else "hold"
+        seconds = f" ({tally.paused_time:.4g} s)" if timed else ""
+        yield f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like{seconds}"
+    if left.records:
+        seconds = f", {left.time:.4g} s" if timed else ""
+        yield (
+            f"{_many(left.records, 'record')} left out at the end of an epoch or beside an evaluation, {SLOW:g} times "
+            f"as slow as the neighbours or slower (first: line {left.first_line}{seconds})"
+        )
 
 
 def _uneven(segment: Segment) -> tuple[float, float] | None:

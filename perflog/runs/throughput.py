@@ -230,6 +230,7 @@ def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
         ("end of the bar, drawn when it was closed", tally.closings),
         ("first of an epoch, which covers fewer steps", tally.first_of_epochs),
         ("mean over fewer steps than the others", tally.partial),
+        ("evaluation or saving at the end of an epoch", segment.left_out.records),
     )
     return {**taken.excluded, **{why: count for why, count in counts if count}}
 

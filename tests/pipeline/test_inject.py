@@ -11,7 +11,7 @@ import pytest
 
 from perflog.evidence.witness import Verdict, Witness
 from tests.support import FIXTURES, catalog
-from tests.tools import faults, faults_of_logs, inject, numbers
+from tests.tools import faults, faults_of_logs, inject, lost_lines, numbers
 from tests.tools.faults_of_logs import BLOCK, EPOCHS, SHARDS, STEPS_IN_A_SECOND, Faulty
 from tests.tools.inject import Kind, became, is_doubted
 from tests.tools.laboratory import Laboratory, Made, Result, Subject, copied, subjects
@@ -165,6 +165,16 @@ def test_every_fault_can_be_made_of_some_log(chosen: dict[str, Subject]) -> None
     }
     # logs of other formats state several devices and batch sizes, print summaries, or are two of one format
     assert made >= {"2 ×", "one line lost, at each tenth", "slow last record, 60 ×", "columns cut", "clock set back"}
+
+
+@pytest.mark.parametrize(
+    "share", [pytest.param(n / 10, marks=[pytest.mark.long] if n != 5 else []) for n in range(1, 10)]
+)
+def test_one_lost_line_takes_no_number(share: float) -> None:
+    """Of the fixtures' logs at least 99 % keep their number without one of their measured lines."""
+    found = list(lost_lines.losses([share]))
+    assert len(found) >= 400
+    assert sum(loss.kept for loss in found) >= 0.99 * len(found), "\n".join(lost_lines.report(found))
 
 
 def test_what_changed_between_two_commits_is_named() -> None:

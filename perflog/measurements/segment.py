@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
+from perflog.measurements.blended import Blend
 from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
@@ -172,6 +173,7 @@ class Segment(Struct):
     batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a
     counter of samples; 0 while unknown. ``counter``: where a rounded counter of steps stands; ``works``: the work
     of a step that the lines print. ``recent``: the marks of the last rows, of patterns whose lines are drawn again.
+    ``blend``: of lines of several processes, how many records each step has; the measurements are the slowest of each.
     """
 
     first_line: int = 0
@@ -189,6 +191,7 @@ class Segment(Struct):
     counter: Counter = NOTHING_COUNTED
     works: Works = NO_WORKS
     recent: list[bytes] = field(default_factory=list)
+    blend: Blend | None = None
 
 
 def epochs_between(segment: Segment, first_line: int, last_line: int) -> int:

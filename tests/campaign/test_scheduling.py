@@ -81,7 +81,7 @@ def test_what_failed_is_run_again_when_asked(tmp_path: Path) -> None:
 
 def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "none"))
-    file = campaign(tmp_path, frameworks=["pytorch"], models=["cnn"], repeats=1)
+    file = campaign(tmp_path, frameworks=["pytorch"], models=["cnn"], repeats=1, device="cpu")
     with pytest.raises(UsageError, match="the environment of pytorch is missing"):
         campaigns.run(campaigns.schedule(file))
     assert campaigns.states()["pytorch"][0] == "missing"

@@ -209,6 +209,8 @@ def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterato
     """What is said of a value by what it was made from; notes may be empty."""
     if segment.blend is not None:
         yield RANKS_UNTAGGED
+        if segment.basis is not None and segment.basis.value.scope == "job":
+            yield from _of_job(segment.blend.records, segment.basis)
     if segment.count.keyless:
         yield "the lines print no step numbers; each is taken to cover equally many steps"
     yield pattern.assumption
@@ -219,9 +221,11 @@ def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterato
 
 def _why_no_ranks(segment: Segment, metadata: Metadata) -> str:
     """Why several records of each step are not those of the job's ranks; empty where they are, or each has one."""
-    if segment.blend is None or metadata.integer("devices") == segment.blend.records:
+    devices = metadata.integer("devices")
+    if segment.blend is None or devices == segment.blend.records:
         return ""
-    return segment.blend.reason
+    known = f"the job has {devices} devices" if devices else "if these are its ranks, give --set devices=N"
+    return f"{segment.blend.reason}; each step has {segment.blend.records} records, and {known}"
 
 
 def _why_uncounted(segment: Segment, basis: Basis) -> str:

@@ -89,7 +89,9 @@ def test_the_report_s_command_gives_the_speed_of_the_job(precision: str) -> None
 def test_records_that_are_not_as_many_as_the_devices_are_no_ranks(devices: int, tmp_path: Path) -> None:
     run = run_of(tmp_path, text_of(sinks(4)), devices)
     assert run.throughput.value is None
+    known = f"the job has {devices} devices" if devices else "if these are its ranks, give --set devices=N"
     assert BLENDED in run.throughput.reason
+    assert run.throughput.reason.endswith(f"; each step has 4 records, and {known}")
 
 
 def test_a_lost_line_leaves_out_its_step(tmp_path: Path) -> None:

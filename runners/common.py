@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import sys
@@ -16,6 +17,8 @@ import runner_data
 CNN = ((32, 1), (64, 2), (128, 2))
 #: Stages of ResNet-50: blocks, channels, stride. v1.5: the stride is in a block's 3x3 convolution.
 RESNET50 = ((3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2))
+#: The kinds of devices; ``npu`` is an Ascend.
+DEVICES = ("gpu", "npu", "cpu")
 IMAGE_SIZE, CLASSES = {"cnn": 32, "resnet50": 224}, {"cnn": 100, "resnet50": 1000}
 
 
@@ -24,6 +27,9 @@ def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", choices=tuple(IMAGE_SIZE), default="cnn")
     parser.add_argument("--precision", choices=precisions, default="fp32")
+    parser.add_argument(
+        "--device", choices=DEVICES, default=DEVICES[0], help="what to train on: another device is never taken instead"
+    )
     parser.add_argument("--batch-size", type=int, default=32, help="samples per device and step")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--log-interval", type=int, default=10)
@@ -43,6 +49,41 @@ def options(precisions: tuple[str, ...], more: dict[str, tuple[str, ...]] | None
     chosen.image_size = chosen.image_size or IMAGE_SIZE[chosen.model]
     chosen.classes = CLASSES[chosen.model]
     return chosen
+
+
+def demand_device(chosen: argparse.Namespace, found: str, build: str, cpu_precision: str = "") -> None:
+    """End the run where the device that was asked for is not there, or does not train in the precision.
+
+    Args:
+        found: the kind of device that the framework has, of :data:`DEVICES`.
+        build: the framework and its version, which says for what it was built.
+        cpu_precision: the precision with 16 bits that trains on a CPU; empty where none does.
+    """
+    if chosen.device not in ("cpu", found):
+        sys.exit(
+            f"--device {chosen.device}: {build} finds none here; perhaps it is a build for CPUs alone. To train on the "
+            'CPU: --device cpu, in a campaign device = "cpu"'
+        )
+    if chosen.precision == "amp" and chosen.device == "cpu":
+        instead = f"; on a CPU: --precision {cpu_precision}" if cpu_precision else ""
+        sys.exit(f"--precision amp is float16 with a loss scale and needs a GPU or an NPU{instead}")
+
+
+def tell_device(rank: int, name: str) -> None:
+    """Print which device the training is on: a GPU's name, ``GPU`` or ``NPU`` where it is not known, or ``CPU``."""
+    if rank == 0:
+        line(f"perflog runner: device: {name}")
+
+
+def cuda_name(index: int) -> str:
+    """The name of a GPU as the driver of this process counts them; ``GPU`` where the driver does not say it."""
+    name = ctypes.create_string_buffer(100)
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        failed = driver.cuInit(0) or driver.cuDeviceGetName(name, len(name), index)
+    except (OSError, AttributeError):
+        return "GPU"
+    return "GPU" if failed else name.value.decode("ascii", "replace")
 
 
 class Batches:

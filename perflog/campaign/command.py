@@ -153,6 +153,7 @@ def _words(job: Job, campaign: Campaign) -> dict[str, str]:
         "processes": str(job.processes),
         "model": job.model,
         "precision": job.precision,
+        "device": campaign.device,
         "batch_size": str(job.batch_size),
         "global_batch": str(job.batch_size * job.processes),
         "repeats": str(campaign.repeats),

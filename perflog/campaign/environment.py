@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from perflog.campaign.hardware import gpu_count
 from perflog.campaign.runner import Runner, load_runners
 from perflog.campaign.wrapped import lack
 from perflog.errors import PerflogError, UsageError
@@ -86,7 +87,7 @@ def remedies() -> dict[str, str]:
 
 
 def make(runner: Runner, quiet: bool = False) -> Path:
-    """Make a runner's environment from its ``requirements.txt``, anew unless it is ready.
+    """Make a runner's environment from its requirements (:meth:`Runner.requirements`), anew unless it is ready.
 
     Raises:
         PerflogError: when venv or pip fails; pip has said why.
@@ -97,7 +98,7 @@ def make(runner: Runner, quiet: bool = False) -> Path:
     shutil.rmtree(here, ignore_errors=True)
     here.parent.mkdir(parents=True, exist_ok=True)
     pip = [str(here / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir"]
-    pip += ["-r", str(runner.requirements)]
+    pip += ["-r", str(runner.requirements(gpu_count()))]
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     base = getattr(sys, "_base_executable", sys.executable)
     for command in ([base, "-m", "venv", str(here)], pip + ["--quiet"] * quiet):
@@ -108,4 +109,4 @@ def make(runner: Runner, quiet: bool = False) -> Path:
 
 
 def _digest(runner: Runner) -> str:
-    return hashlib.sha256(runner.requirements.read_bytes()).hexdigest() + "\n"
+    return hashlib.sha256(runner.requirements(gpu_count()).read_bytes()).hexdigest() + "\n"

@@ -54,6 +54,12 @@ def facts() -> dict[str, Any]:
     }
 
 
+def gpu_count() -> int:
+    """How many GPUs nvidia-smi lists."""
+    names = printed("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    return len(names.splitlines()) if isinstance(names, str) else 0
+
+
 def gpu_settings() -> list[dict[str, Any]] | dict[str, str]:
     """The settings of each GPU, in nvidia-smi's order.
 

@@ -98,10 +98,6 @@ def clocks() -> dict[str, Any]:
     return now | ({"gpus": gpus} if gpus else {}) | {"load": round(os.getloadavg()[0], 2)}
 
 
-def gpu_count() -> int:
-    return len(_gpus("name"))
-
-
 def record(root: Path, now: Mapping[str, Any]) -> None:
     """Write ``machine.json`` into a campaign's folder; frameworks, and a rule of stopping, recorded before are kept.
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
@@ -72,6 +72,7 @@ class Campaign:
     precisions: list[str]
     batch_sizes: list[int]
     devices: list[str]
+    device: str = "gpu"
     repeats: int = 5
     steps: int = 200
     log_interval: int = 10
@@ -107,6 +108,7 @@ class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(min_length=1, description="a list of whole numbers of samples per device, such as [64, 128]"),
     ]
     devices: Annotated[_Names, Meta(description='a list of nodes and devices per node, such as ["1n1g", "2n8g"]')]
+    device: Literal["gpu", "npu", "cpu"] | None = None
     logs: str = "logs"
     repeats: _PositiveInt | None = None
     steps: _PositiveInt | None = None
@@ -209,7 +211,8 @@ def refusals(campaign: Campaign, wanted: Sequence[Job], gpus: int) -> dict[Job, 
     for job in wanted:
         runner = known[job.framework]
         said: dict[str, Any] = {
-            "model": job.model, "precision": job.precision, "device": "gpu" if gpus else "cpu",
+            "model": job.model, "precision": job.precision,
+            "device": campaign.device if runner.takes_device else "gpu" if gpus else "cpu",
             "nodes": "several" if job.nodes > 1 else "one", "processes": "several" if job.processes > 1 else "one",
         }  # fmt: skip
         why = next((c.why for c in runner.cannot if all(said.get(k) == v for k, v in c.when.items())), "")

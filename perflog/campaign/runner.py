@@ -65,8 +65,14 @@ class Runner:
     report: ReportLines | None = None
 
     @property
-    def requirements(self) -> Path:
-        return self.here / "requirements.txt"
+    def takes_device(self) -> bool:
+        """Whether its commands say which kind of device the training is on."""
+        return any("{device}" in word for words in (self.arguments, *self.commands.values()) for word in words)
+
+    def requirements(self, gpus: int) -> Path:
+        """What its environment is made from on a machine with so many GPUs."""
+        for_gpus = self.here / "requirements-gpu.txt"
+        return for_gpus if gpus and for_gpus.is_file() else self.here / "requirements.txt"
 
 
 _Words = Annotated[

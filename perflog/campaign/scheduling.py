@@ -11,13 +11,16 @@ from perflog.campaign import environment
 from perflog.campaign.command import report_line
 from perflog.campaign.execute import shown
 from perflog.campaign.folder import Folder, configuration
-from perflog.campaign.machine import gpu_count
+from perflog.campaign.hardware import gpu_count
 from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
 from perflog.campaign.runner import Runner
 from perflog.campaign.slurm import scripts
 from perflog.campaign.wrapped import lack
 from perflog.errors import UsageError
 from perflog.settings.confinement import Confinement, repository_of
+
+#: The kernel has this where it drives GPUs of AMD, which nvidia-smi does not list.
+AMD = Path("/dev/kfd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +147,21 @@ def slurm_scripts(scheduled: Schedule) -> str:
 
 
 def check_environments(scheduled: Schedule) -> None:
-    """See that the jobs' environments are ready, but for those of runners whose Python the campaign names.
+    """See that the jobs' device is here and their environments are ready, but for those that the campaign names.
 
     Raises:
-        UsageError: naming the first environment that is not and the command that makes it, or the first program or
-            data that is not here and what to get.
+        UsageError: where the machine has no GPU and the campaign does not say that it trains on the CPU; naming the
+            first environment that is not ready and the command that makes it, or the first program or data that is not
+            here and what to get.
     """
     for line in missing(scheduled)[:1]:
         raise UsageError(line)
+    here = [job for job in scheduled.jobs if job.nodes == 1 and scheduled.runners[job.framework].takes_device]
+    if here and scheduled.campaign.device == "gpu" and not (scheduled.gpus or AMD.exists()):
+        raise UsageError(
+            f"{scheduled.campaign.file}: device is 'gpu' (the default), and this machine has no GPU: to train on its "
+            'CPU, write device = "cpu"'
+        )
     for name, runner in scheduled.runners.items():
         state = environment.state(runner)
         if state != "ready" and name not in scheduled.campaign.pythons:

@@ -38,14 +38,14 @@ class Prerequisite:
         kind: ``program`` or ``data``; the campaign file's key that names another folder is ``programs`` or ``data``.
         folder: where they are looked for, unless a campaign names another place.
         files: paths below the folder.
-        contains: a text that must stand in a file, by the file's path below the folder.
+        contains: texts that must stand in a file, by the file's path below the folder.
         get: what to get, in one line.
     """
 
     kind: Literal["program", "data"]
     folder: str
     files: tuple[str, ...]
-    contains: Mapping[str, str]
+    contains: Mapping[str, tuple[str, ...]]
     get: str
 
 
@@ -81,7 +81,7 @@ class PrerequisiteTable(Struct, frozen=True, forbid_unknown_fields=True):
     folder: _Text
     files: Annotated[tuple[str, ...], Meta(min_length=1, description='a list of paths, such as ["train.py"]')]
     get: _Text
-    contains: dict[str, str] = {}
+    contains: dict[str, str | tuple[str, ...]] = {}
 
 
 class ReportTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +105,8 @@ def prerequisite_of(kind: Literal["program", "data"], table: PrerequisiteTable |
     """A prerequisite from its table; none where there is no table."""
     if table is None:
         return ()
-    return (Prerequisite(kind, table.folder, table.files, table.contains, table.get),)
+    contains = {file: (text,) if isinstance(text, str) else text for file, text in table.contains.items()}
+    return (Prerequisite(kind, table.folder, table.files, contains, table.get),)
 
 
 def report_of(table: ReportTable | None) -> ReportLines | None:
@@ -151,12 +152,14 @@ def lack(prerequisite: Prerequisite, runner: str, folder: str = "") -> str:
                 f"{runner}: its {prerequisite.kind} is not here: expected {place / file}, which does not exist. "
                 f"Get it: {prerequisite.get}. If it lies elsewhere, write into the campaign file: {named}"
             )
-    for file, text in prerequisite.contains.items():
+    for file, texts in prerequisite.contains.items():
         try:
-            found = text in (place / file).read_text(encoding="utf-8", errors="replace")
+            content = (place / file).read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             return f"{runner}: {place / file} cannot be read: {error.strerror}"
-        if not found:
+        for text in texts:
+            if text in content:
+                continue
             return (
                 f"{runner}: {place / file} is not the report's: expected the text {text!r} in it, which is not there. "
                 f"Get it: {prerequisite.get}"

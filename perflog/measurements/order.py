@@ -168,17 +168,20 @@ def why_counter_stands(pattern: Pattern, rows: Rows, previous: Previous) -> str:
     return ""
 
 
-def why_it_goes_on(before: Segment, segment: Segment) -> str:
+def why_it_goes_on(before: Segment, segment: Segment, now: Previous, printed: int) -> str:
     """Why a segment is no run of its own, where the next one, which is no run either, holds rows of it; else empty.
+
+    Args:
+        now: the last row of the next one; ``printed``: how many rows it has up to that.
 
     It does where the step of that one's last row is the next one of ``before``, and far from those of its own, which
     printed too few rows to have come there. A run that begins again after a failure comes there row by row.
     """
-    interval, last, now = before.count.interval, before.previous, segment.previous
+    interval, last = before.count.interval, before.previous
     if not interval or not last.step < now.step <= last.step + 2 * interval:
         return ""
     same_epoch = now.epoch == last.epoch or (np.isnan(now.epoch) and np.isnan(last.epoch))
-    if not same_epoch or segment.tally.printed > FEW * now.step / interval:
+    if not same_epoch or printed > FEW * now.step / interval:
         return ""
     return f"its steps go on behind line {segment.first_line}, where another run begins: {BLENDED}"
 

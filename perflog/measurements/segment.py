@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
+from perflog.measurements.blended import Blend
 from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
@@ -208,6 +209,7 @@ class Segment(Struct):
     of a step that the lines print. ``recent``: the marks of the last rows, of patterns whose lines are drawn again.
     ``left_out``: what :mod:`perflog.measurements.structure` left out. ``printed_epochs``: the first and the last one
     that a bar prints. ``digit``: the last digit of a running mean, in its printed unit; 0 where none is measured.
+    ``blend``: of lines of several processes, how many records each step has; the measurements are the slowest of each.
     """
 
     first_line: int = 0
@@ -225,6 +227,7 @@ class Segment(Struct):
     counter: Counter = NOTHING_COUNTED
     works: Works = NO_WORKS
     recent: list[bytes] = field(default_factory=list)
+    blend: Blend | None = None
     left_out: LeftOut = NOTHING_LEFT_OUT
     printed_epochs: tuple[float, float] = (NAN, NAN)
     digit: float = 0.0

@@ -23,6 +23,19 @@ from perflog.measurements.bars import (
     why_another_bar,
 )  # fmt: skip
 from perflog.measurements.basis import choose_basis
+from perflog.measurements.blended import (
+    MOST_AHEAD,
+    MOST_RANKS,
+    Blend,
+    Lane,
+    can_be_compared,
+    first_far_behind,
+    is_regular,
+    keys_of,
+    lacking,
+    may_blend,
+    slowest,
+)  # fmt: skip
 from perflog.measurements.counters import EXACT, steps_from_counter, unrounded, whole_records
 from perflog.measurements.measure import measure
 from perflog.measurements.metrics import with_metrics
@@ -63,7 +76,19 @@ REDRAWN = 100
 class RankSeries:
     """The segments of one rank (or of an untagged log) under one pattern, beginning with one that is at hand."""
 
-    __slots__ = ("_behind", "_drawn", "_held", "_pauses", "as_printed", "pattern", "segments", "shown", "stretches")
+    __slots__ = (
+        "_behind",
+        "_drawn",
+        "_held",
+        "_lanes",
+        "_opening",
+        "_pauses",
+        "as_printed",
+        "pattern",
+        "segments",
+        "shown",
+        "stretches",
+    )
 
     def __init__(self, pattern: Pattern, as_printed: bool = False, first: Segment | None = None) -> None:
         self.pattern = pattern
@@ -75,6 +100,8 @@ class RankSeries:
         self._drawn = NOTHING_DRAWN
         self._pauses = NO_LINES
         self._held: Rows | None = None
+        self._opening = Lane()
+        self._lanes: list[tuple[Lane, RankSeries]] = []
         self.shown: Shown = NOTHING_SHOWN
 
     def add(self, rows: Rows, starts: Ints, pauses: Ints = NO_LINES) -> None:
@@ -106,6 +133,7 @@ class RankSeries:
         if self._held is not None:
             rows, self._held = self._held, None
             self._add_lines(rows, starts)
+        self._close_lanes()
         refused = "the bar counts epochs, not steps" if self._drawn.counts_epochs else self._behind.refused
         for segment in self.segments if refused else ():
             segment.refused = refused
@@ -205,6 +233,9 @@ class RankSeries:
 
     def _fold(self, rows: Rows, starts: Ints) -> None:
         segment = self.segments[-1]
+        if self._lanes:
+            self._fold_lanes(rows, starts)
+            return
         order = in_order(self.pattern, rows, segment.previous)
         if order is None:  # without steps, only the very same line printed twice in a row can be told
             adjacent = np.diff(rows.lines, prepend=segment.previous.line) == 1
@@ -217,11 +248,16 @@ class RankSeries:
                 segment.tally.printed += len(rows)
                 return
         elif not order.all():
-            fresh = not_doubled(self.pattern, rows, segment.previous, order, starts, segment.recent)
+            fresh, printed = not_doubled(self.pattern, rows, segment.previous, order, starts, segment.recent), rows
             rows = self._without_doubles(segment, rows, fresh)
             order = in_order(self.pattern, rows, segment.previous) if len(rows) else None
             if order is not None and not order.all():
-                self._broken(segment, rows, starts, int(np.argmin(order)))
+                place = int(np.argmin(order))
+                if self._blends(segment, printed, rows, starts, place):
+                    segment.tally.doubled -= len(printed) - len(rows)
+                    self._fold_lanes(printed, starts)
+                else:
+                    self._broken(segment, rows, starts, place)
                 return
         if len(rows):
             self._append(segment, rows)
@@ -232,6 +268,102 @@ class RankSeries:
         segment.tally.doubled += int((~keep).sum())
         return rows.take(keep)
 
+    def _begin(self) -> None:
+        """Begin another segment."""
+        self._close_lanes()
+        self._opening = Lane()
+        self.segments.append(Segment())
+
+    def _blends(self, segment: Segment, printed: Rows, rows: Rows, starts: Ints, place: int) -> bool:
+        """Whether rows go into lanes from now on: one at a place is not in order, near the beginning of a run.
+
+        Args:
+            printed: the rows with those that were printed twice.
+        """
+        if not may_blend(self.pattern) or segment.tally.printed + place > MOST_AHEAD:
+            return False
+        lines = [*self._opening.lines, rows.lines[:place]]
+        line, before = int(rows.lines[place]), int(rows.lines[place - 1]) if place else segment.last_line
+        if sum(map(len, lines)) != segment.tally.printed + place or keys_of(self.pattern, printed) is None:
+            return False
+        if np.searchsorted(starts, line, "right") > np.searchsorted(starts, before, "right"):
+            return False
+        previous = previous_of(self.pattern, rows.take(slice(place)), segment.previous) if place else segment.previous
+        printed_before = segment.tally.printed + place
+        if len(self.segments) > 1 and why_it_goes_on(self.segments[-2], segment, previous, printed_before):
+            return False
+        segment.blend = Blend(0, why_broken(self.pattern, rows, previous, before, place))
+        self._lanes = [(self._opening, self)]
+        return True
+
+    def _fold_lanes(self, rows: Rows, starts: Ints) -> None:
+        """Fold rows of several processes in, each into the first lane that it comes behind."""
+        segment = self.segments[-1]
+        assert segment.blend is not None
+        keys = keys_of(self.pattern, rows)
+        if keys is None:
+            self._refuse_blend(segment, rows)
+            return
+        far = first_far_behind(self._lanes[0][0], keys)
+        rest, left = rows.take(slice(far if far >= 0 else None)), keys[: far if far >= 0 else None]
+        at = 0
+        while len(rest):
+            if at == len(self._lanes):
+                self._lanes.append((Lane(), RankSeries(self.pattern, self.as_printed)))
+            lane, series = self._lanes[at]
+            taken = lane.takes(left)
+            if taken.any():
+                series.shown, series._pauses = self.shown, self._pauses
+                series._append(series.segments[-1], rest.take(taken))
+                lane.add(rest.lines[taken], left[taken])
+            rest, left, at = rest.take(~taken), left[~taken], at + 1
+            if at == MOST_RANKS:
+                self._refuse_blend(segment, rest)
+                return
+        if far < 0:
+            return
+        line, before = int(rows.lines[far]), int(rows.lines[far - 1]) if far else segment.last_line
+        if np.searchsorted(starts, line, "right") > np.searchsorted(starts, before, "right"):
+            self._begin()
+            self._fold(rows.take(slice(far, None)), starts)
+        else:
+            self._refuse_blend(segment, rows.take(slice(far, None)))
+
+    def _refuse_blend(self, segment: Segment, rows: Rows) -> None:
+        """Refuse a segment whose lanes are no ranks', with the rows that are left."""
+        assert segment.blend is not None
+        segment.tally.printed += sum(series.segments[-1].tally.printed for _, series in self._lanes[1:])
+        segment.refused, segment.blend, self._lanes = segment.blend.reason, None, []
+        self._refuse_where_it_goes_on()
+        segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line
+        segment.tally.printed += len(rows)
+
+    def _refuse_where_it_goes_on(self) -> None:
+        """Refuse the segment before the last, which is refused, where that one holds rows of it."""
+        if len(self.segments) > 1:
+            before, segment = self.segments[-2:]
+            why = why_it_goes_on(before, segment, segment.previous, segment.tally.printed)
+            before.refused = before.refused or why
+
+    def _close_lanes(self) -> None:
+        """Take of each step the slowest record, where nearly all have one in each lane."""
+        if not self._lanes:
+            return
+        segment, lanes = self.segments[-1], [lane for lane, _ in self._lanes]
+        assert segment.blend is not None
+        keys, without = lacking(lanes)
+        measures = self.pattern.role == "step"
+        if not is_regular(len(keys), without) or (measures and not can_be_compared(segment.basis)):
+            self._refuse_blend(segment, Rows(NO_LINES, {}))
+            return
+        segment.blend = segment.blend._replace(records=len(lanes))
+        segment.last_line = max(series.segments[-1].last_line for _, series in self._lanes)
+        if measures:
+            stores = [series.segments[-1].store for _, series in self._lanes]
+            segment.store = slowest(lanes, stores, keys)
+            segment.tally.unusable += len(keys) + without - segment.store.count
+        self._lanes = []
+
     def _broken(self, segment: Segment, rows: Rows, starts: Ints, place: int) -> None:
         """Steps that repeat or go back at a row: a second run begins there, or this is no run at all."""
         if place:
@@ -239,12 +371,11 @@ class RankSeries:
         line, before = int(rows.lines[place]), segment.last_line
         began = np.searchsorted(starts, line, "right") - np.searchsorted(starts, before, "right")
         if began > 0 and segment.tally.printed:
-            self.segments.append(Segment())
+            self._begin()
             self._fold(self._counted(self.segments[-1], rows.take(slice(place, None))), starts)
             return
         segment.refused = why_broken(self.pattern, rows, segment.previous, before, place)
-        if len(self.segments) > 1:
-            self.segments[-2].refused = self.segments[-2].refused or why_it_goes_on(self.segments[-2], segment)
+        self._refuse_where_it_goes_on()
         segment.last_line = int(rows.lines[-1])
         segment.tally.printed += len(rows) - place
 
@@ -253,6 +384,10 @@ class RankSeries:
         segment.tally.printed += len(rows)
         segment.first_line = segment.first_line or int(rows.lines[0])
         segment.last_line = int(rows.lines[-1])
+        if not self._lanes and segment.tally.printed <= MOST_AHEAD and may_blend(self.pattern):
+            keys = keys_of(self.pattern, rows)
+            if keys is not None:
+                self._opening.add(rows.lines, keys)
         segment.last = segment.last | last_numbers(rows.lines, rows.columns)
         if self.pattern.restarts:
             self._note_epochs(segment, rows)

@@ -58,6 +58,8 @@ def refusal(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> 
     for part in headings:
         if part.refused and part.first_line <= segment.last_line:
             return part.refused
+        if part.blend is not None and (segment.blend is None or segment.blend.records != part.blend.records):
+            return part.blend.reason
     return _times_missing(segment, headings)
 
 

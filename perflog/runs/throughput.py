@@ -34,6 +34,11 @@ MOST_ROUNDED = 0.02
 #: A training does no more work in a second, and takes no longer for one unit of it: the largest clusters do some 1e9
 #: tokens a second, and 1e-6 is a step in twelve days. Numbers beyond come of lines that are damaged.
 FASTEST, SLOWEST = 1e10, 1e-6
+#: What is said where the lines of all ranks stand in one log, and none says whose it is.
+RANKS_UNTAGGED = (
+    "each step has as many records as there are devices: they are the ranks', and the slowest of each step is taken "
+    "(each waits for the others)"
+)
 
 
 class Speed(Struct, frozen=True):
@@ -119,7 +124,7 @@ def ranks_that_count(
 ) -> tuple[dict[int, Segment], Metadata, list[Note]]:
     """(the segments that count, by rank; the metadata with what the ranks tell; notes).
 
-    All ranks count where each speaks for itself, else the first speaks for all.
+    All ranks count where each speaks for itself, and of what each prints of the whole job those that print as much.
     """
     main = main_rank(ranks)
     segment = ranks[main].segments[index]
@@ -128,9 +133,10 @@ def ranks_that_count(
     tagged = sorted(r for r in ranks if index < len(ranks[r].segments) and ranks[r].segments[index].store.count)
     if len(tagged) < 2:
         return {main: segment}, metadata, []
-    if segment.basis is None or segment.basis.value.scope == "job":
-        return {main: segment}, metadata, [Note(_of_job(len(tagged), main, segment.basis))]
     segments = {rank: ranks[rank].segments[index] for rank in sorted(tagged, key=lambda rank: (rank != main, rank))}
+    if segment.basis is None or segment.basis.value.scope == "job":
+        alike = {r: its for r, its in segments.items() if not its.refused and its.store.count == segment.store.count}
+        return {main: segment, **alike}, metadata, _of_job(len(tagged), segment.basis)
     devices = metadata.integer("devices")
     if devices is None and is_one_rank(list(segments.values())):
         note = f"{len(tagged)} ranks print the same numbers, as one does that is printed twice: they tell no devices"
@@ -148,24 +154,27 @@ def ranks_that_count(
     return segments, metadata, [Note(note)] if devices != len(tagged) else []
 
 
-def _of_job(ranks: int, main: int, basis: Basis | None) -> str:
+def _of_job(ranks: int, basis: Basis | None) -> list[Note]:
     """What is said where several ranks print what a format prints of the whole job.
 
     The same line may be one rank's in a program that leaves the ranks to a launcher: MXNet's Speedometer tells the work
     of the batch size that the script gave it.
     """
     if basis is None or not basis.is_rate or kind(basis.value.unit) == "steps":
-        return f"{ranks} ranks print the job's value: rank {main} is taken"
-    return (
-        f"{ranks} ranks print a rate each, which in this format is the job's: rank {main}'s is taken; if each counts "
-        f"its own work alone, the job does {ranks} times as much"
-    )
+        return []
+    return [
+        Note(
+            f"{ranks} ranks print a rate each, which in this format is the job's; if each counts its own work alone, "
+            f"the job does {ranks} times as much"
+        )
+    ]
 
 
 def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata) -> Speed:
     basis = segment.basis
-    if segment.refused or basis is None:
-        reason = segment.refused or "no line holds a rate or a time that can be used"
+    refused = segment.refused or _why_no_ranks(segment, metadata)
+    if refused or basis is None:
+        reason = refused or "no line holds a rate or a time that can be used"
         return Speed(Metric("throughput", None, "", options.estimator, reason=reason, parser=pattern.parser))
     factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)
@@ -203,12 +212,25 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
 
 def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[str]:
     """What is said of a value by what it was made from; notes may be empty."""
+    if segment.blend is not None:
+        yield RANKS_UNTAGGED
+        if segment.basis is not None and segment.basis.value.scope == "job":
+            yield from _of_job(segment.blend.records, segment.basis)
     if segment.count.keyless:
         yield "the lines print no step numbers; each is taken to cover equally many steps"
     yield pattern.assumption
     if taken.estimate.used == 1:
         yield f"one measurement alone is behind the throughput (line {taken.last_line})"
     yield note_of_work(segment, taken)
+
+
+def _why_no_ranks(segment: Segment, metadata: Metadata) -> str:
+    """Why several records of each step are not those of the job's ranks; empty where they are, or each has one."""
+    devices = metadata.integer("devices")
+    if segment.blend is None or devices == segment.blend.records:
+        return ""
+    known = f"the job has {devices} devices" if devices else "if these are its ranks, give --set devices=N"
+    return f"{segment.blend.reason}; each step has {segment.blend.records} records, and {known}"
 
 
 def _why_uncounted(segment: Segment, basis: Basis) -> str:

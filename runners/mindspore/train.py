@@ -105,13 +105,29 @@ class Ticks(ms.Callback):
         self.clock.step()
 
 
+#: The kinds of devices by MindSpore's names.
+KINDS = {"GPU": "gpu", "Ascend": "npu", "CPU": "cpu"}
+
+
+def device_name() -> str:
+    """The name of the device that the training is on."""
+    target = ms.get_context("device_target")
+    if target == "GPU":
+        return common.cuda_name(ms.get_context("device_id"))
+    if target == "CPU":
+        return "CPU"
+    try:
+        return ms.hal.get_device_name(ms.get_context("device_id"), target)
+    except (AttributeError, RuntimeError):  # an older MindSpore, or a driver that does not say it
+        return "NPU"
+
+
 def main() -> None:
     chosen = common.options(("fp32", "amp"))
-    target = ms.get_context("device_target")
-    if chosen.precision == "amp" and target == "CPU":
-        sys.exit(
-            "--precision amp is float16 with a loss scale and needs a GPU or an Ascend device; MindSpore 2.10's CPU kernels train in float32"
-        )
+    found = KINDS[ms.get_context("device_target")]  # without a word of ours that of the build
+    common.demand_device(chosen, found, f"mindspore {ms.__version__}")
+    if chosen.device == "cpu":
+        ms.set_context(device_target="CPU")
     if chosen.steps % chosen.log_interval:
         sys.exit(
             f"--steps {chosen.steps}: MindSpore prints a time once an epoch, and epochs of --log-interval {chosen.log_interval} steps do not fill them"
@@ -129,6 +145,7 @@ def main() -> None:
         )
     # TimeMonitor prints once an epoch: an epoch is as many steps as lie between two lines of a log.
     # Sink mode would count wrongly on a CPU: each of its epochs goes through the whole data set
+    common.tell_device(rank, device_name())
     batches = common.Batches(chosen, rank, ranks, LOADERS, chosen.log_interval)
     data = ds.GeneratorDataset(batches, ["image", "label"], shuffle=False)
     net = network(chosen.model, chosen.classes)

@@ -98,11 +98,8 @@ LOADERS = {runner_data.FOLDERS: batches_of_folders, runner_data.RECORDIO: batche
 
 def main() -> None:
     chosen = common.options(("fp32", "amp"))
-    gpu = mx.context.num_gpus() > 0
-    if chosen.precision == "amp" and not gpu:
-        sys.exit(
-            "--precision amp is float16 with a loss scale and needs a GPU; MXNet 1.9.1 does not train in bfloat16 on a CPU"
-        )
+    common.demand_device(chosen, "gpu" if mx.context.num_gpus() > 0 else "cpu", f"mxnet {mx.__version__}")
+    gpu = chosen.device == "gpu"
     if chosen.precision == "amp":
         from mxnet.contrib import amp
 
@@ -129,6 +126,8 @@ def main() -> None:
     # every worker waits for the others, so that the job does ranks × batch size samples a step
     speedometer = mx.callback.Speedometer(chosen.batch_size * ranks, chosen.log_interval)
     clock = common.Clock(chosen, rank, ranks)
+    (used,) = next(iter(net.collect_params().values())).list_ctx()
+    common.tell_device(rank, common.cuda_name(used.device_id) if used.device_type == "gpu" else "CPU")
     batches = common.Batches(chosen, rank, ranks, LOADERS)
     clock.data = batches.told
     clock.start()

@@ -120,8 +120,9 @@ class Ticks(paddle.callbacks.Callback):
 def main() -> None:
     chosen = common.options(("fp32", "amp", "bf16"))
     gpu = paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0
-    if chosen.precision == "amp" and not gpu:
-        sys.exit("--precision amp is float16 with a loss scale and needs a GPU; on a CPU: --precision bf16")
+    common.demand_device(chosen, "gpu" if gpu else "cpu", f"paddle {paddle.__version__}", "bf16")
+    if chosen.device == "cpu":
+        paddle.device.set_device("cpu")
     environment = paddle.distributed.ParallelEnv()
     rank, ranks = environment.rank, environment.world_size
     if ranks > 1:
@@ -138,6 +139,8 @@ def main() -> None:
         amp_configs="O1" if chosen.precision == "amp" else None,
     )
     clock = common.Clock(chosen, rank, ranks)
+    used = model.parameters()[0].place
+    common.tell_device(rank, paddle.device.cuda.get_device_name() if used.is_gpu_place() else "CPU")
     batches = common.Batches(chosen, rank, ranks, LOADERS)
     clock.data = batches.told
     logger = paddle.callbacks.ProgBarLogger(chosen.log_interval, verbose=3)

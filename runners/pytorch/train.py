@@ -152,6 +152,8 @@ def train(chosen, rank: int, ranks: int, device: torch.device) -> None:
     logger = dll_logger(chosen) if rank == 0 else None
     if rank == 0 and logger is None:
         common.line(f"=> creating model '{chosen.model}'")
+    used = next(model.parameters()).device
+    common.tell_device(rank, torch.cuda.get_device_name(used) if used.type == "cuda" else "CPU")
     batches = common.Batches(chosen, rank, ranks, LOADERS)
     clock.data = batches.told
     clock.start()
@@ -208,9 +210,9 @@ def main() -> None:
     )
     rank, ranks, local = (int(os.environ.get(name, default)) for name, default in zip(names, (0, 1, 0), strict=True))
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(local))
-    gpu = torch.cuda.is_available()
-    if chosen.precision == "amp" and not gpu:
-        sys.exit("--precision amp is float16 with a loss scale and needs a GPU; on a CPU: --precision bf16")
+    found = "gpu" if torch.cuda.is_available() else "cpu"
+    common.demand_device(chosen, found, f"torch {torch.__version__}", "bf16")
+    gpu = chosen.device == "gpu"
     if gpu:
         torch.cuda.set_device(local)
     if ranks > 1:

@@ -333,7 +333,7 @@ def test_environments_are_listed(tmp_path: Path) -> None:
     assert "pytorch missing perflog run --make-environment pytorch" in rows
     done = run(
         "run",
-        str(campaign(tmp_path, frameworks=["pytorch"], models=["cnn"])),
+        str(campaign(tmp_path, frameworks=["pytorch"], models=["cnn"], device="cpu")),
         env={"PERFLOG_ENVIRONMENTS": str(tmp_path)},
     )
     assert (done.returncode, done.stderr) == (

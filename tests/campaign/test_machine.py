@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign import machine
+from perflog.campaign import hardware, machine
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from tests.campaign.test_campaign import RUNNER
@@ -22,10 +22,10 @@ def program(folder: Path, name: str, text: str) -> None:
 def test_gpus_are_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     program(tmp_path / "bin", "nvidia-smi", "echo 'H200, 1'; echo 'H200, 2'")
-    assert machine.gpu_count() == 2
+    assert hardware.gpu_count() == 2
     assert machine.clocks()["gpus"] == ["H200, 1", "H200, 2"]
     program(tmp_path / "bin", "nvidia-smi", "echo 'no driver'; exit 9")
-    assert machine.gpu_count() == 0
+    assert hardware.gpu_count() == 0
     assert "gpus" not in machine.clocks()
 
 

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support import ROOT
+from perflog.campaign.hardware import gpu_count
+from tests.support import ROOT, extracted
 
 RUNNERS = ROOT / "runners"
 SIZE, CLASSES, COUNT = 8, 4, 32
-STEPS = ["--steps=6", "--warmup=2", "--log-interval=2", "--batch-size=4", f"--image-size={SIZE}"]
+STEPS = ["--device=cpu", "--steps=6", "--warmup=2", "--log-interval=2", "--batch-size=4", f"--image-size={SIZE}"]
 
 
 def module_of_runners() -> Any:
@@ -231,6 +232,23 @@ def test_a_runner_trains_on_its_data_and_says_which(tmp_path: Path, framework: s
     assert f"perflog runner: data: {layout if layout == 'synthetic' else f'{layout} at {place}'}\n" in log
     clock = json.loads(side.read_text())
     assert clock["samples"] == 4 * 4 and clock["data"] == (layout if layout == "synthetic" else f"{layout} at {place}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("framework", ["pytorch", "paddle", "mxnet", "mindspore"])
+def test_a_runner_says_its_device_and_takes_no_other_than_was_asked_for(framework: str, tmp_path: Path) -> None:
+    log = trained(framework, *STEPS)
+    assert "perflog runner: device: CPU\n" in log
+    file = tmp_path / "a.log"
+    file.write_text(log)
+    (run,) = extracted(file, warmup="1records").runs
+    assert run.values["accelerator"] == "CPU"
+    if gpu_count():
+        pytest.skip("this machine has a GPU")
+    for device in ([], ["--device=gpu"]):
+        log = trained(framework, *[word for word in STEPS if "device" not in word], *device, succeeds=False)
+        assert "--device gpu: " in log and "finds none here" in log
+        assert "Traceback" not in log and "perflog runner: device" not in log
 
 
 @pytest.mark.long

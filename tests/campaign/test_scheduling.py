@@ -18,6 +18,7 @@ from perflog.campaign.plan import load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import PerflogError, UsageError
 from tests.campaign.test_campaign import RUNNER, campaign, names
+from tests.support import ROOT
 
 
 def test_what_can_be_run_and_what_cannot(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_what_failed_is_run_again_when_asked(tmp_path: Path) -> None:
 
 def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "none"))
-    file = campaign(tmp_path, frameworks=["pytorch"], models=["cnn"], repeats=1)
+    file = campaign(tmp_path, frameworks=["pytorch"], models=["cnn"], repeats=1, device="cpu")
     with pytest.raises(UsageError, match="the environment of pytorch is missing"):
         campaigns.run(campaigns.schedule(file))
     assert campaigns.states()["pytorch"][0] == "missing"
@@ -248,3 +249,25 @@ def test_a_folder_is_held_by_one_campaign(tmp_path: Path) -> None:
 def test_unknown_names_are_told() -> None:
     with pytest.raises(AttributeError, match=r"'perflog\.campaign' has no attribute 'judge'"):
         _ = campaigns.judge
+
+
+def test_a_gpu_is_never_replaced_by_a_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "none"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    paddle = load_runner(ROOT / "runners/paddle")
+    said: dict[str, object] = {"frameworks": ["paddle"], "models": ["cnn"], "repeats": 1}
+    for device, words in (({}, "gpu"), ({"device": "npu"}, "npu"), ({"device": "cpu"}, "cpu")):
+        scheduled = campaigns.schedule(campaign(tmp_path, **said, **device))
+        assert [f"--device={words} " in entry.commands[0] for entry in campaigns.commands(scheduled)] == [True]
+    with pytest.raises(UsageError, match="device is 'gpu' \\(the default\\), and this machine has no GPU"):
+        campaigns.run(campaigns.schedule(campaign(tmp_path, **said)))
+    with pytest.raises(UsageError, match=r"device = 'gpus': expected one of"):
+        campaigns.schedule(campaign(tmp_path, **said, device="gpus"))
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'Tesla V100-SXM2-16GB'\n")
+    smi.chmod(0o755)
+    with pytest.raises(UsageError, match="the environment of paddle is missing"):
+        campaigns.run(campaigns.schedule(campaign(tmp_path, **said)))
+    assert [paddle.requirements(gpus).name for gpus in (0, 8)] == ["requirements.txt", "requirements-gpu.txt"]
+    assert "paddlepaddle-gpu==" in paddle.requirements(8).read_text()
+    assert load_runner(ROOT / "runners/pytorch").requirements(8).name == "requirements.txt"

@@ -6,6 +6,7 @@ of the program's shape, so that commands, checks, the judgement of the log and t
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from perflog.campaign import commands, environment, missing, schedule
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from tests.cli.test_cli import run
-from tests.support import FIXTURES, ROOT
+from tests.support import FIXTURES, ROOT, SHARED
 
 RUNNERS = ROOT / "runners"
 SEEDS = ("mindspore_resnet50", "ngc_maskrcnn", "ngc_mxnet_resnet50", "paddleseg_hrnet", "tsm")
@@ -87,13 +88,13 @@ PRINTED = [
      "mpirun --allow-run-as-root --prefix /usr/local/openmpi-4.0.3 --output-filename log_output "
      "--merge-stderr-to-stdout -n 16 -H 10.11.0.2:8,10.11.0.3:8 -x NCCL_DEBUG=INFO "
      '-mca plm_rsh_args "-p 10000" python train.py --net="resnet50" --dataset="imagenet2012" --run_distribute=True '
-     '--device_target="GPU" --data_sink_steps=10 --train_steps=120 '
+     '--device_target="GPU" --data_sink_steps=10 --train_steps=200 '
      '--dataset_path="/workspace/resnet/data/ImageNet/train" --batch_size=128 --dtype=fp32 --device_num=8'),
     ("mindspore_resnet50", "campaign-nodes-fp16", "2n8g fp16 256", "bash run_multi_node.sh 256 fp16 5 2",
      "mpirun --allow-run-as-root --prefix /usr/local/openmpi-4.0.3 --output-filename log_output "
      "--merge-stderr-to-stdout -n 16 -H 10.11.0.2:8,10.11.0.3:8 -x NCCL_DEBUG=INFO "
      '-mca plm_rsh_args "-p 10000" python train.py --net="resnet50" --dataset="imagenet2012" --run_distribute=True '
-     '--device_target="GPU" --data_sink_steps=10 --train_steps=120 '
+     '--device_target="GPU" --data_sink_steps=10 --train_steps=200 '
      '--dataset_path="/workspace/resnet/data/ImageNet/train" --batch_size=256 --dtype=fp16 --device_num=8'),
 ]  # fmt: skip
 #: What stands before the command: the folder of the report's container, and the variables that its scripts set.
@@ -163,13 +164,54 @@ def test_without_program_and_data_one_line_says_what_to_get(name: str, tmp_path:
 
 def test_a_program_without_the_reports_changes_is_not_the_reports(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("model = torch.nn.DataParallel(model)\n")
-    (tmp_path / "opts.py").write_text("parser.add_argument('--amp')\n")
+    opts = tmp_path / "opts.py"
+    opts.write_text("parser.add_argument('--amp')\n")
     campaign = tmp_path / "campaign.toml"
     text = (RUNNERS / "tsm/campaign.toml").read_text()
     campaign.write_text(f'{text}\nprograms = {{ tsm = "{tmp_path}" }}\ndata = {{ tsm = "{tmp_path}" }}\n')
     program, data = missing(schedule(campaign))
+    assert "opts.py is not the report's: expected the text '--local_rank' in it" in program
+    opts.write_text("parser.add_argument('--amp')\nparser.add_argument('--local_rank')\n")
+    program, data = missing(schedule(campaign))
     assert "main.py is not the report's: expected the text 'DistributedDataParallel' in it" in program
     assert f"its data is not here: expected {tmp_path / 'images256'}" in data
+
+
+#: By runner the seed, where its tables begin, its logs here, and the devices whose row was written by hand.
+TABLES = {
+    "ngc_maskrcnn": ("000", ["|卡数 | FP32(BS=2)"], "seed000", ()),
+    "paddleseg_hrnet": ("001", ["|卡数 | Time2Train"], "seed001", ("16",)),
+    "ngc_mxnet_resnet50": ("002", ["|卡数 | FP32(BS=128)"], "seed002", ()),
+    "tsm": (
+        "003", ["|卡数 | FP32 | AMP |\n|:-----:|:-----:|:-----:|\n|1", "|卡数 | FP32 | AMP |\n|:-----:|:-----:|:-----:|\n|8"],
+        "seed003 -s devices=32 -s batch_size=16", (),
+    ),
+    "mindspore_resnet50": ("004", ["| node_num | gpu_num | samples/s | speedup |"], "seed004_ranks/logs_fp32 --lang en", ()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_recipe_in_a_runners_readme_gives_the_reports_table(name: str) -> None:
+    if not (SHARED / "seeds").is_dir():
+        pytest.skip("the seeds (../shared/seeds) are not here")
+    seed, beginnings, logs, by_hand = TABLES[name]
+    recipes = re.findall(r"^- Table: `perflog (table logs [^`]*)`", (RUNNERS / name / "README.md").read_text(), re.M)
+    text = next((SHARED / "seeds").glob(f"{seed}_*")).read_text(encoding="utf-8")
+    assert len(recipes) == len(beginnings)
+    for recipe, beginning in zip(recipes, beginnings, strict=True):
+        published = re.match(r"(?:\|[^\n]*\n)+", text[text.index(beginning) :])
+        assert published
+        done = run(*shlex.split(recipe.replace("table logs", f"table {FIXTURES}/{logs}")), "--no-notes")
+        assert done.returncode == 0, done.stderr
+        made, wanted = (
+            [
+                [cell.strip() for cell in line.split("|")[1:-1]]
+                for line in table.strip().splitlines()
+                if "--" not in line
+            ]
+            for table in (done.stdout, published[0])
+        )
+        assert [row for row in made if row[0] not in by_hand] == [row for row in wanted if row[0] not in by_hand]
 
 
 def test_a_job_that_the_report_has_no_value_for_is_refused(tmp_path: Path) -> None:
@@ -223,7 +265,7 @@ def stand_in(name: str, folder: Path) -> Path:
         for file in need.files:
             path = folder / need.kind / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(need.contains.get(file, ""))
+            path.write_text("\n".join(need.contains.get(file, ())))
     program = folder / "program" / script
     program.parent.mkdir(parents=True, exist_ok=True)
     if script.endswith(".sh"):
@@ -233,7 +275,7 @@ def stand_in(name: str, folder: Path) -> Path:
             f"import sys\nopen('words', 'w').write(' '.join(sys.argv[1:]))\nprint(open({str(FIXTURES / log)!r}).read())\n"
         )
         with program.open("a") as opened:  # a stand-in of train.py keeps the text that its check wants
-            opened.writelines(f"# {need.contains.get(script, '')}\n" for need in runner.prerequisites)
+            opened.writelines(f"# {text}\n" for need in runner.prerequisites for text in need.contains.get(script, ()))
     places = f'programs = {{ {name} = "{folder}/program" }}\ndata = {{ {name} = "{folder}/data" }}\n'
     places += f'pythons = {{ {name} = "{sys.executable}" }}\nlogs = "logs"\n'
     lines = (RUNNERS / name / "campaign.toml").read_text().splitlines()

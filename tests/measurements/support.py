@@ -48,10 +48,11 @@ def rows(groups: str, *numbers: Sequence[float], line: int = 1, positions: Seque
 
 
 def folded(made: Pattern, *blocks: Rows, starts: Sequence[int] = (), as_printed: bool = False) -> RankSeries:
-    """The rows of successive blocks, folded."""
-    series = RankSeries(made, as_printed)
+    """The rows of successive blocks, folded up to the log's end."""
+    series, begins = RankSeries(made, as_printed), np.array(starts, dtype=np.int64)
     for block in blocks:
-        series.add(block, np.array(starts, dtype=np.int64))
+        series.add(block, begins)
+    series.close(begins)
     return series
 
 

@@ -76,9 +76,10 @@ def test_one_step_with_two_numbers_is_refused() -> None:
 
 
 def test_what_follows_a_refusal_is_counted_and_not_measured() -> None:
-    blended = rows("step ips", (1, 10), (1, 11))
-    (segment,) = folded(PER_RUN, blended, rows("step ips", (2, 10), (3, 10), line=3)).segments
-    assert (segment.tally.printed, segment.last_line, column(segment, "end")) == (4, 4, [1])
+    back = rows("step ips", *((step, 10) for step in range(1, 7)), (1, 11))
+    (segment,) = folded(PER_RUN, back, rows("step ips", (7, 10), (8, 10), line=8)).segments
+    assert segment.refused
+    assert (segment.tally.printed, segment.last_line, column(segment, "end")) == (9, 9, [1, 2, 3, 4, 5, 6])
 
 
 BACK = rows("step ips", (1, 10), (2, 20), (3, 30), (1, 11), (2, 21))

@@ -119,7 +119,7 @@ def test_main_command_as_a_user_types_it(tmp_path: Path) -> None:
 
 def test_every_campaign_says_what_it_was_made_from() -> None:
     sides = sorted(FIXTURES.glob("seed00*/**/SOURCE.toml"))
-    assert len(sides) == 6
+    assert len(sides) == 8
     for side in sides:
         data = tomllib.loads(side.read_text(encoding="utf-8"))
         assert data["synthetic"] is True

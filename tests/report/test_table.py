@@ -34,6 +34,10 @@ SEED_TABLES = {
                  "seed004/logs_fp32 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --lang en"),
     "seed 004, FP16": ("004_", "| node_num | gpu_num | samples/s | speedup |\n| -------- | ------- | --------- | ------- |\n| 1        | 1       | 1116",
                        "seed004/logs_fp16 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --lang en"),
+    "seed 004, as its command prints it": ("004_", "| node_num | gpu_num | samples/s | speedup |\n| -------- | ------- | --------- | ------- |\n| 1        | 1       | 369",
+                 "seed004_ranks/logs_fp32 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --lang en"),
+    "seed 004, FP16, as its command prints it": ("004_", "| node_num | gpu_num | samples/s | speedup |\n| -------- | ------- | --------- | ------- |\n| 1        | 1       | 1116",
+                       "seed004_ranks/logs_fp16 -w 100 -n 100 --rows nodes,devices --value throughput,speedup --style dlperf --lang en"),
 }  # fmt: skip
 #: Tables whose hand-made blanks or uncovered rows only an existing README can tell.
 BY_HAND = {"seed 001", "seed 002"}

@@ -85,8 +85,8 @@ def _comparable(own: Judgement, other: Judgement) -> bool:
     It is when both are of the same log, or of the same facts but for those that ``own`` leaves open.
     """
     mine, theirs = own.claim, other.claim
-    if (mine.path, mine.line, mine.column) == (theirs.path, theirs.line, theirs.column):
-        return False
+    if (mine.path, mine.table) == (theirs.path, theirs.table):
+        return False  # a table tells its own cells apart, if by words that are not understood
     if any(mine.facts.get(key) != theirs.facts.get(key) for key in ("variant", "xla")):
         return False
     same_log = _of_same_log(own, other)

@@ -181,17 +181,20 @@ def with_more_rules(
     These are the plain rules'; those of each of several runs alone, and of all runs of a log as one sequence, as the
     scripts of published reports read a file; and what a program reports of a configuration that it names.
     """
-    names = {name for members in wanted for name, _ in members}
-    rules = known_rules(options) | plain_rules(options)
-    found = _found([log for log in logs if log.name in names], catalog, rules, everything=True)
-    more: dict[Members, list[RuleValue]] = {}
-    for name, rule in rules.items():
-        for case in _cases(found.runs.get(name, ()), catalog, rule):
-            values = more.setdefault(_members(case), [])
-            values += _values(case, name, rule.plain)
-            for run, repeat in _runs_alone(case):
-                if not (repeat and rule.plain):
-                    values += _values_of_run(run, name, "one run alone", repeat)
+    often = Counter(name for log in evidence for name, _ in log.members)
+    several = {name for log in evidence for name, _ in log.members if len(log.members) > 1 or often[name] > 1}
+    names, plain = {name for members in wanted for name, _ in members}, plain_rules(options)
+    found, more = _Found(), dict[Members, list[RuleValue]]()
+    for part, rules in ((names & several, known_rules(options) | plain), (names - several, plain)):
+        read = _found([log for log in logs if log.name in part], catalog, rules, everything=True)
+        found.add(read)
+        for name, rule in rules.items():
+            for case in _cases(read.runs.get(name, ()), catalog, rule):
+                values = more.setdefault(_members(case), [])
+                values += _values(case, name, rule.plain)
+                for run, repeat in _runs_alone(case):
+                    if not (repeat and rule.plain):
+                        values += _values_of_run(run, name, "one run alone", repeat)
     for log in evidence:
         if log.members in wanted:
             files = {name for name, _ in log.members}

@@ -44,7 +44,7 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     selection = _Selection(segment, window, seconds_scale)
     means = MeansOverTime()
     result = estimate(means.through(selection.blocks()), estimator)
-    late = ""
+    late = None
     if doubts and asked[0].warmup.unit != "auto" and not result.reason:
         late = doubt(segment, window)
     return Taken(

@@ -177,7 +177,7 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
             None: where ``PERFLOG_CACHE`` is set, but not in CI.
         options: ``warmup``, ``steps`` and ``last`` (which steps count), ``estimator``, ``aggregate`` and ``values``
             (how the number is made), ``baseline`` (of speedups), ``set`` (facts that logs do not tell), ``convention``,
-            ``parser`` and ``parsers``; ``help(perflog.api)`` has the values of each.
+            ``without_slow``, ``parser`` and ``parsers``; ``help(perflog.api)`` has the values of each.
 
     Returns:
         Frames of cases, runs and skipped files.

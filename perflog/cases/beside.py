@@ -40,7 +40,7 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
     notes |= {id(run): note for members in groups.values() for run, note in _notes(members, _RANKS)}
     if not notes:
         return list(runs)
-    return [replace(run, notes=[*run.notes, Note(notes[id(run)])]) if id(run) in notes else run for run in runs]
+    return [replace(run, notes=[*run.notes, Note.of_case(notes[id(run)])]) if id(run) in notes else run for run in runs]
 
 
 def _notes(members: Iterable[Run], what: str) -> Iterable[tuple[Run, str]]:

@@ -70,7 +70,7 @@ def _sound_and_faulty(
 
 
 def _with_note(case: Case, note: str) -> Case:
-    case.notes.append(Note(note))
+    case.notes.append(Note.of_case(note))
     return case
 
 

@@ -44,4 +44,6 @@ def _said_by_path(run: Run, patterns: PathPatterns) -> dict[str, str]:
 
 def _labelled(run: Run, key: str, name: str) -> Run:
     note = f"{key} is {run.values[key]} by the log, {name} by the path"
-    return replace(run, label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, Note(note)])
+    return replace(
+        run, label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, Note.of_case(note)]
+    )

@@ -115,5 +115,5 @@ def _labelled(run: Run, patterns: PathPatterns, why: str) -> Run:
         if repeat is not None:
             values[REPEAT], sources[REPEAT] = repeat, "path"
     metadata = replace(run.metadata, values=values, sources=sources)
-    notes = [*run.notes, Note(why)] if why else run.notes
+    notes = [*run.notes, Note.of_case(why)] if why else run.notes
     return replace(run, metadata=metadata, label=numbered_label(place, patterns), notes=notes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, why_open
 from perflog.cases.identity import spelling
 from perflog.formats.units import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal, whole_count
@@ -144,6 +144,12 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options, cases: It
         return
     base = usable[0]
     assert base.throughput.value is not None and case.throughput.value is not None
+    undecided = next((each for each in (case, base) if each.is_open), None)
+    if undecided is not None and case is not base:
+        case.notes.append(
+            Note.of_missing(f"no speedup: {why_open(undecided, 'its baseline' if undecided is base else 'it')}")
+        )
+        return
     case.baseline, case.base = base.name, base
     case.speedup = case.throughput.value / base.throughput.value
     _set_interval(case, base)

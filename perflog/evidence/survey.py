@@ -56,11 +56,12 @@ class Slow(NamedTuple):
     first_line: int = 0
     time: float = 0.0
     work: float = 0.0
+    covers: float = 0.0
 
     def __or__(self, later: Slow) -> Slow:
         return Slow(
             self.number + later.number, self.first_line or later.first_line, self.time + later.time,
-            self.work + later.work,
+            self.work + later.work, self.covers + later.covers,
         )  # fmt: skip
 
 
@@ -151,8 +152,8 @@ def slow_of(rows: NDArray[np.float64], taken: Taken, spare: float = 0.0) -> Slow
     slow = rows[3] > SLOW * estimate.time / estimate.covers * rows[2] + spare
     if not slow.any():
         return Slow()
-    lines, times, works = rows[5, slow], rows[3, slow], rows[4, slow]
-    return Slow(len(lines), int(lines[0]), float(times.sum()), float(works.sum()))
+    lines, covers, times, works = rows[5, slow], rows[2, slow], rows[3, slow], rows[4, slow]
+    return Slow(len(lines), int(lines[0]), float(times.sum()), float(works.sum()), float(covers.sum()))
 
 
 def _places(measured: Floats, lines: Ints) -> Ints:

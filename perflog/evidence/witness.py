@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from perflog.notes import LEADS_NOTHING, Note
 
 #: *agrees*: within the tolerance. *slower*: the witness leaves room for work beside the measured steps, as evaluation
 #: or saving make it. *doubts*: it differs by more than any such cause explains well. *contradicts*: by a factor, or
@@ -71,14 +74,35 @@ def judged(witnesses: Sequence[Witness]) -> Verdict:
     """The verdict: a contradiction refuses the number unless another witness of the same quantity agrees with it."""
     contradictions = [witness for witness in witnesses if witness.agreement == "contradicts"]
     unsettled = [witness for witness in contradictions if not _settled(witness, witnesses)]
-    settled = [witness for witness in contradictions if witness not in unsettled]
-    doubting = [witness for witness in witnesses if witness.agreement == "doubts"] + settled
     return Verdict(
         witnesses=tuple(witnesses),
         reason="; ".join(sentence(witness) for witness in unsettled[:2]),
-        doubts=tuple(dict.fromkeys(sentence(witness) for witness in doubting)),
+        doubts=tuple(dict.fromkeys(sentence(witness) for witness in doubting(witnesses))),
         remarks=tuple(dict.fromkeys(witness.remark for witness in witnesses if witness.remark)),
     )
+
+
+def doubting(witnesses: Sequence[Witness]) -> list[Witness]:
+    """The witnesses that speak against a number without refusing it."""
+    settled = [w for w in witnesses if w.agreement == "contradicts" and _settled(w, witnesses)]
+    return [witness for witness in witnesses if witness.agreement == "doubts"] + settled
+
+
+def note_of(witness: Witness, decided: bool) -> Note:
+    """What a witness holds against a number, with how far the number would move.
+
+    Of the work of a step it is not known which of its parts is another one.
+
+    Args:
+        decided: whether another witness agrees with the number.
+    """
+    faster = witness.told / witness.measured if witness.measured > 0 and witness.told > 0 else math.nan
+    if witness.about == "work per step" or not 0 < faster < math.inf:
+        return Note(sentence(witness), "number")
+    move = (faster if witness.about == "throughput" else 1 / faster) - 1
+    if decided and abs(move) >= LEADS_NOTHING:  # the witness that agrees speaks for a few per cent, and against this
+        return Note(sentence(witness))
+    return Note(sentence(witness), "number", move, label=f"by {witness.name}", undecided=True)
 
 
 def _settled(contradiction: Witness, witnesses: Iterable[Witness]) -> bool:

@@ -221,8 +221,9 @@ def skipped_from(rows: Iterable[Sequence[Any]]) -> list[Skipped]:
 def options_to(options: Options) -> dict[str, Any]:
     plain = asdict(options)
     plain |= {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
-    # a campaign without aliases is the same as one that was saved before there were any
-    return {name: value for name, value in plain.items() if name != "aliases" or value}
+    # a campaign without what came later is the same as one that was saved before there was any
+    later = ("aliases", "without_slow", "decided")
+    return {name: value for name, value in plain.items() if name not in later or value}
 
 
 def options_from(plain: Mapping[str, Any]) -> Options:

@@ -17,6 +17,7 @@ from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
 from perflog.measurements.rows import Floats, Ints, Mask, Rows
 from perflog.measurements.store import Store
+from perflog.notes import Note
 from perflog.settings.amount import Window
 
 NAN = float("nan")
@@ -178,7 +179,7 @@ class Taken(NamedTuple):
         first_line, last_line, first_step, last_step: of the measurements taken.
         reason: why nothing can be taken, empty when something is.
         note: what is said of a warm-up that was looked for (``auto``).
-        doubt: what is said of a fixed warm-up that seems too short.
+        doubt: what is said of a fixed warm-up that seems too short; None for nothing.
         metrics: the means of the pattern's ``printed_means``, in their order; empty where nothing is taken.
     """
 
@@ -191,7 +192,7 @@ class Taken(NamedTuple):
     last_step: float = 0.0
     reason: str = ""
     note: str = ""
-    doubt: str = ""
+    doubt: Note | None = None
     metrics: tuple[Mean, ...] = ()
 
     def holds(self, rows: Floats) -> Mask:

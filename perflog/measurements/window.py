@@ -49,7 +49,7 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     digits = _digits_of(segment) if doubts and estimator != "total" else FINE
     means = MeansOverTime()
     result = estimate(means.through(selection.blocks()), estimator, digits)
-    late = ""
+    late = None
     if doubts and asked[0].warmup.unit != "auto" and not result.reason:
         late = doubt(segment, window)
     return Taken(

@@ -27,7 +27,7 @@ from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
-SCHEMA = "perflog/explanation/1"
+SCHEMA = "perflog/explanation/2"
 #: How many lines that were not understood are shown per pattern.
 SHOWN = 2
 #: So many parsers are named of which no literal occurs in the log.

@@ -20,7 +20,7 @@ _WANTED: Mapping[str, str] = {
     "batch_size": "times alone give steps/s, not samples/s",
     "devices": "a rate stays one device's or rank's, and there is no speedup",
 }
-_OPTIONS = ("warmup", "steps", "last", "estimator", "aggregate", "convention", "values")
+_OPTIONS = ("warmup", "steps", "last", "estimator", "aggregate", "convention", "values", "without_slow")
 _INTRODUCTION = """\
 # Written by `perflog init`, to be corrected and kept beside the logs. `perflog config LOGS` shows what is in force;
 # the command line wins over what stands here.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
@@ -168,7 +170,7 @@ class RunBuilder:
     def _notes(self, draft: Draft, speed: Speed) -> list[Note]:
         """What is to be said of a run."""
         reading, pattern, segment, span = draft.reading, draft.pattern, draft.segment, draft.span
-        notes = [*map(Note, (*reading.notes, *draft.metadata.doubts)), *draft.notes, *speed.notes]
+        notes = [*map(Note, reading.notes), *map(Note.of_case, draft.metadata.doubts), *draft.notes, *speed.notes]
         notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
         notes += notes_of_path(reading, pattern, segment.basis, draft.metadata)
         notes += [Note(fact.pattern.note) for fact in reading.facts if fact.pattern.parser == pattern.parser]
@@ -225,7 +227,7 @@ class RunBuilder:
         metrics = {"throughput": throughput, **possible(metrics, metadata, self._peaks)}
         if reported is not None:
             metrics["reported"] = reported
-        notes = [*map(Note, (*reading.notes, *metadata.doubts)), *summary_notes]
+        notes = [*map(Note, reading.notes), *map(Note.of_case, metadata.doubts), *summary_notes]
         lines = [fact.line for fact in summaries]
         return self._run(reading, best, metadata, label, metrics, notes, (min(lines), max(lines)))
 
@@ -245,6 +247,9 @@ class RunBuilder:
             *notes,
             Note(throttling_note(machine, reading.log.path)),
         ]
+        if self._options.decided:
+            notes = [structs.replace(note, undecided=False) if note.undecided else note for note in notes]
+        value = metrics["throughput"].value
         return Run(
             log=reading.log,
             parser=parser,
@@ -252,7 +257,7 @@ class RunBuilder:
             metadata=metadata,
             label=label,
             metrics=metrics,
-            notes=list(dict.fromkeys(note for note in notes if note.text)),
+            notes=list(dict.fromkeys(note.at(value) for note in notes if note.text)),
             window=self._window,
             first_line=lines[0],
             last_line=lines[1],

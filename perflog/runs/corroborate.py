@@ -14,7 +14,7 @@ from perflog.evidence.clock import clock_witness
 from perflog.evidence.falling import falls, why_falling
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
-from perflog.evidence.share import ruling_records
+from perflog.evidence.share import LONGEST, Ruling, is_off, median_of_records, ruling_records
 from perflog.evidence.summary import Account, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
@@ -27,7 +27,7 @@ from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading
-from perflog.runs.doubts import clock_rounding
+from perflog.runs.doubts import clock_rounding, record_rounding
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
@@ -45,15 +45,17 @@ _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
 class Evidence(NamedTuple):
-    """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it.
+    """The verdict on a run's number, the slow records that rule it, and how far its digits bound it.
 
-    ``broken``: why its measurements give none, whatever the witnesses say.
+    ``broken``: why its measurements give none, whatever the witnesses say; ``median``: that of the records' rates as a
+    multiple of the number, where the two differ; else 0.
     """
 
     verdict: Verdict
-    ruling: str
+    ruling: Ruling | None
     rounding: float
     broken: str = ""
+    median: float = 0.0
 
 
 class Question(NamedTuple):
@@ -93,11 +95,29 @@ def evidence_of(question: Question) -> Evidence:
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
     sums = estimate.used, estimate.time, estimate.work
-    ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else ""
+    ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else None
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     if measured.basis.value.is_clock:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
-    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples))
+    median = _median(measured, rounding, found.marks.own[1]) if total else 0.0
+    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples), median)
+
+
+def _median(measured: Measured, rounding: Mapping[str, tuple[float, float]], times: Floats) -> float:
+    """The median of the records' rates as a multiple of the total where the two differ; else 0.
+
+    Digits of a record that hide more than the difference that matters say nothing of its median.
+
+    Args:
+        rounding: by group what the last digit may hide of one number, as a share, first of two.
+        times: of some of the measurements, in the store's unit, (k,).
+    """
+    value, segment = measured.basis.value, measured.segment
+    if sums_means(value) or segment.store.count > LONGEST or not measured.taken.estimate.value > 0:
+        return 0.0
+    hidden = record_rounding(measured.basis, times) if value.is_clock else rounding.get(value.group, (0.0, 0.0))[0]
+    ratio = median_of_records(segment, measured.taken) / measured.taken.estimate.value
+    return ratio if is_off(ratio, hidden) else 0.0
 
 
 def _why_broken(measured: Measured, samples: _SampledLines) -> str:

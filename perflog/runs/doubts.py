@@ -151,6 +151,18 @@ def clock_rounding(pattern: Pattern, segment: Segment, taken: Taken, times: Floa
     return clock_share(digit * unit, taken.estimate.time, *_bars_and_stretches(pattern, segment, taken))
 
 
+def record_rounding(basis: Basis, times: Floats) -> float:
+    """How much the last digit of a clock may hide of one record, as a share; 1 where that cannot be known.
+
+    Args:
+        times: of some of the measurements, in seconds, (k,); they show the digit.
+    """
+    unit = seconds_in(basis.value.unit)
+    digit = printed_quantum(np.round(times / unit, _DECIMALS)) if len(times) else None
+    typical = float(middle(times)) if len(times) else 0.0
+    return digit * unit / typical if digit is not None and typical > 0 else 1.0
+
+
 def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tuple[int, int]:
     """(how often the clock of a window began anew, in how many pieces it is at most).
 
@@ -235,20 +247,23 @@ def _uneven(segment: Segment) -> tuple[float, float] | None:
     return float(distances.min()), float(distances.max())
 
 
-def note_of_work(segment: Segment, taken: Taken) -> str:
-    """What is said of a measurement that alone did most of the work, where lines say how much was done; else empty."""
+def note_of_work(segment: Segment, taken: Taken) -> Note | None:
+    """What is said of a measurement that alone did most of the work, where lines say how much was done; else None."""
     basis = segment.basis
     if basis is None or (basis.work is None and basis.weight is None) or taken.estimate.used < LEAST_WORKED:
-        return ""
-    most, line = 0.0, 0.0
+        return None
+    most, time, line = 0.0, 0.0, 0.0
     for rows in segment.store.blocks():
         inside = rows[:, taken.holds(rows)]
         if inside.shape[1] and inside[4].max() > most:
-            most, line = float(inside[4].max()), float(inside[5, inside[4].argmax()])
-    if most <= MOST_WORK * taken.estimate.work:
-        return ""
-    share = most / taken.estimate.work
-    return f"line {line:g} alone holds {share:.0%} of the measured work: its numbers may be damaged"
+            most, (time, line) = float(inside[4].max()), inside[[3, 5], inside[4].argmax()].tolist()
+    work, share = taken.estimate.work - most, most / taken.estimate.work
+    if share <= MOST_WORK:
+        return None
+    text = f"line {line:g} alone holds {share:.0%} of the measured work: its numbers may be damaged"
+    rest = taken.estimate.time - time
+    move = work / rest / (taken.estimate.work / taken.estimate.time) - 1 if work > 0 and rest > 0 else None
+    return Note(text, "number", move, label=f"without line {line:g}", undecided=True)
 
 
 def _before_first(segment: Segment) -> float:

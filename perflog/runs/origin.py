@@ -35,10 +35,11 @@ def notes_of_path(reading: Reading, pattern: Pattern, basis: Basis | None, metad
     from_path = [key for key in FACTORS if metadata.sources.get(key) == "path"]
     return [
         Note(
-            f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
+            changes="number",
+            text=f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
             "which stands above the path that was given"
             if key in metadata.above
-            else PATH_ALONE[key]
+            else PATH_ALONE[key],
         )
         for key in _factors(from_path, reading, pattern, basis, metadata)
     ]

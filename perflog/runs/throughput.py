@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct, field, structs
 
 from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
+from perflog.evidence.share import Ruling, is_off
 from perflog.evidence.tails import unmeasured_tails
-from perflog.evidence.witness import Verdict
+from perflog.evidence.witness import Verdict, doubting, note_of
 from perflog.formats.parser import Pattern
 from perflog.formats.units import kind
 from perflog.measurements.basis import Basis
@@ -93,8 +95,11 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     verdict = evidence.verdict
     reason = "" if options.convention else verdict.reason or evidence.broken or why_uncarried(speed.measured, verdict)
     reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
-    said = [*verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
-    notes = [*speed.notes, *map(Note, said)]
+    doubts = [note_of(witness, verdict.corroborated) for witness in doubting(verdict.witnesses)]
+    notes = [*speed.notes, *dict.fromkeys(doubts), *map(Note, verdict.remarks)]
+    notes += _notes_of_slow(options, speed.throughput, evidence, notes)
+    if evidence.ruling is not None and options.without_slow:
+        speed = _without(evidence.ruling, speed)
     throughput = speed.throughput
     if reason:
         throughput = replace(throughput, value=None, reason=reason, time_per_step=None)
@@ -103,8 +108,56 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         throughput = replace(throughput, rounding=bounds(throughput.value, evidence.rounding))
     if evidence.rounding > MOST_ROUNDED:
         low, high = bounds(throughput.value or 0.0, evidence.rounding)
-        notes.append(Note(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}"))
+        text = f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}"
+        farther = high if math.isfinite(high) else low
+        notes.append(Note.of_number(text, value=throughput.value, other=farther, label="by the printed digits"))
     return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
+
+
+def _notes_of_slow(options: Options, throughput: Metric, evidence: Evidence, said: Sequence[Note]) -> list[Note]:
+    """What is to be said of slow records: which they are, or that the median of all is another number.
+
+    Args:
+        said: what is said beside; a number that one of these gives is not given once more.
+    """
+    value, ruling = throughput.value, evidence.ruling
+    if value is None:
+        return []
+    notes, change = [], 1.0
+    if ruling is not None:
+        change = ruling.change
+        if options.without_slow:
+            notes.append(Note(f"{ruling.text}: left out (--without-slow), with it {value:.5g}"))
+        else:
+            other = value * change
+            notes.append(Note.of_number(ruling.text, value=value, other=other, label=ruling.label, undecided=True))
+    known = [1 + note.move for note in said if note.move is not None and note.move > -1]
+    alone = evidence.median and not options.convention
+    if alone and all(is_off(evidence.median / factor) for factor in (change, *known)):
+        other, unit = value * evidence.median, throughput.unit
+        text = f"the median of the records is {other:.5g} {unit}, all together give {value:.5g}: they are not alike"
+        given = value * change if options.without_slow else value
+        notes.append(Note.of_number(text, value=given, other=other, label="by the median", undecided=True))
+    return notes
+
+
+def _without(ruling: Ruling, speed: Speed) -> Speed:
+    """The speed without the slow records that rule it."""
+    assert speed.measured is not None
+    old, estimate = speed.throughput, speed.measured.taken.estimate
+    if old.value is None:
+        return speed
+    excluded = {**old.excluded, "slow": ruling.records}
+    change = (estimate.time - ruling.time) / (estimate.covers - ruling.covers) / (estimate.time / estimate.covers)
+
+    def changed(metric: Metric, factor: float) -> Metric:
+        value = None if metric.value is None else metric.value * factor
+        per_step = None if metric.time_per_step is None else metric.time_per_step * change
+        used = old.used - ruling.records
+        return replace(metric, value=value, used=used, excluded=excluded, time_per_step=per_step)
+
+    step_time = None if speed.step_time is None else changed(speed.step_time, change)
+    return structs.replace(speed, throughput=changed(old, ruling.change), step_time=step_time)
 
 
 def _why_too_coarse(throughput: Metric, rounding: float) -> str:
@@ -162,12 +215,11 @@ def _of_job(ranks: int, basis: Basis | None) -> list[Note]:
     """
     if basis is None or not basis.is_rate or kind(basis.value.unit) == "steps":
         return []
-    return [
-        Note(
-            f"{ranks} ranks print a rate each, which in this format is the job's; if each counts its own work alone, "
-            f"the job does {ranks} times as much"
-        )
-    ]
+    text = (
+        f"{ranks} ranks print a rate each, which in this format is the job's; if each counts its own work alone, the "
+        f"job does {ranks} times as much"
+    )
+    return [Note(text, "number", ranks - 1.0, label="if each rank counts its own work")]
 
 
 def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata) -> Speed:
@@ -199,29 +251,29 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         parser=pattern.parser,
         time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
     )
-    notes = [taken.note] if taken.note else []
+    notes = [Note(taken.note)]
     if not reason:
-        tails = "" if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
-        notes += [factor.note, *_notes_of_value(pattern, segment, taken), tails, taken.doubt]
+        tails = None if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
+        said = [*_notes_of_value(pattern, segment, taken), note_of_work(segment, taken), tails, taken.doubt]
+        notes += [Note(factor.note), *filter(None, said)]
     measured = None
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
     step_time = None if coarse or _is_uncounted(segment, basis) else _step_time(taken, scale, throughput)
-    return Speed(throughput, step_time, [Note(note) for note in notes if note], measured)
+    return Speed(throughput, step_time, [note for note in notes if note.text], measured)
 
 
-def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[str]:
-    """What is said of a value by what it was made from; notes may be empty."""
+def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[Note]:
+    """What is said of a value by what it was made from; texts may be empty."""
     if segment.blend is not None:
-        yield RANKS_UNTAGGED
+        yield Note(RANKS_UNTAGGED)
         if segment.basis is not None and segment.basis.value.scope == "job":
             yield from _of_job(segment.blend.records, segment.basis)
     if segment.count.keyless:
-        yield "the lines print no step numbers; each is taken to cover equally many steps"
-    yield pattern.assumption
+        yield Note("the lines print no step numbers; each is taken to cover equally many steps")
+    yield Note(pattern.assumption)
     if taken.estimate.used == 1:
-        yield f"one measurement alone is behind the throughput (line {taken.last_line})"
-    yield note_of_work(segment, taken)
+        yield Note(f"one measurement alone is behind the throughput (line {taken.last_line})")
 
 
 def _why_no_ranks(segment: Segment, metadata: Metadata) -> str:

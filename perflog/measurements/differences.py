@@ -38,8 +38,14 @@ def differences(
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen)
+    fell = np.flatnonzero(np.isnan(before_total))
+    fell = fell if running.known else fell[fell > 0]
+    fallen, fell_at = running.fallen + len(fell), running.fell_at
+    if len(fell):
+        fell_at = float(count_of[fell[-1] - 1]) if fell[-1] else running.counted
+    after = RunningTotal(
+        float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen, fell_at
+    )
     return covers, covers * batch, time, after
 
 

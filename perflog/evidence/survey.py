@@ -87,12 +87,16 @@ class Survey(Struct, frozen=True, dict=True):
         return totals_until(None, self.segment)[0]
 
 
-def totals_until(line: int | None, segment: Segment) -> tuple[Totals, float]:
-    """(the sums of a segment's measurements up to a line, or of all, the step that the last of them ends with)."""
+def totals_until(line: int | None, segment: Segment, since: float = 0.0) -> tuple[Totals, float]:
+    """(the sums of a segment's measurements up to a line, or of all, the step that the last of them ends with).
+
+    ``since``: those alone that begin at this step or later.
+    """
     sums = np.zeros(3)
     end = segment.count.origin
     for rows in segment.store.blocks():
         inside = rows if line is None else rows[:, : int(rows[5].searchsorted(line, "right"))]
+        inside = inside if since <= 0 else inside[:, inside[0] >= since]
         if inside.shape[1]:
             sums += inside[2:5].sum(axis=1)
             end = float(inside[1, -1])

@@ -20,6 +20,8 @@ _TIMES = frozenset({"time per step", "time of the run"})
 #: Misreadings of unit, scope or coverage lie near one of these, within :data:`NEAR`.
 FACTORS = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 10.0, 100.0, 1000.0, 60.0, 3600.0)
 NEAR = 0.03
+#: Two numbers that differ by less are slightly apart; beyond :data:`MOST_OUTSIDE` they are far apart.
+SMALL = 0.05
 #: Where even the stretches with the fewest pauses take so many times as long by a clock, more than a third of the time
 #: of each lies outside what the lines measure: no evaluation now and then does that.
 MOST_OUTSIDE = 1.5
@@ -112,13 +114,24 @@ def _settled(contradiction: Witness, witnesses: Iterable[Witness]) -> bool:
 
 
 def sentence(witness: Witness) -> str:
-    """What a witness holds against the measurements, with both numbers."""
+    """What a witness holds against the measurements, with both numbers, in words by how much they differ."""
     first, last = witness.lines
     place = f"line {first}" if first == last else f"lines {first} to {last}"
     return (
-        f"the log contradicts itself: {witness.about} is {_shown(witness.measured)} {witness.unit} by the measurements "
+        f"{_how_far(witness)}: {witness.about} is {_shown(witness.measured)} {witness.unit} by the measurements "
         f"and {_shown(witness.told)} {witness.unit} by {witness.name} ({place})"
     )
+
+
+def _how_far(witness: Witness) -> str:
+    if witness.agreement == "contradicts":
+        return "the log contradicts itself"
+    low, high = sorted((abs(witness.measured), abs(witness.told)))
+    times = high / low if low > 0 else float("inf")
+    share = f"{times - 1:.1%}" if times - 1 < SMALL else f"{times - 1:.0%}" if times < 2 else f"{times:.3g} times"
+    if times - 1 < SMALL:
+        return f"two numbers of the log are slightly apart ({share})"
+    return f"two numbers of the log are {'far ' if times > MOST_OUTSIDE else ''}apart ({share})"
 
 
 def _shown(number: float) -> str:

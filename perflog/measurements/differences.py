@@ -34,7 +34,11 @@ def differences(
     total, count_of, epoch = kept(totals, usable), kept(counted, usable), kept(steps.epoch, usable)
     resumed = count.resumed and not since_start
     before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
-    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
+    fell = np.flatnonzero(np.isnan(before_total))
+    fell = fell if running.known else fell[fell > 0]
+    fallen, fell_at = running.fallen + len(fell), running.fell_at
+    if len(fell):
+        fell_at = float(count_of[fell[-1] - 1]) if fell[-1] else running.counted
     if "resumed" in columns:  # a bar that began with a later step: nothing says when its first one began
         before_total[kept(columns["resumed"], usable) > 0] = np.nan
         before_count[kept(columns["resumed"], usable) > 0] = np.nan
@@ -42,7 +46,9 @@ def differences(
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen)
+    after = RunningTotal(
+        float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen, fell_at
+    )
     return covers, covers * batch, time, after
 
 

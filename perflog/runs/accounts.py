@@ -72,7 +72,7 @@ def held(own: Mapping[str, Metric], question: Question) -> tuple[dict[str, Metri
             why = ": it counts the steps before the log's first in the time of those of the log"
         for witness in summary_witnesses([account], structs.replace(whole, made=1.0), factors):
             if why or witness.agreement == "contradicts":
-                refused.setdefault(account.line, sentence(witness) + why)
+                refused.setdefault(account.line, sentence(replace(witness, agreement="contradicts")) + why)
             elif witness.agreement == "doubts":
                 doubts.append(Note(sentence(witness)))
     for name, metric in rates.items():

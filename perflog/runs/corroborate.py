@@ -270,6 +270,16 @@ def _clock(
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
     witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain, reading.pause_lines)
+    stated = about == "throughput" and not certain and job.accumulation > 1
+    if stated and scale is not None and witness is not None and witness.agreement not in ("agrees", "slower"):
+        scale *= job.accumulation  # a factor that the log states comes before a contradiction
+        of_all = clock_witness(marks, moments, scale, about, job.factors, sampled, certain, reading.pause_lines)
+        if of_all is not None and of_all.agreement in ("agrees", "slower"):
+            micro_batches = f"a step is {job.accumulation:g} micro-batches, as the log states"
+            remark = f"{of_all.name} goes with the rate where {micro_batches}"
+            witness = replace(of_all, remark="; ".join(filter(None, (remark, of_all.remark))))
+        elif of_all is not None and of_all.agreement == "doubts":
+            witness = of_all
     return witness if witness is None or about != "throughput" else as_throughput(witness, measured)
 
 
@@ -321,7 +331,8 @@ def _job(measured: Measured, metadata: Metadata) -> Job:
     if accumulation is not None:
         factors.append(float(accumulation))
     certain = metadata.integer("global_batch_size") is not None
-    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain)
+    stated = accumulation if metadata.sources.get("gradient_accumulation_steps") == "log" else None
+    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain, float(stated or 1))
 
 
 def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:

@@ -44,7 +44,7 @@ class Extracted(Result):
     @property
     def notes(self) -> list[str]:
         """Every doubt about a number, each once."""
-        of_cases = (note for case in self.extraction.cases for note in case.notes)
+        of_cases = (note.text for case in self.extraction.cases for note in case.notes)
         return list(dict.fromkeys([*of_cases, *self.extraction.notes]))
 
     @in_python_terms

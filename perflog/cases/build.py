@@ -10,6 +10,7 @@ from perflog.cases.mlperf import mlperf_result
 from perflog.cases.speedup import set_speedups
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
+from perflog.notes import Note
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import FAILURES, Metric, Run
 from perflog.settings.options import Options
@@ -86,15 +87,16 @@ def _case(runs: list[Run], options: Options) -> Case:
     if result is not None:
         metrics[result.summary.name] = result.summary
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
-    case.notes.extend(result.notes if result is not None else ())
+    case.notes.extend(map(Note, result.notes) if result is not None else ())
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
     if missing and throughput.n:
         have = "has" if len(missing) == 1 else "have"
-        case.notes.append(f"{len(missing)} of {len(runs)} runs {have} no value: {missing[0].throughput.reason}")
+        why = missing[0].throughput.reason
+        case.notes.append(Note(f"{len(missing)} of {len(runs)} runs {have} no value: {why}"))
     elif missing:
-        case.notes.append(missing[0].throughput.reason)
-    case.notes.extend(note for run in runs for note in run.notes if note not in OF_ALL)
+        case.notes.append(Note(missing[0].throughput.reason))
+    case.notes.extend(note for run in runs for note in run.notes if note.text not in OF_ALL)
     case.notes = list(dict.fromkeys(case.notes))
     return case
 

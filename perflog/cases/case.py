@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import Scalar
+from perflog.notes import Note
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import DATA, Run
 from perflog.stats.quotient import QuotientInterval
@@ -54,7 +55,7 @@ class Case:
     metrics: dict[str, Summary]
     estimator: str
     window: str
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     speedup: float | None = None
     speedup_interval: QuotientInterval | None = None
     no_interval: str = ""
@@ -103,7 +104,7 @@ def data_of(cases: Iterable[Case]) -> str:
 
 def said_of_all(cases: Iterable[Case]) -> list[str]:
     """What is said once of all cases: which factors of their numbers nothing but names of files tells."""
-    said = {note for case in cases for run in case.runs for note in run.notes}
+    said = {note.text for case in cases for run in case.runs for note in run.notes}
     return [note for note in PATH_ALONE.values() if note in said]
 
 

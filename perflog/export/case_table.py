@@ -10,6 +10,7 @@ from perflog.errors import UsageError
 from perflog.export.columns import TextTable, caption, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.notes import texts
 from perflog.runs.run import DATA
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
@@ -199,7 +200,7 @@ def _footnotes(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
     marks = []
     for case in cases:
         no_interval = [case.no_interval] if case.no_interval and case.base is not case else []
-        own = [numbers.setdefault(note, len(numbers) + 1) for note in (*case.notes, *no_interval)]
+        own = [numbers.setdefault(note, len(numbers) + 1) for note in (*texts(case.notes), *no_interval)]
         marks.append(",".join(str(mark) for mark in sorted(own)))
     return marks, [f"{mark}. {note}" for note, mark in numbers.items()]
 

@@ -14,6 +14,7 @@ from perflog.escaping import decodable_data, exact, json_visible
 from perflog.evidence.witness import Witness
 from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
+from perflog.notes import texts
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
 
@@ -115,7 +116,7 @@ def _case_alone(case: Case) -> dict[str, Any]:
         "baseline": case.baseline or None,
         "estimator": case.estimator,
         "window": case.window,
-        "notes": case.notes,
+        "notes": texts(case.notes),
     }
 
 
@@ -155,7 +156,7 @@ def _run(run: Run) -> dict[str, Any]:
         "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
         "corroborated": run.evidence is not None and run.evidence.corroborated,
         "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
-        "notes": run.notes,
+        "notes": texts(run.notes),
     }
 
 

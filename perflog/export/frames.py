@@ -11,6 +11,7 @@ from perflog.export.case_table import unknown_name
 from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
+from perflog.notes import texts
 from perflog.stats.quotient import QuotientInterval
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
             **_bounds("speedup", case.speedup_interval), "efficiency": _finite(case.efficiency),
             **_bounds("efficiency", case.efficiency_interval), "aggregate": summary.aggregate,
             "estimator": case.estimator, "window": case.window, "reason": summary.reason,
-            "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(case.notes),
+            "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(texts(case.notes)),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
@@ -66,7 +67,7 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
             "estimator": metric.estimator, "used": metric.used, "excluded": sum(metric.excluded.values()),
             "window": run.window, "reason": metric.reason,
             "reason_code": reason_code(metric.reason) or "", "file": run.log.name, "first_line": metric.first_line,
-            "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(run.notes),
+            "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(texts(run.notes)),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in run.metrics.items() if name != "throughput"}
         rows.append(row)

@@ -14,7 +14,7 @@ from perflog.errors import ParserError
 from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import CLOCKS, Parser, Pattern, Sample, Value
 from perflog.formats.regexes import expand, jump_in, tail_after
-from perflog.formats.schema import ParserFile, PatternTable, ValueTable
+from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
 from perflog.formats.sources import NO_PARSERS
 from perflog.formats.toml import convert, read_toml, texts
 from perflog.formats.units import is_time, rate_unit, seconds_in
@@ -137,7 +137,7 @@ def _pattern(
         note=table.note,
         map={key: texts(words) for key, words in table.map.items()},
         values=tuple(_value(item, table.restarts) for item in table.value),
-        samples=tuple(Sample(item.line, item.expect) for item in table.sample),
+        samples=tuple(_sample(item) for item in table.sample),
         rejects=table.rejects,
         tail=None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
         jump=None if tail is None else jump_in(tail, f"{where}: regex"),
@@ -148,6 +148,10 @@ def _pattern(
         weak=table.weak,
         section=table.section,
     )
+
+
+def _sample(table: SampleTable) -> Sample:
+    return Sample(table.line, table.expect, None if table.facts is None else texts(table.facts))
 
 
 def _value(table: ValueTable, restarts: bool = False) -> Value:

@@ -57,6 +57,7 @@ class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     line: Text
     expect: dict[str, Scalar] = {}
+    facts: dict[str, Scalar] | None = None
 
 
 class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):

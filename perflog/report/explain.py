@@ -156,6 +156,8 @@ def _run(run: Run, number: int, total: int) -> Iterator[str]:
     yield f"{title}: parser {run.parser}, {lines}, {run.window}"
     for key, value in run.values.items():
         yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+    for said in run.metadata.unfit:
+        yield f"  no fact            {run.log.name}: {said}"
     for metric in run.metrics.values():
         yield f"  {metric.name:<18} {_metric(metric)}"
     yield from _evidence(run)

@@ -16,6 +16,7 @@ from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import natural
+from perflog.notes import texts
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
@@ -109,8 +110,8 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
     shown = [f.name for f in (*projection.rows, *projection.columns)]
     by_run = "repeat" in shown or "log" in shown
     items = list(_items(extraction, by_run))
-    for name, texts in projection.where.items():
-        require_known(name, texts, [item.fields for item in items])
+    for name, wanted in projection.where.items():
+        require_known(name, wanted, [item.fields for item in items])
     items = [item for item in items if takes(item.fields, projection.where)]
     _check_names(items, shown, projection)
     listed = (*projection.rows, *projection.columns)
@@ -133,13 +134,13 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
     for case, label in zip(extraction.cases, short_labels(extraction.cases), strict=True):
         base = _fields(case, label)
         if not by_run:
-            yield Item(base, _numbers(case), case.notes, case)
+            yield Item(base, _numbers(case), texts(case.notes), case)
             continue
         for run in case.runs:
             facts = {"repeat": run.values.get("repeat"), "log": run.log.name}
             own = {name: fact for name, fact in facts.items() if fact is not None}
             numbers = {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}
-            yield Item({**base, **own}, numbers, run.notes, case)
+            yield Item({**base, **own}, numbers, texts(run.notes), case)
 
 
 def _numbers(case: Case) -> dict[str, Number]:

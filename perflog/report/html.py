@@ -90,7 +90,7 @@ def _without_value(cases: Named, language: str) -> list[tuple[str, str, str]]:
         (
             cases.id_of(case),
             name,
-            said(case.throughput.reason, language) or "; ".join(said(note, language) for note in case.notes),
+            said(case.throughput.reason, language) or "; ".join(said(note.text, language) for note in case.notes),
         )
         for case, name in zip(cases.cases, cases.names, strict=True)
         if case.throughput.value is None

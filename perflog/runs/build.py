@@ -12,6 +12,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
+from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.runs.clock import clock_of
@@ -23,9 +24,9 @@ from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_un
 from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
-from perflog.runs.machine import Machines, store_of
+from perflog.runs.machine import Machines, note_of_devices, store_of
 from perflog.runs.metadata import Metadata
-from perflog.runs.metrics import Peaks, further_metrics
+from perflog.runs.metrics import Peaks, further_metrics, possible
 from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
@@ -139,7 +140,7 @@ class RunBuilder:
         cut = "" if self._options.as_printed else why_cut(reading, pattern)
         refused = refused or cut
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
-        metrics = {"throughput": throughput, **draft.summaries}
+        metrics = {"throughput": throughput, **possible(draft.summaries, metadata, self._peaks)}
         if speed.step_time is not None and not refused:
             metrics["step_time"] = speed.step_time
         if draft.reported is not None:
@@ -154,23 +155,24 @@ class RunBuilder:
         run.clock = clock_of(reading, pattern, *lines)
         return run if draft.programs == 1 else of_several(run, draft.programs, draft.span)
 
-    def _notes(self, draft: Draft, speed: Speed) -> list[str]:
+    def _notes(self, draft: Draft, speed: Speed) -> list[Note]:
         """What is to be said of a run."""
         reading, pattern, segment, span = draft.reading, draft.pattern, draft.segment, draft.span
-        notes = [*reading.notes, *draft.metadata.doubts, *draft.notes, *speed.notes]
+        notes = [*map(Note, (*reading.notes, *draft.metadata.doubts)), *draft.notes, *speed.notes]
         notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
         notes += notes_of_path(reading, pattern, segment.basis, draft.metadata)
-        notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
+        notes += [Note(fact.pattern.note) for fact in reading.facts if fact.pattern.parser == pattern.parser]
         if draft.place + 1 == len(draft.segments):
             notes += notes_of_headings(reading, pattern, segment, main_rank(draft.ranks))
         if len(draft.segments) > 1:
-            notes.append(f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})")
+            of = f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})"
+            notes.append(Note(of))
         return notes
 
     def _speed(
         self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
         reported: Metric | None,
-    ) -> tuple[Speed, Metadata, list[str]]:  # fmt: skip
+    ) -> tuple[Speed, Metadata, list[Note]]:  # fmt: skip
         """(the speed by the estimator that was asked for, the metadata with what ranks tell, notes)."""
         if self._options.estimator == "reported":
             if reported is not None:
@@ -187,7 +189,9 @@ class RunBuilder:
         reason = failure.fields.get("failure", "the training failed")
         throughput = Metric("throughput", None, "", self._options.estimator, reason=reason, parser=FAILURES)
         lines = failure.line, failure.line
-        return self._run(reading, FAILURES, metadata, label, {"throughput": throughput}, reading.notes, lines)
+        return self._run(
+            reading, FAILURES, metadata, label, {"throughput": throughput}, list(map(Note, reading.notes)), lines
+        )
 
     def _run_of_summaries(self, reading: Reading, summaries: list[LogFact]) -> Run:
         """A log without measured steps: what its program reports, and no throughput unless that is asked for."""
@@ -206,16 +210,16 @@ class RunBuilder:
             if reported:
                 reason = "the log holds only the program's own summary: --estimator reported takes it"
             throughput = Metric("throughput", None, unit, self._options.estimator, reason=reason, parser=best)
-        metrics = {"throughput": throughput, **metrics}
+        metrics = {"throughput": throughput, **possible(metrics, metadata, self._peaks)}
         if reported is not None:
             metrics["reported"] = reported
-        notes = [*reading.notes, *metadata.doubts, *summary_notes]
+        notes = [*map(Note, (*reading.notes, *metadata.doubts)), *summary_notes]
         lines = [fact.line for fact in summaries]
         return self._run(reading, best, metadata, label, metrics, notes, (min(lines), max(lines)))
 
     def _run(
         self, reading: Reading, parser: str, metadata: Metadata, label: str, metrics: dict[str, Metric],
-        notes: list[str], lines: tuple[int, int],
+        notes: list[Note], lines: tuple[int, int],
     ) -> Run:  # fmt: skip
         if self._options.digits:
             metrics = {name: _rounded(metric, self._options.digits) for name, metric in metrics.items()}
@@ -223,8 +227,12 @@ class RunBuilder:
             metric.excluded = self._excluded.setdefault(tuple(metric.excluded.items()), metric.excluded)
         machine = self._machines.of(reading.log.path, store_of(reading.log))
         if machine is not None and machine.problem:
-            notes = [*notes, machine.problem]
-        notes = [*notes, throttling_note(machine, reading.log.path)]
+            notes = [*notes, Note(machine.problem)]
+        notes = [
+            Note(note_of_devices(machine, metadata.device)),
+            *notes,
+            Note(throttling_note(machine, reading.log.path)),
+        ]
         return Run(
             log=reading.log,
             parser=parser,
@@ -232,7 +240,7 @@ class RunBuilder:
             metadata=metadata,
             label=label,
             metrics=metrics,
-            notes=list(dict.fromkeys(note for note in notes if note)),
+            notes=list(dict.fromkeys(note for note in notes if note.text)),
             window=self._window,
             first_line=lines[0],
             last_line=lines[1],

@@ -14,6 +14,7 @@ from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.measurements.series import RankSeries
 from perflog.measurements.structure import SLOW
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.stats.arrays import middle
 from perflog.stats.resolution import printed_quantum
@@ -90,7 +91,7 @@ def _headings_without_line(of_ranks: Mapping[int, RankSeries], main: int, headin
     return sum(part.tally.printed for part in headings) - placed - (len(headings) - 1) - is_open
 
 
-def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> list[str]:
+def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> list[Note]:
     """What is said of a log's last run where several epochs begin behind its last measurement."""
     headings = _headings(reading, pattern, main)
     behind = headings[-1].previous.epoch - segment.previous.epoch if headings else 0.0
@@ -98,7 +99,8 @@ def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main
         behind = float(headings[-1].tally.printed)
     if not behind > LAST_OPEN:  # NaN where no epoch is printed
         return []
-    return [f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): their times are missing"]
+    missing = "their times are missing"
+    return [Note(f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): {missing}")]
 
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
@@ -159,8 +161,9 @@ def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tup
     return bars, bars + tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
 
 
-def notes_of_segment(segment: Segment) -> list[str]:
-    notes, tally = [], segment.tally
+def notes_of_segment(segment: Segment) -> list[Note]:
+    notes: list[str] = []
+    tally = segment.tally
     if tally.doubled:
         notes.append(f"{_many(tally.doubled, 'event')} printed twice, counted once")
     if tally.restarts:
@@ -192,7 +195,7 @@ def notes_of_segment(segment: Segment) -> list[str]:
             f"the records lie {low:g} to {high:g} steps apart: if records between them are missing, the times are of "
             "fewer steps"
         )
-    return notes
+    return list(map(Note, notes))
 
 
 def _notes_of_left_out(segment: Segment) -> Iterator[str]:
@@ -252,14 +255,14 @@ def _before_first(segment: Segment) -> float:
     return float(first[1, 0]) if first is not None and first.shape[1] else 0.0
 
 
-def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
+def notes_of_unread(reading: Reading, pattern: Pattern) -> list[Note]:
     """What is said of a log in which many lines look like measured ones and could not be read."""
     if not pattern.words:
         return []  # any line may hold blanks
     unread, read = reading.counts.unread(pattern)
     if unread < LEAST_UNREAD or unread < UNREAD * read:
         return []
-    return [f"{unread} lines hold {pattern.words!r} and could not be read, {read} could: see `perflog explain`"]
+    return [Note(f"{unread} lines hold {pattern.words!r} and could not be read, {read} could: see `perflog explain`")]
 
 
 def _is_mean_between(basis: Basis | None) -> bool:

@@ -9,6 +9,7 @@ from perflog.formats.parser import Value
 from perflog.formats.printed import LARGEST, clock_seconds
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
+from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.runs.factor import global_batch, scope_multiplier
@@ -16,7 +17,9 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
 
-def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> tuple[dict[str, Metric], list[str]]:
+def summary_metrics(
+    reading: Reading, metadata: Metadata, span: tuple[int, int]
+) -> tuple[dict[str, Metric], list[Note]]:
     """(metrics, notes): reported rate, time to train, accuracy and others that summary and event lines give.
 
     Args:
@@ -42,8 +45,10 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
             if name == "reported":
                 printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
     notes = [
-        f"the program printed {len(rates)} different rates of its own, {min(rates):g} to {max(rates):g}; "
-        "the last is taken"
+        Note(
+            f"the program printed {len(rates)} different rates of its own, {min(rates):g} to {max(rates):g}; "
+            "the last is taken"
+        )
         for rates in printed.values()
         if len(rates) > 1
     ]

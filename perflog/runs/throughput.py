@@ -17,6 +17,7 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.accounts import accounts_of, accounts_of_epochs
 from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
@@ -40,7 +41,7 @@ class Speed(Struct, frozen=True):
 
     throughput: Metric
     step_time: Metric | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     measured: Measured | None = None
     verdict: Verdict | None = None
 
@@ -59,7 +60,7 @@ def speed_of(
     if len(speeds) == 1 or slowest.throughput.value is None:
         return Speed(slowest.throughput, main.step_time, main.notes, slowest.measured)
     note = f"the slowest of {len(speeds)} ranks is taken for all (each waits for the others)"
-    return Speed(slowest.throughput, slowest.step_time, [*main.notes, note], slowest.measured)
+    return Speed(slowest.throughput, slowest.step_time, [*main.notes, Note(note)], slowest.measured)
 
 
 def question_of(
@@ -86,7 +87,8 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     verdict = evidence.verdict
     reason = "" if options.convention else verdict.reason or evidence.broken or why_uncarried(speed.measured, verdict)
     reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
-    notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
+    said = [*verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
+    notes = [*speed.notes, *map(Note, said)]
     throughput = speed.throughput
     if reason:
         throughput = replace(throughput, value=None, reason=reason, time_per_step=None)
@@ -95,7 +97,7 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         throughput = replace(throughput, rounding=bounds(throughput.value, evidence.rounding))
     if evidence.rounding > MOST_ROUNDED:
         low, high = bounds(throughput.value or 0.0, evidence.rounding)
-        notes.append(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}")
+        notes.append(Note(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}"))
     return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
 
 
@@ -113,7 +115,7 @@ def _value(speed: Speed) -> float:
 
 def ranks_that_count(
     ranks: Mapping[int, RankSeries], index: int, metadata: Metadata
-) -> tuple[dict[int, Segment], Metadata, list[str]]:
+) -> tuple[dict[int, Segment], Metadata, list[Note]]:
     """(the segments that count, by rank; the metadata with what the ranks tell; notes).
 
     All ranks count where each speaks for itself, else the first speaks for all.
@@ -126,23 +128,23 @@ def ranks_that_count(
     if len(tagged) < 2:
         return {main: segment}, metadata, []
     if segment.basis is None or segment.basis.value.scope == "job":
-        return {main: segment}, metadata, [_of_job(len(tagged), main, segment.basis)]
+        return {main: segment}, metadata, [Note(_of_job(len(tagged), main, segment.basis))]
     segments = {rank: ranks[rank].segments[index] for rank in sorted(tagged, key=lambda rank: (rank != main, rank))}
     devices = metadata.integer("devices")
     if devices is None and is_one_rank(list(segments.values())):
         note = f"{len(tagged)} ranks print the same numbers, as one does that is printed twice: they tell no devices"
-        return {main: segment}, metadata, [note]
+        return {main: segment}, metadata, [Note(note)]
     if devices is None and tagged == list(range(len(tagged))):
         metadata = replace(
             metadata,
             values={**metadata.values, "devices": len(tagged)},
             sources={**metadata.sources, "devices": "log"},
         )
-        return segments, metadata, [f"{COUNTED_BY_RANKS}{len(tagged)} ranks that print"]
+        return segments, metadata, [Note(f"{COUNTED_BY_RANKS}{len(tagged)} ranks that print")]
     if devices is None:
-        return segments, metadata, [f"{len(tagged)} ranks print, and the number of devices is unknown"]
+        return segments, metadata, [Note(f"{len(tagged)} ranks print, and the number of devices is unknown")]
     note = f"{len(tagged)} ranks print, of {devices} devices"
-    return segments, metadata, [note] if devices != len(tagged) else []
+    return segments, metadata, [Note(note)] if devices != len(tagged) else []
 
 
 def _of_job(ranks: int, main: int, basis: Basis | None) -> str:
@@ -195,7 +197,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
     step_time = None if coarse or _is_uncounted(segment, basis) else _step_time(taken, scale, throughput)
-    return Speed(throughput, step_time, [note for note in notes if note], measured)
+    return Speed(throughput, step_time, [Note(note) for note in notes if note], measured)
 
 
 def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perflog.formats.catalog import Catalog
+from perflog.notes import texts
 from perflog.reading.reading import Reading
 from perflog.runs.metadata import Metadata
 from perflog.runs.reported import summary_metrics
@@ -23,7 +24,8 @@ def metrics(
     formats: Catalog, text: str, metadata: Metadata | None = None, span: tuple[int, int] | None = None
 ) -> tuple[dict[str, Metric], list[str]]:
     reading: Reading = read(formats, text)
-    return summary_metrics(reading, metadata or Metadata(), span or (1, reading.lines))
+    found, notes = summary_metrics(reading, metadata or Metadata(), span or (1, reading.lines))
+    return found, texts(notes)
 
 
 def one(value: Mapping[str, Any], printed: str, metadata: Metadata | None = None, **more: Any) -> Metric | None:

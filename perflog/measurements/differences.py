@@ -80,6 +80,39 @@ def _before(
     return before_total, before_count
 
 
+def until_full(
+    basis: Basis, columns: Columns, steps: Steps, covers: Floats, time: Floats, running: RunningTotal
+) -> tuple[Floats, Mask, RunningTotal]:
+    """(time (n,), which rows are differences (n,), where the mean stands after the last row) of a mean over a window.
+
+    Until its window is full such a mean is one since the meter began, and for one window more the total up to its end
+    follows from that up to its beginning. The differences of the totals count each of these steps once, where the
+    means themselves would count slow first steps again on the next line.
+
+    Args:
+        covers, time: of each row by itself, (n,).
+        running: where the mean stood before the first row.
+    """
+    per_epoch = basis.value.since == "epoch"
+    counted = steps.within if per_epoch else steps.end
+    epoch = steps.epoch if per_epoch else np.zeros(len(counted), dtype=np.int64)
+    of_window = running_totals(basis, columns, np.minimum(counted, basis.window))
+    totals, known, last = np.full(len(counted), np.nan), dict(running.recent), running.epoch
+    for row in np.flatnonzero(counted <= 2 * basis.window).tolist():
+        if epoch[row] != last:
+            known, last = {0.0: 0.0}, int(epoch[row])
+        number = float(counted[row])
+        totals[row] = of_window[row] + known.get(max(number - basis.window, 0.0), np.nan)
+        known[number] = float(totals[row])
+    before_total, before_count = shifted(totals, running.total), shifted(counted, running.counted)
+    begins = epoch != shifted(epoch, running.epoch)
+    before_total, before_count = np.where(begins, 0.0, before_total), np.where(begins, 0.0, before_count)
+    exact = np.isfinite(totals - before_total) & (counted - before_count == covers)
+    recent = tuple(known.items()) if counted[-1] <= 2 * basis.window else ()
+    after = replace(running, total=float(totals[-1]), counted=float(counted[-1]), epoch=int(epoch[-1]), recent=recent)
+    return np.where(exact, totals - before_total, time), exact, after
+
+
 def counted_work(
     counter: Floats, covers: Floats, time: Floats, steps: Steps, running: RunningTotal, per_epoch: bool = False
 ) -> tuple[Floats, RunningTotal]:

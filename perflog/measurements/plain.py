@@ -112,6 +112,8 @@ def plain_batches(
             resumed = step[first] + (1 - pattern.step_base) > 2 * key[1]
             if (basis.value.span == "cumulative" or basis.value.quantity == "elapsed") and not as_printed:
                 chosen = chosen & ~resumed
+            if basis.value.span == "window" and basis.value.quantity == "step_time":
+                chosen = chosen & (step[first] + (1 - pattern.step_base) > 2 * basis.window)
             chosen = chosen & ~_swapped(pattern, basis, texts, columns, chosen)
             printed = _Printed(texts, lines, columns, key[1], resumed).of(chosen)
             batch = _measured(pattern, basis, printed, as_printed, paused)

@@ -79,7 +79,8 @@ class RunningTotal(Struct, frozen=True):
 
     ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
     ``work``: what a printed counter of work said, NaN before the first row; ``work_step``: at which step;
-    ``fallen``: how many rows of a clock showed less than the row before them.
+    ``fallen``: how many rows of a clock showed less than the row before them; ``recent``: of a mean over a window that
+    began not long ago, the totals that are known, by their steps.
     """
 
     total: float = 0.0
@@ -88,6 +89,7 @@ class RunningTotal(Struct, frozen=True):
     work: float = NAN
     work_step: float = 0.0
     fallen: int = 0
+    recent: tuple[tuple[float, float], ...] = ()
 
     @property
     def known(self) -> bool:

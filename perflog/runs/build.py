@@ -15,8 +15,9 @@ from perflog.measurements.series import RankSeries
 from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.accounts import held
 from perflog.runs.clock import clock_of
-from perflog.runs.corroborate import Evidence
+from perflog.runs.corroborate import Evidence, Question
 from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.cut import why_cut
 from perflog.runs.device_index import Stem
@@ -34,6 +35,7 @@ from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
 from perflog.runs.throttled import throttling_note
 from perflog.runs.throughput import Speed, corroborated, question_of, ranks_that_count, speed_of
+from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
 
 
@@ -121,11 +123,19 @@ class RunBuilder:
         extent: Extent, programs: int,
     ) -> Draft:  # fmt: skip
         metadata, label = self._identities.of_run(reading, pattern.parser, extent)
-        summaries, notes = summary_metrics(reading, metadata, span)
+        own, notes = summary_metrics(reading, metadata, span)
+        of_ranks = ranks_that_count(ranks, index, metadata)
+        speed = speed_of(reading, self._options, pattern, of_ranks[0], of_ranks[1])
+        summaries, doubts = self._held(reading, pattern, of_ranks, own, speed) if own else ({}, list[Note]())
         reported = summaries.pop("reported", None)
-        speed, metadata, rank_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
-        own = summaries if reported is None else {**summaries, "reported": reported}
-        question = question_of(reading, self._options, speed, metadata, own)
+        if self._options.estimator == "reported":
+            reason = "the program printed no summary of its own"
+            none = Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)
+            speed = Speed(none if reported is None else replace(reported, name="throughput"), notes=doubts)
+            question, rank_notes = None, list[Note]()
+        else:
+            _, metadata, rank_notes = of_ranks
+            question = question_of(reading, self._options, speed, metadata, own)
         return Draft(
             reading, pattern, ranks, index, span, programs, metadata, label, summaries, reported, speed,
             [*notes, *rank_notes], question,
@@ -169,19 +179,21 @@ class RunBuilder:
             notes.append(Note(of))
         return notes
 
-    def _speed(
-        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
-        reported: Metric | None,
-    ) -> tuple[Speed, Metadata, list[Note]]:  # fmt: skip
-        """(the speed by the estimator that was asked for, the metadata with what ranks tell, notes)."""
-        if self._options.estimator == "reported":
-            if reported is not None:
-                return Speed(replace(reported, name="throughput")), metadata, []
-            reason = "the program printed no summary of its own"
-            return Speed(Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)), metadata, []
-        segments, metadata, notes = ranks_that_count(ranks, index, metadata)
-        speed = speed_of(reading, self._options, pattern, segments, metadata)
-        return speed, metadata, notes
+    def _held(
+        self, reading: Reading, pattern: Pattern, of_ranks: tuple[dict[int, Segment], Metadata, list[Note]],
+        own: Mapping[str, Metric], speed: Speed,
+    ) -> tuple[dict[str, Metric], list[Note]]:  # fmt: skip
+        """(the program's own metrics held against the measurements, doubts); as they are under a convention.
+
+        A run that is too short for the window is taken whole.
+        """
+        segments, metadata, _ = of_ranks
+        if speed.measured is None:
+            whole = replace(self._options, window=Window(Amount(0)))
+            speed = speed_of(reading, whole, pattern, segments, metadata)
+        if speed.measured is None or self._options.convention or self._options.as_printed:
+            return dict(own), []
+        return held(own, Question(reading, speed.measured, metadata))
 
     def _run_of_failure(self, reading: Reading, failure: LogFact) -> Run:
         """A training that failed before its first measurement: its path and the last line say what it was."""

@@ -27,10 +27,10 @@ class Measured(Struct, frozen=True):
     estimator: str
 
 
-def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
+def whole_until(line: int, measured: Measured, found: Survey | None = None) -> Whole:
     """The run by its measurements up to a line, which is what an account that stands there can tell of."""
     estimate, count = measured.taken.estimate, measured.segment.count
-    whole, end = found.totals, count.end
+    whole, end = totals_until(None, measured.segment)[0] if found is None else found.totals, count.end
     if line < measured.segment.last_line:
         whole, end = totals_until(line, measured.segment)
     factor, scale = measured.factor, measured.scale

@@ -19,7 +19,7 @@ from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.notes import Note
 from perflog.reading.reading import Reading
-from perflog.runs.accounts import accounts_of, accounts_of_epochs
+from perflog.runs.accounts import accounts_of, accounts_of_each_epoch, accounts_of_epochs
 from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
 from perflog.runs.doubts import clock_set, note_of_work, too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
@@ -73,7 +73,8 @@ def question_of(
     """
     if speed.measured is None or options.as_printed:
         return None
-    accounts = accounts_of(own, reading) + accounts_of_epochs(reading, speed.measured, metadata)
+    accounts = accounts_of(own, reading) + accounts_of_each_epoch(reading, speed.measured)
+    accounts += accounts_of_epochs(reading, speed.measured, metadata)
     return Question(reading, speed.measured, metadata, accounts)
 
 

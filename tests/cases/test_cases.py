@@ -270,7 +270,10 @@ def test_what_keeps_a_baseline_away_is_named(one: dict[str, Any], two: dict[str,
     """Tables do not show these keys: a reader sees two rows that differ in their devices alone."""
     found = cases(made(100, **one), made(180, devices=2, **two), made(90, label="x", **two))
     (case,) = (case for case in found if case.key["devices"] == 2)
-    assert (case.speedup, texts(case.notes)) == (None, [f"no speedup: the baseline (one device) differs in {difference}"])
+    assert (case.speedup, texts(case.notes)) == (
+        None,
+        [f"no speedup: the baseline (one device) differs in {difference}"],
+    )
 
 
 @pytest.mark.parametrize(

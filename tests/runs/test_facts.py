@@ -377,7 +377,10 @@ def test_what_says_nothing_of_the_device(line: str, tmp_path: Path) -> None:
     (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
     found = run(ON_CPU, f"{line}\n" + steps(1, 2), path=str(tmp_path / "x.log"))
     assert "accelerator" not in found.values
-    assert found.notes[0].text == "the log does not say whether the machine's Tesla V100 (machine.json) trained, or its CPU"
+    assert (
+        found.notes[0].text
+        == "the log does not say whether the machine's Tesla V100 (machine.json) trained, or its CPU"
+    )
 
 
 def test_a_cpu_build_on_a_machine_with_accelerators(tmp_path: Path) -> None:
@@ -406,7 +409,9 @@ def test_a_statement_that_does_not_fit_hides_none_that_does() -> None:
     first, second = runs(formats(STEPS, BEGIN, fact("precision")), text)
     assert (first.values.get("precision"), second.values.get("precision")) == ("fp16", None)
     alone = run(formats(STEPS, fact("precision")), "set precision=O7\n" + steps(1, 2))
-    assert "precision" not in alone.values and str(notes_of(alone)[0]).startswith("precision 'O7' (line 1) does not count: ")
+    assert "precision" not in alone.values and str(notes_of(alone)[0]).startswith(
+        "precision 'O7' (line 1) does not count: "
+    )
 
 
 def test_an_alias_makes_a_name_of_what_does_not_fit() -> None:

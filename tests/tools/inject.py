@@ -43,7 +43,7 @@ from tests.tools.laboratory import A_FACTOR, Laboratory, Made, Result, Subject, 
 SAME = 0.01
 #: A witness is at odds with the number where the ratio between them moved by more than this share.
 MOVED = 0.25
-#: ``--quick`` puts the faults in one of so many logs.
+#: ``--quick`` puts the faults in one of so many logs, where it names no other number.
 QUICK = 8
 #: A log without a fault.
 CLEAN = "none"
@@ -419,7 +419,7 @@ def examples(rows: Mapping[str, Row], columns: Sequence[str], most: int | None) 
                 yield f"{name}: {column} ({', '.join(estimators)}), {len(logs)}: {'; '.join(logs[:most])}{more}"
 
 
-def made_rows(quick: bool, only: str, kept: Path | None) -> dict[str, Row]:
+def made_rows(quick: int, only: str, kept: Path | None) -> dict[str, Row]:
     """What became of the logs with each fault; each row is shown when it is made."""
     rows: dict[str, Row] = {}
 
@@ -432,7 +432,7 @@ def made_rows(quick: bool, only: str, kept: Path | None) -> dict[str, Row]:
         lab = Laboratory(copied(folder))
         clean = lab.results(folder, catalog())
         everything = list(subjects(folder, lab.given, clean))
-        chosen = everything[::QUICK] if quick else everything
+        chosen = everything[::quick]
         add(CLEAN, unharmed(everything, clean))
         print(of_clean(rows[CLEAN], everything))
         for name, kind in {**KINDS, **of_pairs(everything)}.items():
@@ -446,7 +446,7 @@ def made_rows(quick: bool, only: str, kept: Path | None) -> dict[str, Row]:
 
 def main() -> int:
     arguments_of = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments_of.add_argument("--quick", action="store_true", help=f"one of {QUICK} logs")
+    arguments_of.add_argument("--quick", nargs="?", type=int, const=QUICK, default=1, help=f"one of N logs, of {QUICK}")
     arguments_of.add_argument("--only", metavar="WORDS", default="", help="the faults whose name holds these words")
     arguments_of.add_argument(
         "--names", metavar="COLUMN", action="append", help="name all logs of a column, as 'missed'"

@@ -27,6 +27,8 @@ MOST_RANKS = 1024
 LEAST_STEPS = MOST_AHEAD + 2
 #: Steps that lack a record, by lost lines or at the log's end: at most so many and this share, or this share of many.
 FEW_LACKING, SHARE_LACKING, SHARE_OF_MANY = 2, 0.2, 0.02
+#: Ranks that wait for each other do not differ so much, in the middle one of all steps.
+UNLIKE = 1.5
 #: An epoch and a step as one number: both are whole in 53 bits.
 _STEPS = float(1 << 31)
 
@@ -104,9 +106,10 @@ def is_regular(steps: int, without: int) -> bool:
 def slowest(lanes: Sequence[Lane], stores: Sequence[Store], keys: Floats) -> Store:
     """Of each step the measurement that took longest; steps that a lane has no usable measurement of are left out.
 
-    The place in the run is the first lane's.
+    The place in the run is the first lane's. Nothing is left where the lanes' times are too unlike to be of one job.
     """
     first: Floats = np.empty((0, 0))
+    least: Floats = np.empty(0)
     for lane, store in zip(lanes, stores, strict=True):
         if not store.count:
             return Store()
@@ -116,11 +119,12 @@ def slowest(lanes: Sequence[Lane], stores: Sequence[Store], keys: Floats) -> Sto
         among = np.isin(its, keys)
         rows, its = rows[:, among], its[among]
         if not first.size:
-            first, keys = rows.copy(), its
+            first, keys, least = rows.copy(), its, rows[3] / rows[2]
             continue
         both = np.isin(keys, its)
         first, rows, keys = first[:, both], rows[:, np.isin(its, keys)], keys[both]
+        least = np.minimum(least[both], rows[3] / rows[2])
         slower = rows[3] * first[2] > first[3] * rows[2]
         for place in (2, 3, 4, *range(7, len(rows))):
             first[place] = np.where(slower, rows[place], first[place])
-    return Store(first)
+    return Store() if len(keys) and np.median(first[3] / first[2] / least) > UNLIKE else Store(first)

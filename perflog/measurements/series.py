@@ -356,13 +356,15 @@ class RankSeries:
         if not is_regular(len(keys), without) or (measures and not can_be_compared(segment.basis)):
             self._refuse_blend(segment, Rows(NO_LINES, {}))
             return
-        segment.blend = segment.blend._replace(records=len(lanes))
         segment.last_line = max(series.segments[-1].last_line for _, series in self._lanes)
         if measures:
-            stores = [series.segments[-1].store for _, series in self._lanes]
-            segment.store = slowest(lanes, stores, keys)
+            store = slowest(lanes, [series.segments[-1].store for _, series in self._lanes], keys)
+            if not store.count:
+                self._refuse_blend(segment, Rows(NO_LINES, {}))
+                return
+            segment.store = store
             segment.tally.unusable += len(keys) + without - segment.store.count
-        self._lanes = []
+        segment.blend, self._lanes = segment.blend._replace(records=len(lanes)), []
 
     def _broken(self, segment: Segment, rows: Rows, starts: Ints, place: int) -> None:
         """Steps that repeat or go back at a row: a second run begins there, or this is no run at all."""

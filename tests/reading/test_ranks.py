@@ -122,6 +122,14 @@ def test_a_run_behind_another_one_is_no_rank(count: int, tmp_path: Path) -> None
     assert "steps go back" in run.throughput.reason
 
 
+@pytest.mark.parametrize(("times", "ranks"), [(1.4, 2), (1.6, 0)])
+def test_times_that_no_ranks_of_one_job_have_are_two_jobs(times: float, ranks: int) -> None:
+    printed = [(step, 100.0 * factor) for step in range(1, 13) for factor in (1, times)]
+    (segment,) = folded(pattern("step ms", STEP_TIME), rows("step ms", *printed)).segments
+    assert (segment.blend.records if segment.blend else 0) == ranks
+    assert bool(segment.refused) == (ranks == 0)
+
+
 def test_two_runs_of_several_ranks_are_two_runs() -> None:
     run = [(step, 100.0 + 10 * rank) for step in range(1, 13) for rank in (0, 1)]
     again = [(step, 200.0 + 10 * rank) for step in range(1, 9) for rank in (1, 0)]

@@ -130,6 +130,7 @@ def _data(
     from perflog.export.document import run_document
     from perflog.export.reason_codes import reason_code
 
+    runs = [] if isinstance(outcome, Skipped) else outcome
     return {
         "file": exact(reading.log.path),
         "member": exact(reading.log.member) or None,
@@ -138,7 +139,8 @@ def _data(
         "complete": complete,
         "reason": outcome.reason if isinstance(outcome, Skipped) else None,
         "reason_code": reason_code(outcome.reason, outcome.failed) if isinstance(outcome, Skipped) else None,
-        "runs": [] if isinstance(outcome, Skipped) else [run_document(run) for run in outcome],
+        "runs": [run_document(run) for run in runs],
+        "no_facts": list(dict.fromkeys(said for run in runs for said in run.metadata.unfit)),
         "frequent_lines": [
             {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
             for entry in shapes

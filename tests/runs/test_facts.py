@@ -429,6 +429,7 @@ def test_what_is_no_fact_is_said_with_file_and_line(tmp_path: Path) -> None:
     (explained,) = perflog.explain(log)
     said = f"model 'runs/detect/train/weights/best' (line {number}) does not count: expected the name of a model"
     assert f"  no fact            {log}: {said}" in explained.text
+    assert [text[: len(said)] for text in explained.data["no_facts"]] == [said]
     (found,) = extracted(log).runs
     assert "model" not in found.values and any(note.text.startswith(said) for note in found.notes)
 

@@ -115,9 +115,9 @@ def _mark(case: Case) -> Note | None:
     ]
     other = CENTRES[summary.aggregate]([value for value in others if value is not None])
     text = known[0].text if len(known) == 1 else f"{len(known)} of {len(case.runs)} runs may have another number"
-    note = Note.of_number(
-        text, value=summary.value, other=other, label=label_of(known), undecided=any(mark.is_open for mark in known)
-    )
+    label = label_of([mark for mark in known if mark.other == other] or known)
+    undecided = any(mark.is_open for mark in known)
+    note = Note.of_number(text, value=summary.value, other=other, label=label, undecided=undecided)
     return note if note.is_mark else None
 
 

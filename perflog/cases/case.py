@@ -108,12 +108,11 @@ class Case:
         return name_of(self.key) or self.label or "unnamed"
 
 
-def why_open(case: Case, named: str) -> str:
+def why_open(named: str) -> str:
     """Why nothing is made of a case whose throughput is one of two numbers; ``named``: the case, in words."""
-    assert case.mark is not None
     return (
-        f"the logs leave open which of two numbers {named} has ({100 * (case.mark.move or 0.0):+.0f} % "
-        f"{case.mark.label}): --estimator total, --estimator median or --without-slow says which is meant"
+        f"the logs leave open which of two numbers {named} has: --estimator total, --estimator median or "
+        "--without-slow says which is meant"
     )
 
 

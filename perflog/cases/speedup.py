@@ -146,9 +146,7 @@ def _set_speedup(case: Case, candidates: list[Case], options: Options, cases: It
     assert base.throughput.value is not None and case.throughput.value is not None
     undecided = next((each for each in (case, base) if each.is_open), None)
     if undecided is not None and case is not base:
-        case.notes.append(
-            Note.of_missing(f"no speedup: {why_open(undecided, 'its baseline' if undecided is base else 'it')}")
-        )
+        case.notes.append(Note.of_missing(f"no speedup: {why_open('its baseline' if undecided is base else 'it')}"))
         return
     case.baseline, case.base = base.name, base
     case.speedup = case.throughput.value / base.throughput.value

@@ -139,7 +139,7 @@ def config(
         return
     lines = [f"config file: {file or 'none (no perflog.toml above the logs or the working folder)'}"]
     width = max(len(_shown(value)) for value in values.values())
-    lines += [f"{key:<11} {_shown(value):<{width}} {chosen.sources[key]}" for key, value in values.items()]
+    lines += [f"{key:<12} {_shown(value):<{width}} {chosen.sources[key]}" for key, value in values.items()]
     emit(prose("\n".join(lines) + "\n", output), output, quiet)
 
 

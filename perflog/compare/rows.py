@@ -160,7 +160,7 @@ def _why_open(pair: Pair, metric: str) -> str:
     sides = [("old", pair.old), ("new", pair.new)]
     bases = [(f"{word} side's baseline", case.base) for word, case in sides if case.base is not None]
     named = [(f"{word} side", case) for word, case in sides] + (bases if is_derived(metric) else [])
-    return next((why_open(case, f"the {words}") for words, case in named if case is not None and case.is_open), "")
+    return next((why_open(f"the {words}") for words, case in named if case is not None and case.is_open), "")
 
 
 def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison:

@@ -171,6 +171,7 @@ def _value(table: ValueTable, restarts: bool = False) -> Value:
         definition=table.definition,
         pick=table.pick,
         plus=table.plus,
+        amount=table.amount,
         same=table.same,
         window_from=table.window_from,
         holds_pauses=table.holds_pauses,

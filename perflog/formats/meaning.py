@@ -105,12 +105,16 @@ def _span_of(pattern: Pattern, value: Value) -> Faults:
         yield f"offset = {value.offset}: only a cumulative value leaves steps out"
 
 
-def _rules_of(_pattern: Pattern, value: Value) -> Faults:
+def _rules_of(pattern: Pattern, value: Value) -> Faults:
     if value.window_from and (value.span != "window" or value.window_from != WINDOW_SIZE):
         yield f"window_from = {value.window_from!r}: a value with span 'window' takes its length from {WINDOW_SIZE!r}"
     means = ("step_time", "interval_time", "rate")
     if value.holds_pauses and (value.span in ("window", "run") or value.quantity not in means):
         yield "holds_pauses: a step or a mean holds them; of a mean over a window or the run they cannot be taken out"
+    if value.amount and not value.inverse:
+        yield "amount: only a time per work (quantity 'time_per_work') is of an amount of it"
+    if value.amount and value.amount not in pattern.groups:
+        yield f"amount = {value.amount!r}: not a named group of the regex{near(value.amount, pattern.groups)}"
     if value.partial and value.quantity != "samples":
         yield "partial: only work of a step (quantity 'samples') tells whether a record is whole"
 
@@ -128,7 +132,7 @@ def _unit_of(pattern: Pattern, value: Value) -> Faults:
 
 def _of_groups(_parser: Parser, pattern: Pattern) -> Faults:
     named = {value.group for value in pattern.values} | RESERVED_GROUPS
-    named |= {group for value in pattern.values for group in value.plus}
+    named |= {group for value in pattern.values for group in (*value.plus, value.amount) if group}
     if pattern.role in ("step", "position", "summary"):
         for group in pattern.groups:
             if group not in named:

@@ -52,6 +52,7 @@ class Value(Struct, frozen=True, omit_defaults=True):
     """What one named group of a line means.
 
     ``inverse``: the seconds in the unit of a time per work, which counts as the rate that it is the inverse of; else 0.
+    ``amount``: of a time per work, the group that tells of how much work it is; one unit where it is empty.
     ``definition``: of a metric that programs define differently, what this program counts, in words.
     """
 
@@ -68,6 +69,7 @@ class Value(Struct, frozen=True, omit_defaults=True):
     plus: tuple[str, ...] = ()
     same: str = ""
     inverse: float = 0.0
+    amount: str = ""
     definition: str = ""
     window_from: str = ""
     holds_pauses: bool = False

@@ -46,6 +46,7 @@ class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
     definition: str = ""
     pick: Pick = "last"
     plus: tuple[str, ...] = ()
+    amount: str = ""
     same: str = ""
     window_from: str = ""
     holds_pauses: bool = False

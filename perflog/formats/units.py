@@ -6,6 +6,7 @@ different names; tokens, words and steps are kinds of their own.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 _ITEMS = {
@@ -41,6 +42,8 @@ _KIND = dict.fromkeys(_ITEMS, "items") | {name: name for name in _OTHER}
 #: A duration that is printed as a clock or in words is read as seconds.
 _TIME = {"clock": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "seconds": 1.0,
          "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0}  # fmt: skip
+#: A time may be of several units of work: `ms/64 images`.
+_NUMBERED = re.compile(r"(?:([1-9][0-9]*) )?(.*)", re.DOTALL)
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
 
 
@@ -48,8 +51,8 @@ _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
 def rate_unit(text: str | None) -> tuple[str, float] | None:
     """The canonical unit of a printed rate unit, and the factor to it.
 
-    >>> rate_unit("imgs/sec"), rate_unit("Ktokens/s"), rate_unit("None")
-    (('images/s', 1.0), ('tokens/s', 1000.0), None)
+    >>> rate_unit("imgs/sec"), rate_unit("Ktokens/s"), rate_unit("64 images/s"), rate_unit("None")
+    (('images/s', 1.0), ('tokens/s', 1000.0), ('images/s', 64.0), None)
     """
     if not text:
         return None
@@ -59,9 +62,10 @@ def rate_unit(text: str | None) -> tuple[str, float] | None:
     work, slash, time = text.partition("/")
     if not slash or time.strip() not in _TIME or time.strip() == "clock":
         return None
-    work, factor = work.strip(), 1.0
+    number, counted = _NUMBERED.fullmatch(work.strip()).groups()  # type: ignore[union-attr]
+    work, factor = counted, float(number or 1)
     if work not in _WORK and work[:1] in ("k", "m"):
-        factor = 1e3 if work[0] == "k" else 1e6
+        factor *= 1e3 if work[0] == "k" else 1e6
         work = work[1:].strip()
     if work not in _WORK:
         return None

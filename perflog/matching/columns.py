@@ -33,7 +33,8 @@ def with_numbers(pattern: Pattern, columns: Mapping[str, Any]) -> dict[str, Any]
     for value in pattern.values:
         if value.inverse and value.group in made:
             with np.errstate(divide="ignore", over="ignore"):
-                made[value.group] = 1 / (made[value.group] * value.inverse)
+                amount = made.get(value.amount, np.nan) if value.amount else 1.0
+                made[value.group] = amount / (made[value.group] * value.inverse)
     for first, others in _same(pattern).items():
         for other in others:
             made |= _joined(first, other, made)

@@ -27,7 +27,7 @@ _PARTED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9,])|:[0-9
 _GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?[A-Za-z]?")
 _LAST_NUMBER = re.compile(r"[0-9][0-9.]*$")
 #: What a number or a word goes on with.
-_WITHIN_WORD = re.compile(r"[A-Za-z0-9./]")
+_WITHIN_WORD = re.compile(r"[A-Za-z0-9/]|\.[0-9]")
 
 
 class _Line(NamedTuple):
@@ -85,21 +85,25 @@ def _why_ended_early(lines: Sequence[_Line], pattern: Pattern) -> str:
 def _begin_apart(at: Sequence[_Line], column: int) -> bool:
     """Whether lines that end at one column end with numbers that begin at different ones."""
     numbers = [_LAST_NUMBER.search(line.text.rstrip(",")) for line in at]
-    begins = {column - len(found.group()) for found in numbers if found is not None}
-    return len(at) >= LEAST_UNLIKE and None not in numbers and len(begins) > 1
+    shown = [found.group() for found in numbers if found is not None]
+    begins, decimals = {column - len(text) for text in shown}, {_decimals(text) for text in shown}
+    apart = (
+        len(begins) > 1 if len(decimals) > 1 else decimals == {0} and len(begins) > 2
+    )  # a rate times its time is one
+    return len(at) >= LEAST_UNLIKE and None not in numbers and apart
 
 
 def _is_cut(line: _Line, column: int, pattern: Pattern, are_all: bool) -> bool:
     """Whether a line ends where no line of the format does.
 
     Its last number ends no sample, and the column is a terminal's or all lines end there; or all do, and it ends inside
-    a word of the samples, or that number has fewer decimals than in each of them.
+    a word of the samples, or that number is whole where each of them has decimals.
     """
     end = line.text.rstrip(",.")
     for group, shown in _numbers(pattern, line.text):
-        if end.endswith(shown.rstrip(",.")):
+        if end[-1:].isdigit() and end.endswith(shown.rstrip(",.")):  # no words of a clock
             decimals = [_decimals(text) for text in _of_samples(pattern, group)]
-            if are_all and decimals and min(decimals) > _decimals(shown):
+            if are_all and decimals and min(decimals) > 0 == _decimals(shown):
                 return True
             return (are_all or column in WIDTHS) and not _ends_line(pattern, group)
     if not are_all or not _WITHIN_WORD.match(line.text[-1:]):

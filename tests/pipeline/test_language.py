@@ -460,6 +460,62 @@ def test_a_time_per_work_is_the_inverse_of_a_rate(extracted: Callable[..., Run])
     assert run.throughput.unit == "images/s"
 
 
+PER_AMOUNT = """
+[[pattern]]
+name = "batch"
+role = "metadata"
+literal = "batch size "
+regex = 'batch size (?P<global_batch_size>{I})'
+[[pattern.sample]]
+line = "batch size 256"
+[[pattern]]
+name = "step"
+role = "step"
+literal = "step "
+regex = 'step (?P<step>{I}): (?P<ms>{N}) ms per (?P<images>{I}) images'
+[[pattern.value]]
+group = "ms"
+quantity = "time_per_work"
+unit = "ms/image"
+amount = "images"
+[[pattern.sample]]
+line = "step 1: 101.2 ms per 64 images"
+expect = { step = 1, ms = 101.2, images = 64 }
+"""
+PER_NUMBER = PER_AMOUNT.replace("(?P<images>{I})", "64").replace('amount = "images"', "").replace(
+    'unit = "ms/image"', 'unit = "ms/64 images"'
+).replace(", images = 64", "")  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ["total", "median"])
+@pytest.mark.parametrize("format_", [PER_AMOUNT, PER_NUMBER], ids=["a group", "a number"])
+def test_a_time_of_an_amount_of_work(tmp_path: Path, format_: str, estimator: str) -> None:
+    """101.25 ms for each 64 images: 632 images/s, and with a batch of 256 a step takes 405 ms."""
+    lines = ["batch size 256", *(f"step {n}: 101.25 ms per 64 images" for n in range(1, 11))]
+    (tmp_path / "made.toml").write_text(HEAD + format_)
+    (tmp_path / "made.log").write_text("\n".join(lines) + "\n")
+    options = Options(window=Window(Amount(0)), estimator=estimator)
+    (run,) = extract_paths([str(tmp_path / "made.log")], options, load_catalog([tmp_path])).runs
+    assert (run.throughput.value, run.throughput.unit) == (pytest.approx(64 / 0.10125), "images/s")
+    assert run.metrics["step_time"].value == pytest.approx(0.405)
+
+
+def test_amounts_may_differ_from_line_to_line(extracted: Callable[..., Run]) -> None:
+    """The same work in each step, at 1 ms and at 3 ms an image: 500 images/s."""
+    lines = (f"step {n}: {64 * n if n % 2 else 192 * n}.00 ms per {64 * n} images\n" for n in range(1, 11))
+    assert extracted(PER_AMOUNT, "".join(lines)).throughput.value == pytest.approx(500)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [(('amount = "images"', 'amount = "image"'), "amount = 'image': not a named group"),
+     (('quantity = "time_per_work"\nunit = "ms/image"', 'quantity = "step_time"\nunit = "ms"'), "amount: only a time")],
+)  # fmt: skip
+def test_an_amount_that_is_none_is_refused(change: tuple[str, str], fault: str) -> None:
+    with pytest.raises(ParserError, match=fault):
+        parser_from(tomllib.loads(HEAD + PER_AMOUNT.replace(*change)), Path("made.toml"))
+
+
 ASSUMED = """
 [[pattern]]
 name = "epoch"
@@ -834,12 +890,12 @@ def test_a_clock_over_the_end_of_an_epoch_counts_where_its_length_is_told(
 
 
 def test_the_length_of_a_window_is_what_the_log_says(extracted: Callable[..., Run]) -> None:
-    """The mean of 20 steps is printed every 10: its first 20 steps are inside a warm-up that ends at step 5."""
+    """The mean of 20 steps is printed every 10: less that of the first 10, the second line's is of steps 11 to 20."""
     toml = STEPS.replace('"step_time"\n', '"step_time"\nspan = "window"\nwindow = 10\nwindow_from = "window_size"\n')
     toml += fact("window", "window: ", "window_size")
     log = "".join(f"step {n} - 2.0000s\n" for n in range(10, 101, 10))
     run = extracted(toml, "window: 20\n" + log, warmup=5)
-    assert (run.throughput.used, run.throughput.first_step) == (8, 10)
+    assert (run.throughput.used, run.throughput.first_step) == (9, 10)
     assert "each line is a mean over the last 20 steps, printed every 10" in texts(run.notes)
     assert "window_size" not in run.metadata.values
     assert extracted(toml, log, warmup=5).throughput.used == 9

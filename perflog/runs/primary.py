@@ -12,7 +12,7 @@ from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
 from perflog.runs.run import Outcome, Run, Skipped
 
-#: Of two kinds of lines in pairs a cut log has one more of one kind.
+#: Of two kinds of lines in pairs a log that was cut, or has lost a line, has one more of one kind.
 NEARLY_ALL = 0.8
 
 
@@ -63,8 +63,10 @@ def _best_of(reading: Reading, catalog: Catalog, keys: Sequence[str]) -> Pattern
         measured = any(s.basis is not None or s.refused for series in ranks.values() for s in series.segments)
         if not printed:
             continue
-        counts = printed >= NEARLY_ALL * most[pattern.parser] and _counts_work(ranks)
-        rank = (measured, catalog.by_name[pattern.parser].priority, counts, printed)
+        all_lines = most[pattern.parser]
+        nearly_all = printed >= NEARLY_ALL * all_lines
+        counts = nearly_all and _counts_work(ranks)
+        rank = (measured, catalog.by_name[pattern.parser].priority, counts, all_lines if nearly_all else printed)
         if best is None or rank > best[0]:
             best = (rank, pattern)
     return best[1] if best else None

@@ -235,3 +235,12 @@ def test_an_episode_behind_a_lost_one_is_in_no_measurement(tmp_path: Path) -> No
     run = run_of(tmp_path, b"".join([*lines[:2], *lines[3:]]))
     assert run.throughput.value == pytest.approx(40)
     assert "1 record left out: how many steps they cover cannot be known" in texts(run.notes)
+
+
+def test_of_two_kinds_of_lines_the_one_that_lost_a_line_still_speaks(tmp_path: Path) -> None:
+    """Every line twice, with a stamp and without: where one of those with a stamp is lost, the clock is still theirs."""
+    source = FIXTURES / "parsers" / "tf_slim" / "detection_v2.log"
+    lines = source.read_bytes().splitlines(keepends=True)
+    assert b"model_lib_v2.py:652] Step 3600" in lines[71]
+    whole, lacking = run_of(tmp_path, b"".join(lines)), run_of(tmp_path, b"".join([*lines[:71], *lines[72:]]))
+    assert lacking.throughput.value == pytest.approx(whole.throughput.value, rel=0.01)

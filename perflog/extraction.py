@@ -75,7 +75,7 @@ class Extraction:
             and not any(left_out.failed for left_out in self.skipped)
             and all(run.throughput.value is not None for run in runs)
             and all(c.throughput.value is not None for c in self.cases)
-            and not any(note.startswith(APART) for case in self.cases for note in case.notes)
+            and not any(note.text.startswith(APART) for case in self.cases for note in case.notes)
         )
 
 

@@ -8,6 +8,7 @@ from perflog.cases.build import build_cases
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run, Skipped
 from perflog.settings.options import Options
@@ -47,5 +48,5 @@ def _run(number: int, repeat: int, rng: random.Random, version: str, level: floa
     memory = Metric("memory", 12345.0 + repeat, "MB", "last", 1, {}, 203, 203, parser="torch")
     return Run(
         LogFile(path, 16_384), "torch", "PyTorch", Metadata(values, sources, []), f"logs/{model}", {m.name: m for m in (throughput, step_time, memory)},
-        ["devices taken from the 8 ranks that print"] if repeat == 1 else [], str(options.window), 4, 203, 210,
+        [Note("devices taken from the 8 ranks that print")] if repeat == 1 else [], str(options.window), 4, 203, 210,
     )  # fmt: skip

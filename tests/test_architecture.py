@@ -23,6 +23,7 @@ LOOSE = {
     "extras": "",
     "files": "",
     "lazy_regex": "",
+    "notes": "",
     "resources": "",
     "spelling": "",
     "_version": "",

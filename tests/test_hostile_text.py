@@ -201,7 +201,7 @@ def check_json(text: str, logs: Path) -> None:
     named = {run["source"]["file"] for case in listed for run in case.get("runs", ())}
     there = {str(path) for path in logs.rglob("*.log")}
     assert {from_exact(name) for name in named} <= there
-    if document.get("schema") == "perflog/extraction/1":
+    if document.get("schema") == "perflog/extraction/2":
         assert len(named) == len(there)
 
 

@@ -44,7 +44,7 @@ class Extracted(Result):
     @property
     def notes(self) -> list[str]:
         """Every doubt about a number, each once."""
-        of_cases = (note for case in self.extraction.cases for note in case.notes)
+        of_cases = (note.text for case in self.extraction.cases for note in case.notes)
         return list(dict.fromkeys([*of_cases, *self.extraction.notes]))
 
     @in_python_terms
@@ -177,7 +177,7 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
             None: where ``PERFLOG_CACHE`` is set, but not in CI.
         options: ``warmup``, ``steps`` and ``last`` (which steps count), ``estimator``, ``aggregate`` and ``values``
             (how the number is made), ``baseline`` (of speedups), ``set`` (facts that logs do not tell), ``convention``,
-            ``parser`` and ``parsers``; ``help(perflog.api)`` has the values of each.
+            ``without_slow``, ``parser`` and ``parsers``; ``help(perflog.api)`` has the values of each.
 
     Returns:
         Frames of cases, runs and skipped files.

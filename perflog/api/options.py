@@ -26,6 +26,7 @@ class ExtractionOptions(TypedDict, total=False):
     estimator: str | None
     aggregate: str | None
     values: str | None
+    without_slow: bool | None
     baseline: Mapping[str, Any] | None
     set: Mapping[str, Any] | None
     convention: str | None

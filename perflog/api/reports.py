@@ -33,7 +33,7 @@ def table(
     style: str = "plain",
     language: str = "en",
     templates: Sequence[PathLike] = (),
-    notes: bool = True,
+    notes: bool | None = None,
     digits: Mapping[str, str] | None = None,
     titles: Mapping[str, str] | None = None,
     names: Mapping[str, str] | None = None,
@@ -52,7 +52,8 @@ def table(
         style: a table style's name (docs/tables.md).
         language: of the headings, ``en`` or ``zh``.
         templates: folders with styles of the user's own.
-        notes: whether the table says how its numbers were made, n and doubts.
+        notes: what the table says below it: nothing (False), how its numbers were made, n and every note (True), or
+            that with the notes without which it would mislead (None).
         digits: by value a printf form: ``{"throughput": "%.2f"}``.
         titles: headings of fields and values.
         names: texts to show in place of fields' values.

@@ -4,19 +4,13 @@
 ``document``            a Markdown file or page as tables and links
 ``html_tables``         HTML as headings, lines and tables
 ``words``               what the words of a report say
-``claims``              every number of its tables, with the configuration it is said to be of
-``rules``               by which rules published reports are known to have made their numbers
-``evidence``            what the logs give, by every known rule
-``links``               what reports link to
-``configurations``      tables of configuration, which are no results
-``candidates``          which logs may be a claim's
-``agreement``           whether numbers agree
-``judgement``           what is said of a cell
+``claims``              every number of its tables of results, with the configuration it is said to be of
+``evidence``            what the logs give, by every rule that published reports are known to have used
+``candidates``          which logs may be a claim's, by what it says and what reports link to
+``judgement``           what is said of a cell: whether numbers agree, and by how much they differ
 ``recipes``             tables that perflog made, held against their recipes
 ``judge``               the verdict on each claim
-``arithmetic``          speedups against the throughputs beside them
-``contradictions``      cells against cells
-``sizes``               by how much cells differ, and tolerance
+``cells``               cells against cells: contradictions, and speedups against throughputs
 ``slips``               suspicions what happened
 ``report``              an audit as text, Markdown, JSON, JUnit XML and annotations
 ``auditing``            all of it

@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from perflog.audit.candidates import link_up
 from perflog.audit.claims import Claim, claims
 from perflog.audit.document import PAGES, read_document
-from perflog.audit.evidence import Members, read_evidence, with_plain_rules
+from perflog.audit.evidence import Members, read_evidence, with_more_rules
 from perflog.audit.judge import judge
-from perflog.audit.judgement import Judgement
-from perflog.audit.links import link_up
+from perflog.audit.judgement import LEAST, Judgement, with_tolerance
 from perflog.audit.recipes import RecipeRow, row_of, rows_of_recipes
-from perflog.audit.sizes import with_tolerance
 from perflog.audit.slips import with_suspicions
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
@@ -49,7 +48,7 @@ def audit(
     logs: Sequence[LogFile] | None = None,
     catalog: Catalog | None = None,
     options: Options | None = None,
-    tolerance: float = 0.0,
+    tolerance: float = LEAST,
     progress: ProgressOf = no_progress,
 ) -> list[Judgement]:
     """A judgement for every number in the tables of Markdown files.
@@ -82,8 +81,8 @@ def audit(
     evidence = link_up(cases, read, catalog)
     judgements = judge(every_claim, evidence, recipes)
     open_cases = _cases_of_open_cells(judgements)
-    if open_cases:  # plain rules are many: they are tried for the logs of cells that no other rule gives
-        evidence = link_up(with_plain_rules(cases, open_cases, read_logs, catalog, chosen), read, catalog)
+    if open_cases:  # the others are many: they are tried for the logs of cells that no rule has given
+        evidence = link_up(with_more_rules(cases, open_cases, read_logs, catalog, chosen), read, catalog)
         judgements = judge(every_claim, evidence, recipes)
     return with_suspicions(with_tolerance(judgements, tolerance), evidence)
 

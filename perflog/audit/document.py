@@ -65,12 +65,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A Markdown file or a page: its first heading, its tables, and the links outside them."""
+    """A Markdown file or a page: its first heading, its tables, and the lines and links outside them."""
 
     path: Path
     title: str
     tables: list[Table]
     links: list[Link]
+    lines: list[str]
 
 
 def read_document(path: Path) -> Document:
@@ -92,7 +93,7 @@ def read_document(path: Path) -> Document:
         number = 0
         while number < len(reader.lines):
             number = reader.read(number)
-    return Document(path, reader.title, reader.tables, reader.links)
+    return Document(path, reader.title, reader.tables, reader.links, reader.outside)
 
 
 class _Reader:
@@ -103,6 +104,7 @@ class _Reader:
         self.title = ""
         self.tables: list[Table] = []
         self.links: list[Link] = []
+        self.outside: list[str] = []
         self._headings: list[tuple[int, str, list[str]]] = []  # level, text, lines of the section
         self._lead: list[str] = []
         self._section: list[str] = []
@@ -124,12 +126,17 @@ class _Reader:
             return self._html_tables(number)
         elif line.strip():
             self.links += [Link(number + 1, plain(link.text), link.target) for link in _links(line)]
-            self._lead.append(plain(line))
+            self._add_line(plain(line))
         return number + 1
+
+    def _add_line(self, text: str) -> None:
+        self._lead.append(text)
+        self.outside.append(text)
 
     def _heading(self, level: int, text: str) -> None:
         self._section += self._lead
         self._lead, self._section = [], []
+        self.outside.append(text)
         above = [heading for heading in self._headings if heading[0] < level]
         self._headings = [*above, (level, text, self._section)]
         self.title = self.title or text
@@ -167,11 +174,11 @@ class _Reader:
                 self._heading(part.level, plain(part.text))
             else:
                 self.links += [Link(part.line, words, target) for words, target in part.links]
-                self._lead.append(plain(part.text))
+                self._add_line(plain(part.text))
 
     def _add_html_table(self, table: HtmlTable) -> None:
         if table.caption:
-            self._lead.append(plain(table.caption))
+            self._add_line(plain(table.caption))
         self._add_table([TableRow(line, texts) for line, texts in table.texts()])
 
     def _add_table(self, lines: list[TableRow]) -> None:

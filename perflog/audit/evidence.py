@@ -1,14 +1,22 @@
-"""Evidence: what the logs at hand give, by every rule that published reports are known to have used."""
+"""Evidence: what the logs at hand give, by every rule that published reports are known to have used.
+
+A plain rule takes all records of a log, or all but the first so many, under one estimator, differenced or as printed.
+Their numbers of records left out are those that reports have used, not any number: with a free search every number of
+four digits would be found.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+from msgspec import structs
+
 from perflog.audit.document import Link
-from perflog.audit.rules import OWN, REPORTED, Rule, known_rules, plain_rules
 from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
@@ -17,15 +25,37 @@ from perflog.cases.repeats import of_first_ranks, settled
 from perflog.cases.twice import without_second_accounts
 from perflog.formats.catalog import Catalog
 from perflog.formats.units import rate_unit
-from perflog.formats.vocabulary import Scalar
+from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 from perflog.logs.find import LogFile
+from perflog.measurements.segment import Segment
+from perflog.measurements.series import RankSeries
+from perflog.measurements.store import Store
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.report.extractions import ProgressOf, no_progress
 from perflog.runs.build import RunBuilder
 from perflog.runs.device_index import indexed_by_device
+from perflog.runs.metadata import Metadata
+from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Run, Skipped
+from perflog.settings.amount import Amount, Window
+from perflog.settings.convention import load_conventions
 from perflog.settings.options import Options
+
+#: The rule of perflog itself, beside the conventions.
+OWN = "perflog"
+#: Work over time of all but the first record, and of everything measured: for logs that are shorter than a warm-up.
+LATER, WHOLE = "all but the first record", "the whole log"
+#: One record, whatever is left out before it.
+LAST = "the last record"
+#: What the program itself printed as its result.
+REPORTED = "the program's own report"
+#: How many records plain rules leave out: those of the conventions (PaddlePaddle/Perf, DLPerf) and round numbers.
+LEFT_OUT = (0, 1, 2, 3, 5, 10, 20, 50, 100)
+#: The estimators of plain rules, with what a sentence calls them. Work over time needs no name.
+_ESTIMATORS: Mapping[str, str] = {
+    "total": "", "mean": "the mean of ", "median": "the median of ", "trimmed": "the trimmed mean of ",
+}  # fmt: skip
 
 #: What a case's key says that reports compare.
 KEYS = (
@@ -38,8 +68,15 @@ KEYS = (
 class RuleValue:
     """What one rule makes of a case: value and unit, or None and the reason.
 
-    ``lines``: those of the first run's log that it stands on; ``n``: the runs with a value; ``plain``: whether the
-    rule is a plain one, of which many are tried.
+    Attributes:
+        lines: those of the first run's log that it stands on.
+        n: the runs with a value.
+        plain: whether it is one of many that are tried: of a plain rule, of one of several runs, or of a log's runs as
+            one sequence.
+        of: what it was made of in place of the case, in words; ``source``: the path of that log.
+        facts: the configuration that the log gives it for.
+        repeat: whether it is one of several logs' alone: it bears a number out that it gives to the last digit, and
+            says nothing of one that is near, as repeats scatter.
     """
 
     rule: str
@@ -50,6 +87,10 @@ class RuleValue:
     n: int = 1
     reason: str = ""
     plain: bool = False
+    of: str = ""
+    source: str = ""
+    facts: Mapping[str, Scalar] = field(default_factory=dict)
+    repeat: bool = False
 
 
 #: Which runs a case is of, whatever the rule: log and line of each.
@@ -94,36 +135,74 @@ class Evidence:
 _ByRule = dict[str, list[Run]]
 
 
+@dataclass(slots=True)
+class _Found:
+    """What logs hold, by each rule: their runs; those of logs with several as one; what their programs report of a
+    configuration that they name, by log.
+    """
+
+    parser: str = ""
+    runs: _ByRule = field(default_factory=dict)
+    joined: _ByRule = field(default_factory=dict)
+    reports: dict[str, list[RuleValue]] = field(default_factory=dict)
+
+    def add(self, other: _Found) -> None:
+        """Add what another log holds."""
+        for mine, theirs in ((self.runs, other.runs), (self.joined, other.joined)):
+            for name, runs in theirs.items():
+                mine.setdefault(name, []).extend(runs)
+        self.reports |= other.reports
+
+
 def read_evidence(
     logs: Sequence[LogFile], catalog: Catalog, options: Options, progress: ProgressOf = no_progress
 ) -> list[Evidence]:
     """All cases of the logs with the values that perflog's own rule and the conventions give."""
     rules = known_rules(options)
-    runs = _runs_of(logs, catalog, rules, progress)
-    left_out = _copies_and_other_ranks(runs[OWN], catalog, options)
+    runs = _found(logs, catalog, rules, progress=progress).runs
+    left_out = _copies_and_other_ranks(runs.get(OWN, []), catalog, options)
     cases: dict[Members, Evidence] = {}
     for name, rule in rules.items():
-        for case in _cases((run for run in runs[name] if run.log not in left_out), catalog, rule):
+        for case in _cases((run for run in runs.get(name, ()) if run.log not in left_out), catalog, rule):
             known = cases.get(_members(case)) or _without_values(case)
             cases[_members(case)] = replace(known, values=(*known.values, *_values(case, name)))
     return list(cases.values())
 
 
-def with_plain_rules(
+def with_more_rules(
     evidence: Sequence[Evidence],
     wanted: Collection[Members],
     logs: Sequence[LogFile],
     catalog: Catalog,
     options: Options,
 ) -> list[Evidence]:
-    """The evidence, its cases among ``wanted`` with the values of plain rules that no other rule gives."""
-    names = {name for members in wanted for name, _ in members}
-    rules = plain_rules(options)
-    runs = _runs_of([log for log in logs if log.name in names], catalog, rules)
-    more: dict[Members, list[RuleValue]] = {}
-    for name, rule in rules.items():
-        for case in _cases(runs[name], catalog, rule):
-            more.setdefault(_members(case), []).extend(_values(case, name, plain=True))
+    """The evidence, its cases among ``wanted`` with all values that no rule has given yet.
+
+    These are the plain rules'; those of each of several runs alone, and of all runs of a log as one sequence, as the
+    scripts of published reports read a file; and what a program reports of a configuration that it names.
+    """
+    often = Counter(name for log in evidence for name, _ in log.members)
+    several = {name for log in evidence for name, _ in log.members if len(log.members) > 1 or often[name] > 1}
+    names, plain = {name for members in wanted for name, _ in members}, plain_rules(options)
+    found, more = _Found(), dict[Members, list[RuleValue]]()
+    for part, rules in ((names & several, known_rules(options) | plain), (names - several, plain)):
+        read = _found([log for log in logs if log.name in part], catalog, rules, everything=True)
+        found.add(read)
+        for name, rule in rules.items():
+            for case in _cases(read.runs.get(name, ()), catalog, rule):
+                values = more.setdefault(_members(case), [])
+                values += _values(case, name, rule.plain)
+                for run, repeat in _runs_alone(case):
+                    if not (repeat and rule.plain):
+                        values += _values_of_run(run, name, "one run alone", repeat)
+    for log in evidence:
+        if log.members in wanted:
+            files = {name for name, _ in log.members}
+            joined = ((name, run) for name, runs in found.joined.items() for run in runs if run.log.name in files)
+            more.setdefault(log.members, []).extend(
+                [value for name, run in joined for value in _values_of_run(run, name, "all runs of the log as one")]
+                + [value for name in sorted(files) for value in found.reports.get(name, ())]
+            )
     return [_with_new(log, more.get(log.members, ())) if log.members in wanted else log for log in evidence]
 
 
@@ -134,14 +213,18 @@ def _with_new(log: Evidence, more: Iterable[RuleValue]) -> Evidence:
     return replace(log, values=(*log.values, *(v for key, v in reversed(new.items()) if key not in there)))
 
 
-def _runs_of(
-    logs: Sequence[LogFile], catalog: Catalog, rules: Mapping[str, Rule], progress: ProgressOf = no_progress
-) -> _ByRule:
-    """The runs of logs by each rule.
+def _found(
+    logs: Sequence[LogFile],
+    catalog: Catalog,
+    rules: Mapping[str, Rule],
+    everything: bool = False,
+    progress: ProgressOf = no_progress,
+) -> _Found:
+    """What logs hold by each rule; ``everything``: more than their runs.
 
     Rules that take numbers as printed need a second reading: of the training logs alone that such a rule is for.
     """
-    runs: _ByRule = {name: [] for name in rules}
+    total = _Found()
     indexed = indexed_by_device(logs, catalog.path_patterns)
     parsers: dict[LogFile, str] = {}
     for printed in (False, True):
@@ -155,15 +238,15 @@ def _runs_of(
         ]  # fmt: skip
         if not asked:
             continue
-        finish, finish_all = partial(_runs_of_log, builders=builders), partial(_runs_by_rule, builders=builders)
+        finish_all = partial(_found_in, builders=builders, everything=everything)
+        finish = partial(_found_in_one, builders=builders, everything=everything)
         with progress(sum(max(log.size, 0) for log in asked)) as tell:
             read = list(read_logs(asked, catalog, finish, printed, tell, finish_all=finish_all))
         for log, found in zip(asked, read, strict=True):
             if found is not None:
-                parsers[log] = found[0]
-                for name, of_log in found[1].items():
-                    runs[name] += of_log
-    return runs
+                parsers[log] = found.parser
+                total.add(found)
+    return total
 
 
 def _is_for(rule: Rule, parser: str) -> bool:
@@ -197,32 +280,86 @@ def _without_values(case: Case) -> Evidence:
     return Evidence(_facts(case), paths, case.runs[0].parser, places=places, members=_members(case))
 
 
-def _runs_of_log(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]]) -> tuple[str, _ByRule] | None:
-    return _runs_by_rule([reading], builders)[0]
+def _found_in_one(reading: Reading, builders: Mapping[str, tuple[RunBuilder, Rule]], everything: bool) -> _Found | None:
+    return _found_in([reading], builders, everything)[0]
 
 
-def _runs_by_rule(
-    readings: Sequence[Reading], builders: Mapping[str, tuple[RunBuilder, Rule]]
-) -> list[tuple[str, _ByRule] | None]:
-    """For each log its parser, and its runs by each rule for that parser; None for a file that is no training log."""
-    parsers: list[str | None] = [""] * len(readings)
-    runs: list[_ByRule] = [{} for _ in readings]
+def _found_in(
+    readings: Sequence[Reading], builders: Mapping[str, tuple[RunBuilder, Rule]], everything: bool
+) -> list[_Found | None]:
+    """What each log holds by each rule for its parser; None for a file that is no training log."""
+    found: list[_Found | None] = [_Found() for _ in readings]
+    joined = [_as_one(reading) if everything else None for reading in readings]
     for name, (builder, rule) in builders.items():
-        asked = [place for place, parser in enumerate(parsers) if parser == "" or (parser and _is_for(rule, parser))]
-        for place, outcome in zip(asked, builder.build_all([readings[place] for place in asked]), strict=True):
+        asked = [(n, log) for n, log in enumerate(found) if log and (not log.parser or _is_for(rule, log.parser))]
+        for (place, log), outcome in zip(asked, builder.build_all([readings[n] for n, _ in asked]), strict=True):
             if isinstance(outcome, Skipped):
-                parsers[place] = None
+                found[place] = None
                 continue
-            parsers[place] = outcome[0].parser
-            if _is_for(rule, outcome[0].parser):
-                runs[place][name] = outcome
-    return [None if parser is None else (parser, of_log) for parser, of_log in zip(parsers, runs, strict=True)]
+            log.parser = outcome[0].parser
+            if not _is_for(rule, log.parser):
+                continue
+            log.runs[name] = outcome
+            one = joined[place]
+            if one is not None and rule.options.convention:
+                whole = builder.build(one)
+                log.joined[name] = [] if isinstance(whole, Skipped) or len(whole) > 1 else whole
+    if everything:
+        for log_of, reading in zip(found, readings, strict=True):
+            if log_of is not None and (reports := _reports(reading)):
+                log_of.reports[reading.log.name] = reports
+    return found
+
+
+def _as_one(reading: Reading) -> Reading | None:
+    """A log with all runs of a rank as one sequence of records; None where no rank has several.
+
+    So the scripts of published reports read a file: line by line, whatever begins between them.
+    """
+    if all(len(series.segments) == 1 for ranks in reading.series.values() for series in ranks.values()):
+        return None
+    series = {
+        key: {rank: RankSeries(one.pattern, one.as_printed, _joined(one.segments)) for rank, one in ranks.items()}
+        for key, ranks in reading.series.items()
+    }
+    return structs.replace(reading, series=series)
+
+
+def _joined(segments: Sequence[Segment]) -> Segment:
+    """Segments as one: steps and epochs are counted on."""
+    measured = [segment for segment in segments if segment.store.count and not segment.refused]
+    if len(measured) < 2:
+        return next(iter(measured), segments[0])
+    store, end, epochs = Store(), 0.0, 0.0
+    for segment in measured:
+        shift = np.array([[end], [end], [epochs]])
+        for block in segment.store.blocks():
+            rows = block.copy()
+            rows[[0, 1, 6]] += shift
+            store.append(rows)
+            end, epochs = float(rows[1, -1]), float(rows[6, -1]) + 1
+    last = measured[-1].last_line
+    return structs.replace(measured[0], last_line=last, store=store, taken=None)
+
+
+def _reports(reading: Reading) -> list[RuleValue]:
+    """The rates that a program reports of a configuration that it names, such as the rows of its own table."""
+    values = []
+    for fact in (fact for fact in reading.facts if fact.pattern.role == "summary"):
+        said = {key: normal(key, fact.fields.get(key) or "") for key in INTEGERS - {"repeat"}}
+        named: dict[str, Scalar] = {key: number for key, number in said.items() if number is not None}
+        metrics, _ = summary_metrics(reading, Metadata(named), (fact.line, fact.line)) if named else ({}, [])
+        if (own := metrics.get("reported")) is not None and own.value is not None:
+            where = (fact.line, fact.line), reading.log.path
+            value = RuleValue(REPORTED, "throughput", own.value, own.unit, where[0], source=where[1], facts=named)
+            values.append(value)
+    return values
 
 
 def _facts(case: Case) -> dict[str, Scalar]:
     facts = {key: case.key[key] for key in KEYS if key in case.key}
     path = nearest([facts_of(part) for part in reversed(Path(case.runs[0].log.path).parts[-4:])])
-    for key in ("reader", "mode", "accelerator", "xla"):
+    for key in ("reader", "mode", "accelerator", "xla", "framework"):
         value = path.get(key)
         if value is not None:
             facts.setdefault(key, value)
@@ -249,6 +386,25 @@ def _values(case: Case, rule: str, plain: bool = False) -> list[RuleValue]:
     return values
 
 
+def _runs_alone(case: Case) -> Iterator[tuple[Run, bool]]:
+    """The runs of a case of several, each with whether it has a log for itself."""
+    of_log = Counter(run.log.name for run in case.runs)
+    if len(case.runs) > 1:
+        yield from ((run, of_log[run.log.name] == 1) for run in case.runs)
+
+
+def _values_of_run(run: Run, rule: str, of: str, repeat: bool = False) -> list[RuleValue]:
+    """The throughputs that one rule makes of one run, or of several that were joined to one (``of`` says which)."""
+    values = []
+    for name, metric in run.metrics.items():
+        label, quantity = _meaning(rule, name, metric.unit)
+        if quantity == "throughput" and (name == "throughput" or rule == OWN):
+            lines = (metric.first_line, metric.last_line)
+            made = RuleValue(label, quantity, metric.value, metric.unit, lines, reason=metric.reason, plain=True)
+            values.append(replace(made, of=of, source=run.log.path, repeat=repeat))
+    return values
+
+
 def _meaning(rule: str, metric: str, unit: str) -> tuple[str, str]:
     """(the rule, the quantity) of a metric: a second throughput that the program prints is its own report too."""
     if metric == "reported":
@@ -256,3 +412,52 @@ def _meaning(rule: str, metric: str, unit: str) -> tuple[str, str]:
     if metric != "throughput" and rate_unit(unit) is not None:
         return f"{REPORTED} of {metric}", "throughput"
     return rule, metric
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: its options, the parsers it is for (none: all), and whether it is one of the many plain ones."""
+
+    options: Options
+    parsers: tuple[str, ...] = ()
+    plain: bool = False
+
+
+def known_rules(options: Options) -> dict[str, Rule]:
+    """perflog's own rule, those for short logs and the conventions by name, in the order in which they are tried."""
+    rules = {OWN: Rule(options)}
+    rules |= {records(left_out): Rule(_plain(options, left_out, "total", records(left_out))) for left_out in (1, 0)}
+    for name, convention in load_conventions().items():  # a cell may print more digits than its family does
+        rules[name] = Rule(replace(convention.apply(options), digits=""), convention.parsers)
+    return rules
+
+
+def plain_rules(options: Options) -> dict[str, Rule]:
+    """The plain rules by name. They are many: they are tried where no other rule gives a number."""
+    rules: dict[str, Rule] = {}
+    for left_out in LEFT_OUT:
+        for estimator, words in _ESTIMATORS.items():
+            for printed in (False, True):
+                name = words + records(left_out, bool(words)) + (", as printed" if printed else "")
+                plain = replace(_plain(options, left_out, estimator, name), as_printed=printed)
+                rules[name] = Rule(plain, plain=True)
+    for printed in (False, True):
+        name = LAST + (", as printed" if printed else "")
+        rules[name] = Rule(replace(_plain(options, 0, "last", name), as_printed=printed), plain=True)
+    return rules
+
+
+def _plain(options: Options, left_out: int, estimator: str, name: str) -> Options:
+    """The options of a plain rule. It counts as a convention: what reproduces a report is not refused."""
+    return replace(options, window=Window(Amount(left_out, "records")), estimator=estimator, convention=name)
+
+
+def records(left_out: int, of: bool = False) -> str:
+    """What a plain rule takes, in words.
+
+    >>> records(0), records(0, of=True), records(1), records(10)
+    ('the whole log', 'all records', 'all but the first record', 'all but the first 10 records')
+    """
+    if not left_out:
+        return "all records" if of else WHOLE
+    return LATER if left_out == 1 else f"all but the first {left_out} records"

@@ -11,13 +11,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from perflog.audit.agreement import ENOUGH_DIGITS, Usual, agrees, in_unit, usual_rules
-from perflog.audit.arithmetic import with_arithmetic
 from perflog.audit.candidates import COMPARED, candidates_of, fits, nearest_of, topic_of
+from perflog.audit.cells import with_arithmetic, with_contradictions
 from perflog.audit.claims import Claim
-from perflog.audit.contradictions import with_contradictions
 from perflog.audit.evidence import Evidence, RuleValue
-from perflog.audit.judgement import Judgement, rule_words
+from perflog.audit.judgement import (
+    AGREEING,
+    ENOUGH_DIGITS,
+    Judgement,
+    Usual,
+    agrees,
+    apart,
+    in_unit,
+    rule_words,
+    usual_rules,
+)
 from perflog.audit.recipes import RecipeRow, judged_by_recipe, with_problem
 from perflog.audit.words import REDUCED, Printed
 from perflog.formats.units import kind
@@ -60,10 +68,10 @@ def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
     if claim.number is None or claim.reason:
         return Judgement(claim, "not understood", claim.reason)
     there = [log for log in logs if log.there]
-    pairs = [(log, value) for log in there for value in log.values if in_unit(claim, value) is not None]
-    agreeing = [(log, value) for log, value in pairs if agrees(claim, value)]
-    if agreeing:
-        best = max(agreeing, key=lambda pair: usual.rank(claim, *pair))
+    given = [(log, value) for log in there for value in log.values if in_unit(claim, value) is not None]
+    pairs = [(log, value) for log, value in given if not value.repeat]
+    best = _best(claim, pairs, usual)
+    if best is not None:
         return _reproduced(claim, claim.number, best, pairs)
     if not there:
         return _without_log(claim, logs)
@@ -72,7 +80,16 @@ def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
         reason = next(reasons, f"it gives no {claim.quantity}")
         detail = f"the log has no value to compare with: {reason}"
         return Judgement(claim, "not understood", detail, tuple(there), sources=_sources(there, None))
-    return _near(claim, claim.number, pairs) or _differing(claim, claim.number, logs, pairs, usual)
+    near, repeat = _near(claim, claim.number, pairs), _best(claim, given, usual)
+    if near is None and repeat is not None:
+        return _reproduced(claim, claim.number, repeat, pairs)
+    return near or _differing(claim, claim.number, logs, pairs, usual)
+
+
+def _best(claim: Claim, pairs: Sequence[_Pair], usual: Usual) -> _Pair | None:
+    """The log and the most usual rule that give a claim's number; None where none does."""
+    agreeing = [(log, value) for log, value in pairs if agrees(claim, value)]
+    return max(agreeing, key=lambda pair: usual.rank(claim, *pair), default=None)
 
 
 def _reproduced(claim: Claim, number: Printed, pair: _Pair, pairs: Sequence[_Pair]) -> Judgement:
@@ -91,6 +108,8 @@ def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Seque
     """Why a rule may give a number by chance; empty where it hardly can."""
     if number.digits < ENOUGH_DIGITS:
         return f"{'1 digit' if number.digits == 1 else f'{number.digits} digits'} may agree by chance"
+    if value.repeat:
+        return "it is one of several runs"
     if not value.plain:
         return ""
     given = {in_unit(claim, other) or 0.0 for _, other in pairs}
@@ -144,14 +163,9 @@ def _nearest(claim: Claim, number: Printed, pairs: Sequence[_Pair], usual: Usual
     """The log and rule that give the number nearest to a claim's; of several alike, the most usual rule's."""
 
     def order(pair: _Pair) -> tuple[float, tuple[int, ...]]:
-        return -_distance(number, in_unit(claim, pair[1]) or 0.0), usual.rank(claim, *pair)
+        return -apart(number.value, in_unit(claim, pair[1]) or 0.0), usual.rank(claim, *pair)
 
     return max(pairs, key=order)
-
-
-def _distance(number: Printed, given: float) -> float:
-    """How far two numbers are apart, as the logarithm of their quotient: a half is as far as the double."""
-    return abs(math.log(number.value / given)) if number.value > 0 and given > 0 else math.inf
 
 
 def _share(number: Printed, given: float) -> str:
@@ -180,7 +194,7 @@ def _of_a_farther_log(judgement: Judgement, evidence: Sequence[Evidence], usual:
     others = [log for log in evidence if log.there and fits(claim, log) and log not in nearest]
     wider = [log for log in others if topic_of(claim, log) == topic > 0]
     farther = _judged(claim, wider, usual) if wider else judgement
-    if farther.verdict == "reproduced" and not any(claim.path in near.linked_from for near in nearest):
+    if farther.verdict in AGREEING:  # nothing is said against a number that a log gives, but whose it is
         note = f"the nearest log does not give it: {nearest[0].paths[0]}"
         return replace(farther, notes=(note, *farther.notes), candidates=farther.evidence)
     return _with_nearer_number(judgement, farther)
@@ -192,7 +206,7 @@ def _with_nearer_number(judgement: Judgement, farther: Judgement) -> Judgement:
     if number is None or own is None or other is None or farther is judgement:
         return judgement
     given, nearer = (in_unit(judgement.claim, value) or 0.0 for value in (own, other))
-    if _distance(number, nearer) >= _distance(number, given):
+    if apart(number.value, nearer) >= apart(number.value, given):
         return judgement
     what = f"{rule_words(other)} gives {nearer:.10g} ({_share(number, nearer)})"
     note = f"another log of this configuration is nearer: {what}, from {farther.sources[0]}"
@@ -210,7 +224,7 @@ def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual:
     if log.facts.get("precision") != claim.facts.get("precision"):
         return judgement
     other = _judged(claim, near, usual)
-    if other.verdict == "reproduced":
+    if other.verdict in AGREEING:
         return replace(other, evidence=(log,), candidates=(log,))
     if other.value is None:
         return judgement
@@ -219,13 +233,12 @@ def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual:
 
 
 def _sources(evidence: Iterable[Evidence], value: RuleValue | None) -> tuple[str, ...]:
-    """The logs, each with its lines where a value of one log stands on them."""
-    sources = []
-    for log in evidence:
-        for path in log.paths:
-            lines = value is not None and value.lines[0] and len(log.paths) == 1
-            sources.append(f"{path}:{value.lines[0]}-{value.lines[1]}" if lines and value is not None else path)
-    return tuple(sources)
+    """The logs, the one that a value stands on first, with its lines."""
+    paths = [path for log in evidence for path in log.paths]
+    if value is None or not value.lines[0]:
+        return tuple(paths)
+    source = value.source or paths[0]
+    return (f"{source}:{value.lines[0]}-{value.lines[1]}", *(path for path in paths if path != source))
 
 
 def _disagreements(claim: Claim, log: Evidence, value: RuleValue) -> tuple[str, ...]:

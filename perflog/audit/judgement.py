@@ -1,24 +1,40 @@
-"""What an audit says of a cell."""
+"""What an audit says of a cell, and by what: whether its number agrees with a rule's, and by how much they differ."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from perflog.audit.claims import Claim
-from perflog.audit.evidence import Evidence, RuleValue
-from perflog.audit.rules import LATER, OWN, REPORTED, WHOLE
+from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, RuleValue
+from perflog.audit.words import Printed
+from perflog.formats.units import is_of_job, kind
 
 #: The verdicts in the order of reports; the first three fail an audit.
 VERDICTS = (
     "differs", "contradicts", "slip", "within tolerance", "within rounding", "reproduced", "no log", "not understood",
 )  # fmt: skip
 FAILING = frozenset({"differs", "contradicts", "slip"})
+#: The verdicts on cells whose numbers a rule gives.
+AGREEING = frozenset({"reproduced", "within rounding"})
 #: The verdicts on cells that were held against nothing.
 UNCHECKED = frozenset({"no log", "not understood"})
 #: The rule of a speedup that the table's own throughputs give.
 ARITHMETIC = "the table's arithmetic"
 #: The rule of a table that perflog made itself.
 RECIPE = "the table's recipe"
+#: A number of fewer digits agrees with a rule by chance too often to be called reproduced: three digits stand for a
+#: range of 0.1 to 1 % of the value, and many known rules differ by less.
+ENOUGH_DIGITS = 4
+#: Differences of at most this share accuse no cell: another window or another rounding of the same log makes as much,
+#: and no reader would decide otherwise for it.
+LEAST = 0.001
+#: A difference of just the tolerance is within it, whatever binary fractions make of the two.
+_ROUNDING = 1 + 1e-9
+_TO_SECONDS = {"ms": 1000.0, "us": 1e6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +64,138 @@ class Judgement:
 
 
 def rule_words(value: RuleValue) -> str:
-    """The rule of a value as a sentence names it."""
-    if value.rule == OWN:
-        return "perflog's own rule"
+    """The rule of a value as a sentence names it, and what it was applied to where that is not the case."""
     named = value.plain or value.rule in (ARITHMETIC, RECIPE, LATER, WHOLE) or value.rule.startswith(REPORTED)
-    return value.rule if named else f"the rule {value.rule}"
+    words = "perflog's own rule" if value.rule == OWN else value.rule if named else f"the rule {value.rule}"
+    return f"{words}, of {value.of}," if value.of else words
+
+
+def consistent(first: Printed, second: Printed) -> bool:
+    """Whether two printed numbers may be one: the same but for the rounding or truncation of the coarser."""
+    unit = max(first.unit, second.unit)
+    near = abs(first.value - second.value) < unit * (1 - 1e-9)
+    return near or math.isclose(first.value, second.value, rel_tol=1e-12)
+
+
+def rounds_to(value: float, number: Printed) -> bool:
+    """Whether a value rounds, or is cut off, to the digits printed."""
+    if not math.isfinite(value):
+        return False
+    unit = number.unit
+    slack = 1e-9 * abs(value)
+    return abs(value - number.value) <= unit / 2 + slack or -slack <= value - number.value < unit - slack
+
+
+def agrees(claim: Claim, value: RuleValue) -> bool:
+    """Whether a claim's number is the value as printed."""
+    number = in_unit(claim, value)
+    return number is not None and claim.number is not None and rounds_to(number, claim.number)
+
+
+def in_unit(claim: Claim, value: RuleValue) -> float | None:
+    """A log's value in the claim's unit; None where it is of another quantity or another configuration."""
+    if value.value is None or not math.isfinite(value.value):
+        return None
+    if value.quantity != claim.quantity or not _of_same_work(claim, value):
+        return None
+    if any(claim.facts.get(key, own) != own for key, own in value.facts.items()):
+        return None
+    percent = "%" in claim.heading or (claim.number is not None and claim.number.rest.startswith("%"))
+    if value.unit == "fraction" and (percent or (claim.number is not None and claim.number.value > 1)):
+        return value.value * 100
+    heading = claim.heading.lower()
+    for unit, factor in _TO_SECONDS.items():
+        named = f"({unit}" in heading.replace("/ ", "(") + heading
+        if value.unit == "s" and claim.quantity == "step_time" and named:
+            return value.value * factor
+    return value.value
+
+
+def _of_same_work(claim: Claim, value: RuleValue) -> bool:
+    """Whether a rate may be the one claimed: steps are no samples, and one device's work is not the job's."""
+    if claim.quantity != "throughput" or is_of_job(value.unit):
+        return True
+    return bool(claim.unit) and kind(claim.unit) == kind(value.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How many cells each rule gives, in a document and in all: the more, the more usual."""
+
+    here: Counter[tuple[Path, str, str]]
+    everywhere: Counter[tuple[str, str]]
+
+    def rank(self, claim: Claim, log: Evidence, value: RuleValue) -> tuple[int, ...]:
+        """What orders the rules that may have made a claim's number: the greatest is the most usual."""
+        fallback = (WHOLE, LATER, OWN).index(value.rule) if value.rule in (WHOLE, LATER, OWN) else -1
+        here = self.here[claim.path, log.parser, value.rule]
+        usual = (not value.plain, not value.of, here, self.everywhere[log.parser, value.rule])
+        return (*usual, fallback)
+
+
+def usual_rules(claims: Sequence[Claim], candidates: Sequence[Sequence[Evidence]]) -> Usual:
+    """How often each rule gives the number of a claim, by the candidates of each claim, in order."""
+    usual = Usual(Counter(), Counter())
+    for claim, logs in zip(claims, candidates, strict=True):
+        if claim.number is None or claim.number.digits < ENOUGH_DIGITS:
+            continue
+        for parser, rule in {(log.parser, value.rule) for log in logs for value in log.values if agrees(claim, value)}:
+            usual.here[claim.path, parser, rule] += 1
+            usual.everywhere[parser, rule] += 1
+    return usual
+
+
+def difference(judgement: Judgement) -> float | None:
+    """By which share a cell's number is more than what its log gives, or than the cell that it contradicts.
+
+    None where neither is known: no number is held against another.
+    """
+    claim = judgement.claim
+    if judgement.verdict in ("no log", "not understood") or claim.number is None:
+        return None
+    given = in_unit(claim, judgement.value) if judgement.value is not None else None
+    if given:
+        return claim.number.value / given - 1
+    shares = [share for other in judgement.contradicts if (share := _between(claim, other)) is not None]
+    return max(shares, key=abs, default=None)
+
+
+def apart(first: float, second: float) -> float:
+    """How far two numbers are apart: the logarithm of their quotient, so that a half is as far as the double."""
+    return abs(math.log(first / second)) if first > 0 and second > 0 else math.inf
+
+
+def size(judgement: Judgement) -> float:
+    """How much a cell would change for its reader (:func:`apart`); infinite where no share says."""
+    share = difference(judgement)
+    return math.inf if share is None else apart(1 + share, 1.0)
+
+
+def ordered(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """The cells that fail, those that would change most for a reader first; behind them the others in their order."""
+    failing = [judgement for judgement in judgements if judgement.verdict in FAILING]
+    others = [judgement for judgement in judgements if judgement.verdict not in FAILING]
+    return sorted(failing, key=size, reverse=True) + others
+
+
+def with_tolerance(judgements: Sequence[Judgement], tolerance: float) -> list[Judgement]:
+    """The judgements, where differences of at most ``tolerance`` (a share) fail no cell and contradict none.
+
+    A cell that its own log gives so nearly does not fail for another cell that says otherwise.
+    """
+    return [_tolerated(judgement, tolerance * _ROUNDING) for judgement in judgements]
+
+
+def _tolerated(judgement: Judgement, most: float) -> Judgement:
+    shares = [(other, _between(judgement.claim, other)) for other in judgement.contradicts]
+    far = tuple(other for other, share in shares if share is None or abs(share) > most)
+    share = difference(judgement)
+    within = judgement.verdict in FAILING and share is not None and abs(share) <= most
+    return replace(judgement, verdict="within tolerance" if within else judgement.verdict, contradicts=far)
+
+
+def _between(claim: Claim, other: Claim) -> float | None:
+    """By which share a cell's number is more than another's."""
+    if claim.number is None or other.number is None or not other.number.value:
+        return None
+    return claim.number.value / other.number.value - 1

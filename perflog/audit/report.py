@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
-from perflog.audit.judgement import FAILING, UNCHECKED, VERDICTS, Judgement
-from perflog.audit.sizes import difference, size
+from perflog.audit.judgement import FAILING, UNCHECKED, VERDICTS, Judgement, apart, difference, ordered
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
 from perflog.export.annotations import Annotation, commands
@@ -61,14 +60,16 @@ def counts(judgements: Iterable[Judgement]) -> Counter[str]:
 
 
 def pairs(judgements: Sequence[Judgement]) -> list[tuple[str, str]]:
-    """Every pair of cells that contradict each other, once, as ``file:line text``."""
+    """Every pair of cells that contradict each other, once, as ``file:line text``; those farthest apart first."""
     by_place = {}
     for judgement in judgements:
         for other in judgement.contradicts:
-            claims = (judgement.claim, other)
-            ends = sorted((str(c.path), c.line, c.column, f"{near(c.path)}:{c.line} {c.text}") for c in claims)
-            by_place[tuple(end[:3] for end in ends)] = (ends[0][3], ends[1][3])
-    return [by_place[places] for places in sorted(by_place)]
+            claims = sorted((judgement.claim, other), key=lambda claim: (str(claim.path), claim.line, claim.column))
+            first, second = (claim.number.value if claim.number is not None else 0.0 for claim in claims)
+            places = tuple((str(claim.path), claim.line, claim.column) for claim in claims)
+            texts = [f"{near(claim.path)}:{claim.line} {claim.text}" for claim in claims]
+            by_place[places] = (-apart(first, second), places, (texts[0], texts[1]))
+    return [texts for *_, texts in sorted(by_place.values())]
 
 
 def near(path: str | Path) -> str:
@@ -93,19 +94,17 @@ def render(judgements: Sequence[Judgement], form: str, everything: bool = False,
     if form == "json":
         return to_json(judgements)
     if form == "junit":
-        return junit("perflog audit", [_test(judgement) for judgement in judgements])
+        return junit("perflog audit", [_test(judgement) for judgement in ordered(judgements)])
     if form == "github":
         return commands(_annotations(judgements))
     return markdown(judgements, everything) if form == "markdown" else text(judgements, everything, colour)
 
 
-def _shown(judgements: Iterable[Judgement], everything: bool) -> list[Judgement]:
-    """Every cell in the order of the files; or those to look at, the failing first, and of these the farthest off."""
-    if everything:
-        return list(judgements)
+def _shown(judgements: Sequence[Judgement], everything: bool) -> list[Judgement]:
+    """Every cell, or those to look at: first those that fail, and of these those that would change most."""
     quiet = ("reproduced", "within tolerance", "within rounding", "no log")
-    shown = [judgement for judgement in judgements if judgement.verdict not in quiet or judgement.suspicions]
-    return sorted(shown, key=lambda j: (j.verdict not in FAILING, -size(j) if j.verdict in FAILING else 0.0))
+    found = ordered(judgements)
+    return found if everything else [one for one in found if one.verdict not in quiet or one.suspicions]
 
 
 def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str:
@@ -213,7 +212,7 @@ def audit_data(judgements: Sequence[Judgement]) -> dict[str, Any]:
         "perflog": __version__,
         "counts": {name: total[name] for name in VERDICTS},
         "contradictions": [list(pair) for pair in pairs(judgements)],
-        "cells": [_cell(judgement) for judgement in judgements],
+        "cells": [_cell(judgement) for judgement in ordered(judgements)],
     }
 
 

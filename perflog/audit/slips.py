@@ -10,10 +10,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from perflog.audit.agreement import ENOUGH_DIGITS, consistent, in_unit, rounds_to
-from perflog.audit.evidence import Evidence, RuleValue
-from perflog.audit.judgement import ARITHMETIC, FAILING, RECIPE, Judgement, rule_words
-from perflog.audit.rules import LATER, WHOLE
+from perflog.audit.evidence import LATER, WHOLE, Evidence, RuleValue
+from perflog.audit.judgement import (
+    ARITHMETIC,
+    ENOUGH_DIGITS,
+    FAILING,
+    RECIPE,
+    Judgement,
+    consistent,
+    in_unit,
+    rounds_to,
+    rule_words,
+)
 from perflog.audit.words import REDUCED, Printed
 from perflog.formats.vocabulary import Scalar
 

@@ -30,10 +30,21 @@ REDUCED = frozenset({"amp", "fp16", "pure_fp16"})
 
 
 @dataclass(frozen=True, slots=True)
+class _Fact:
+    """A pattern that says a key's value: always ``value``, else one of ``values`` or its text."""
+
+    key: str
+    pattern: re.Pattern[str]
+    value: Scalar | None
+    values: Mapping[str, str]
+    over: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Words:
     columns: Mapping[str, re.Pattern[str]]
     quantities: Mapping[str, re.Pattern[str]]
-    facts: tuple[tuple[str, re.Pattern[str], Scalar | None], ...]
+    facts: tuple[_Fact, ...]
     configuration: re.Pattern[str]
 
 
@@ -78,7 +89,13 @@ class Printed:
 @cache
 def _words() -> _Words:
     data = tomllib.loads((resources.folder("templates") / "audit" / "words.toml").read_text(encoding="utf-8"))
-    facts = tuple((fact["key"], re.compile(fact["match"], re.IGNORECASE), fact.get("value")) for fact in data["facts"])
+    facts = tuple(
+        _Fact(
+            fact["key"], re.compile(fact["match"], re.IGNORECASE), fact.get("value"), fact.get("values", {}),
+            tuple(fact.get("over", ())),
+        )
+        for fact in data["facts"]
+    )  # fmt: skip
     configuration = re.compile(data["configuration"], re.IGNORECASE)
     return _Words(_compiled(data["columns"]), _compiled(data["quantities"]), facts, configuration)
 
@@ -94,10 +111,16 @@ def facts_of(text: str) -> Facts:
     (8, None)
     """
     facts: Facts = {}
-    for key, pattern, constant in _words().facts:
-        for match in pattern.finditer(text):
-            value = constant if constant is not None else normal(key, _named(key, match[1]))
-            facts[key] = value if facts.get(key, value) == value else None
+    for fact in _words().facts:
+        key = fact.key
+        said = {
+            fact.value if fact.value is not None else normal(key, fact.values.get(match[1]) or _named(key, match[1]))
+            for match in fact.pattern.finditer(text)
+        }
+        if said:
+            value = said.pop() if len(said) == 1 else None
+            before = facts.get(key, value)
+            facts[key] = value if before == value or before in fact.over else None
     return facts
 
 
@@ -110,11 +133,17 @@ def _named(key: str, text: str) -> str:
 
 
 def nearest(texts: Iterable[Facts]) -> Facts:
-    """Facts of texts, the nearest first: a nearer one hides what the farther say of its keys."""
+    """Facts of texts, the nearest first: a nearer one hides what the farther say of its keys.
+
+    A version is of the framework that is named with it, and of no other.
+    """
     merged: Facts = {}
     for facts in texts:
+        own = facts.get("framework", "")
+        other = own is None or own != merged.get("framework", own)
         for key, value in facts.items():
-            merged.setdefault(key, value)
+            if not (own != "" and other and key == "framework_version"):
+                merged.setdefault(key, value)
     return merged
 
 

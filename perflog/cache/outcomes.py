@@ -14,6 +14,7 @@ from perflog.cache.identity import Identity, has_settled, identities_of
 from perflog.cache.surroundings import hash_of, hash_of_machine, of_one_log, surroundings_of
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
+from perflog.notes import texts
 from perflog.parts.outcomes import Packer, outcome_of
 from perflog.runs.device_index import device_of, indexed_by_device
 from perflog.runs.machine import Machine, Machines, store_of
@@ -174,7 +175,7 @@ def is_lasting(outcome: Outcome) -> bool:
     """Whether another reading of the same content would give the same: not where the system failed to give it."""
     if isinstance(outcome, Skipped):
         return not outcome.failed
-    return all(_SYSTEM_ERRORS.isdisjoint(run.notes) for run in outcome)
+    return all(_SYSTEM_ERRORS.isdisjoint(texts(run.notes)) for run in outcome)
 
 
 def _is_of_machine(outcome: Outcome, machine: Machine | None) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from perflog.cases.identity import Identity, identity, told_apart_by
+from perflog.notes import Note
 from perflog.runs.run import COUNTED_BY_RANKS, Run
 
 #: Lines of ranks that wait for each other stand so many seconds apart; stamps are cut to whole ones.
@@ -32,14 +33,14 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         if run.clock is not None and run.clock[2] - run.clock[1] >= LEAST_TIME:
             groups.setdefault(identity(run), []).append(run)
-            if any(note.startswith(COUNTED_BY_RANKS) for note in run.notes):
+            if any(note.text.startswith(COUNTED_BY_RANKS) for note in run.notes):
                 folder, _ = run.log.folder_and_name
                 nodes.setdefault((folder, run.parser, *sorted(told_apart_by(run.values).items())), []).append(run)
     notes = {id(run): note for members in nodes.values() for run, note in _notes(members, _NODES)}
     notes |= {id(run): note for members in groups.values() for run, note in _notes(members, _RANKS)}
     if not notes:
         return list(runs)
-    return [replace(run, notes=[*run.notes, notes[id(run)]]) if id(run) in notes else run for run in runs]
+    return [replace(run, notes=[*run.notes, Note.of_case(notes[id(run)])]) if id(run) in notes else run for run in runs]
 
 
 def _notes(members: Iterable[Run], what: str) -> Iterable[tuple[Run, str]]:

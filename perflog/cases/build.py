@@ -10,6 +10,7 @@ from perflog.cases.mlperf import mlperf_result
 from perflog.cases.speedup import set_speedups
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import natural
+from perflog.notes import Note, label_of, mark_of
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import FAILURES, Metric, Run
 from perflog.settings.options import Options
@@ -86,17 +87,38 @@ def _case(runs: list[Run], options: Options) -> Case:
     if result is not None:
         metrics[result.summary.name] = result.summary
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
-    case.notes.extend(result.notes if result is not None else ())
+    case.notes.extend(map(Note, result.notes) if result is not None else ())
     throughput = metrics["throughput"]
     missing = [run for run in runs if run.throughput.value is None]
     if missing and throughput.n:
         have = "has" if len(missing) == 1 else "have"
-        case.notes.append(f"{len(missing)} of {len(runs)} runs {have} no value: {missing[0].throughput.reason}")
+        why = missing[0].throughput.reason
+        case.notes.append(Note.of_missing(f"{len(missing)} of {len(runs)} runs {have} no value: {why}"))
     elif missing:
-        case.notes.append(missing[0].throughput.reason)
-    case.notes.extend(note for run in runs for note in run.notes if note not in OF_ALL)
+        case.notes.append(Note.of_missing(missing[0].throughput.reason))
+    case.notes.extend(note for run in runs for note in run.notes if note.text not in OF_ALL)
     case.notes = list(dict.fromkeys(case.notes))
+    case.mark = _mark(case)
     return case
+
+
+def _mark(case: Case) -> Note | None:
+    """What stands in the cell of a case: its centre by the other numbers of its runs; None where that hardly moves."""
+    marks = [mark_of(run.notes) for run in case.runs if run.throughput.value is not None]
+    known = [mark for mark in marks if mark is not None]
+    summary = case.throughput
+    if not known or summary.value is None:
+        return None
+    others = [
+        mark.other if mark is not None else run.throughput.value
+        for mark, run in zip(marks, (run for run in case.runs if run.throughput.value is not None), strict=True)
+    ]
+    other = CENTRES[summary.aggregate]([value for value in others if value is not None])
+    text = known[0].text if len(known) == 1 else f"{len(known)} of {len(case.runs)} runs may have another number"
+    note = Note.of_number(
+        text, value=summary.value, other=other, label=label_of(known), undecided=any(mark.is_open for mark in known)
+    )
+    return note if note.is_mark else None
 
 
 def _repeat(run: Run) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflog.formats.vocabulary import Scalar
+from perflog.notes import Note
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import DATA, Run
 from perflog.stats.quotient import QuotientInterval
@@ -41,6 +42,7 @@ class Case:
     """One configuration.
 
     Attributes:
+        mark: what stands in the cell of its throughput: the number that it may be by the notes of its runs.
         speedup: its throughput over that of ``base``; None without a baseline.
         speedup_interval: the interval of the speedup, with the noise of the case and of its baseline.
         no_interval: why there is a speedup without an interval; empty where there is one, or no speedup.
@@ -54,7 +56,8 @@ class Case:
     metrics: dict[str, Summary]
     estimator: str
     window: str
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    mark: Note | None = None
     speedup: float | None = None
     speedup_interval: QuotientInterval | None = None
     no_interval: str = ""
@@ -73,6 +76,26 @@ class Case:
         return self.metrics["throughput"]
 
     @property
+    def is_open(self) -> bool:
+        """Whether the logs leave open which of two numbers far apart is the throughput."""
+        return self.mark is not None and self.mark.is_open
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether the speedup is made of a number that bears another one beside it."""
+        if self.speedup is None or self.base is None or self.base is self:
+            return False
+        return self.mark is not None or self.base.mark is not None
+
+    @property
+    def other_speedup(self) -> float | None:
+        """The speedup by the other numbers of the case and its baseline; None where neither has one."""
+        if not self.is_marked or self.base is None:
+            return None
+        own, of_base = (case.mark.other if case.mark else case.throughput.value for case in (self, self.base))
+        return own / of_base if own and of_base else None
+
+    @property
     def efficiency_interval(self) -> QuotientInterval | None:
         """The interval of the efficiency: that of the speedup, times a number that is known."""
         if self.speedup_interval is None or not self.speedup or self.efficiency is None:
@@ -83,6 +106,15 @@ class Case:
     def name(self) -> str:
         """A short name: the parts that are known."""
         return name_of(self.key) or self.label or "unnamed"
+
+
+def why_open(case: Case, named: str) -> str:
+    """Why nothing is made of a case whose throughput is one of two numbers; ``named``: the case, in words."""
+    assert case.mark is not None
+    return (
+        f"the logs leave open which of two numbers {named} has ({100 * (case.mark.move or 0.0):+.0f} % "
+        f"{case.mark.label}): --estimator total, --estimator median or --without-slow says which is meant"
+    )
 
 
 def name_of(key: Mapping[str, Scalar]) -> str:
@@ -103,7 +135,7 @@ def data_of(cases: Iterable[Case]) -> str:
 
 def said_of_all(cases: Iterable[Case]) -> list[str]:
     """What is said once of all cases: which factors of their numbers nothing but names of files tells."""
-    said = {note for case in cases for run in case.runs for note in run.notes}
+    said = {note.text for case in cases for run in case.runs for note in run.notes}
     return [note for note in PATH_ALONE.values() if note in said]
 
 

@@ -14,6 +14,7 @@ from perflog.cases.repeats import of_first_ranks, settled
 from perflog.cases.same_name import without_same_names
 from perflog.cases.twice import without_second_accounts
 from perflog.formats.paths import PathPatterns
+from perflog.notes import Note
 from perflog.reading.faults import reason_of
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
@@ -69,7 +70,7 @@ def _sound_and_faulty(
 
 
 def _with_note(case: Case, note: str) -> Case:
-    case.notes.append(note)
+    case.notes.append(Note.of_case(note))
     return case
 
 

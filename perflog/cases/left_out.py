@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from perflog.runs.run import Run, Skipped
 
 
@@ -28,7 +29,7 @@ def without(
         reason: why logs are left out; ``{}`` stands for the name of the one that counts.
     """
     kept = [
-        replace(run, notes=[*run.notes, notes[run.log]]) if run.log in notes else run
+        replace(run, notes=[*run.notes, Note(notes[run.log])]) if run.log in notes else run
         for run in runs
         if run.log not in counted
     ]

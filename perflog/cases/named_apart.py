@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from perflog.cases.identity import Identity, identity, spelling
 from perflog.formats.paths import PathPatterns, facts_of_path
+from perflog.notes import Note
 from perflog.runs.run import Run
 
 #: Facts that a name may say in other words than the log, which counts.
@@ -43,4 +44,6 @@ def _said_by_path(run: Run, patterns: PathPatterns) -> dict[str, str]:
 
 def _labelled(run: Run, key: str, name: str) -> Run:
     note = f"{key} is {run.values[key]} by the log, {name} by the path"
-    return replace(run, label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, note])
+    return replace(
+        run, label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, Note.of_case(note)]
+    )

@@ -13,6 +13,7 @@ from dataclasses import replace
 from perflog.cases.identity import Identity, identity
 from perflog.formats.paths import REPEAT, Counter, PathPatterns, numbered_label
 from perflog.formats.vocabulary import normal
+from perflog.notes import Note
 from perflog.runs.run import Run, Skipped
 
 #: A folder, and a name without its number.
@@ -114,5 +115,5 @@ def _labelled(run: Run, patterns: PathPatterns, why: str) -> Run:
         if repeat is not None:
             values[REPEAT], sources[REPEAT] = repeat, "path"
     metadata = replace(run.metadata, values=values, sources=sources)
-    notes = [*run.notes, why] if why else run.notes
+    notes = [*run.notes, Note.of_case(why)] if why else run.notes
     return replace(run, metadata=metadata, label=numbered_label(place, patterns), notes=notes)

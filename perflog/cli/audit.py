@@ -36,7 +36,7 @@ Tolerance = Annotated[str, typer.Option("--tolerance", help=_TOLERANCE)]
 def audit(
     files: Annotated[list[Path], typer.Argument(help="Markdown files, or folders of them.", show_default=False)],
     logs: LogFolders = None,
-    tolerance: Tolerance = "0%",
+    tolerance: Tolerance = "0.1%",
     everything: Everything = False,
     form: Form = None,
     set_: Set = None,

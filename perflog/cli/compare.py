@@ -227,7 +227,6 @@ def _show_noise(
     from perflog.compare.noise_table import noise_table, sorted_noise
     from perflog.compare.planning import noise_of
     from perflog.compare.rule import METRICS
-    from perflog.export.case_table import Shown
     from perflog.export.endings import format_for
 
     one_of("metric", request.metric, list(METRICS))
@@ -241,6 +240,6 @@ def _show_noise(
     elif chosen_form == "json":
         text = to_json(measured)
     else:
-        table = noise_table(measured, view.shown or Shown())
+        table = noise_table(measured, view.shown)
         text = tables_text([table], chosen_form, to_terminal(output), view.wide)
     emit(text, output, quiet)

@@ -49,7 +49,16 @@ def write_kept_cases(
     files, options, catalog = find_logs(logs), chosen.options(), chosen.catalog()
     terminal = to_terminal(output)
     listing = Listing(cache, files, options, catalog)
-    shown = (form, list(view.where.items()), view.order, view.columns, view.wide, terminal, width_of(terminal))
+    shown = (
+        form,
+        list(view.where.items()),
+        view.order,
+        view.columns,
+        view.wide,
+        view.notes,
+        terminal,
+        width_of(terminal),
+    )
     printed = listing.printed(shown)
     if printed is not None:
         write_result(_unpacked(printed), output, quiet)

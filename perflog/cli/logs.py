@@ -16,6 +16,7 @@ from perflog.cli.options import (
     Format,
     Given,
     Logs,
+    Notes,
     Output,
     Quiet,
     Shown,
@@ -66,8 +67,8 @@ Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max
 @extraction_options()
 def extract(
     logs: Logs, given: Given, where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False,
-    watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None, format_: Format = None,
-    output: Output = None, cache: WithCache = None, quiet: Quiet = False,
+    notes: Notes = None, watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None,
+    format_: Format = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Extract throughput, speedup and the program's own results from training logs."""
     chosen = settings(given | {"format": format_}, logs)
@@ -76,7 +77,7 @@ def extract(
         _write_share(shard, logs, chosen, output, quiet, kept)
         return
     form = form_of(output, chosen)
-    view = View.asked(where, sort, columns, wide)
+    view = View.asked(where, sort, columns, wide, notes)
     if watch:
         show_again_and_again(logs, chosen, view)
     if kept is not None and not on and form not in OF_SEVERAL_FILES:

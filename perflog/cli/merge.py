@@ -8,7 +8,7 @@ import typer
 
 from perflog.cli.base import EXIT_STATUS, app, examples
 from perflog.cli.cases import form_of, write_cases
-from perflog.cli.options import Aggregate, Baseline, Format, Output, Parsers, Quiet, Shown, Sort, Where, Wide
+from perflog.cli.options import Aggregate, Baseline, Format, Notes, Output, Parsers, Quiet, Shown, Sort, Where, Wide
 from perflog.cli.progress import extractions
 from perflog.cli.view import View
 from perflog.logs.addresses import as_addresses
@@ -32,8 +32,8 @@ Parts = Annotated[
 )
 def merge(
     parts: Parts, aggregate: Aggregate = None, baseline: Baseline = None, parsers: Parsers = None,
-    where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False, format_: Format = None,
-    output: Output = None, quiet: Quiet = False,
+    where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False, notes: Notes = None,
+    format_: Format = None, output: Output = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make of the parts that workers read what one machine would have made of all logs."""
     from perflog.cluster.shares import require_parts
@@ -42,5 +42,5 @@ def merge(
     chosen = settings(given | {"format": format_}, parts)
     form = form_of(output, chosen)
     require_parts(parts)
-    view = View.asked(where, sort, columns, wide)
+    view = View.asked(where, sort, columns, wide, notes)
     write_cases(view.of(extractions(quiet).of(parts, chosen)), form, view, output, quiet, parts)

@@ -54,8 +54,9 @@ _BASELINE = "The case that speedups are relative to: devices=8. [default: one de
 _SET = "A fact about the runs that logs and paths do not tell: batch_size=32."
 _CONVENTION = "Make the numbers as a family of published reports did; other options beside it adjust it."
 _VALUES = f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"
+_WITHOUT_SLOW = "Leave out the few slow records that rule a run's number, which notes name."
 _DATABASE = "A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]"
-_NOTES = "How the numbers were made, n and doubts, under the table."
+_NOTES = "Every note under the table, or none. [default: those without which it would mislead]"
 _STYLE = "The layout of a family of reports (docs/tables.md), or your own."
 _QUIET = "No progress and no remarks."
 _WHERE = "Take the cases with this value alone: model=rn50, or devices=1:8 (may be repeated)."
@@ -80,6 +81,7 @@ ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alo
 Parsers = Annotated[list[str] | None, _option("parsers", "A folder of own parsers, or the file of one.", _FOLDER)]
 ConventionName = Annotated[str | None, _option("convention", _CONVENTION, _NAME)]
 AsPrinted = Annotated[str | None, _option("values", _VALUES, _NAME)]
+WithoutSlow = Annotated[bool | None, _option("without_slow", _WITHOUT_SLOW)]
 Output = Annotated[Path | None, _option("output", "Write to this file; its ending names the format.", _FILE)]
 Quiet = Annotated[bool, _option("quiet", _QUIET, show_default=True)]
 DatabaseName = Annotated[str | None, typer.Option("--database", help=_DATABASE, metavar="DATABASE", show_default=False)]
@@ -96,7 +98,7 @@ Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
 StyleName = Annotated[str, _option("style", _STYLE, _NAME, show_default=True)]
 Lang = Annotated[str, _option("lang", "Language of headings and words: en or zh.", _NAME, show_default=True)]
 Templates = Annotated[list[str] | None, _option("templates", "A folder with styles of your own.", _FOLDER)]
-Notes = Annotated[bool, typer.Option("--notes/--no-notes", help=_NOTES)]
+Notes = Annotated[bool | None, typer.Option("--notes/--no-notes", help=_NOTES, show_default=False)]
 Digits = Annotated[list[str] | None, _option("digits", "A value's digits: throughput=%.2f.", _KEY_VALUE)]
 _KIND = f"What the picture shows: {choices(('scaling', 'spread', 'steps', 'versions'))}."
 Kind = Annotated[str, _option("kind", _KIND, _NAME, show_default=True)]
@@ -129,7 +131,7 @@ Given = dict[str, Any]
 _EXTRACTION: dict[str, Any] = {
     "warmup": Warmup, "steps": Steps, "last": Last, "estimator": Estimator, "aggregate": Aggregate,
     "baseline": Baseline, "set": Set, "parser": ParserNames, "parsers": Parsers, "convention": ConventionName,
-    "values": AsPrinted,
+    "values": AsPrinted, "without_slow": WithoutSlow,
 }  # fmt: skip
 
 

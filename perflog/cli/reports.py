@@ -60,7 +60,7 @@ ReportColumns = Annotated[
 @extraction_options()
 def table(
     logs: Logs, given: Given, rows: Rows = "", columns: Columns = "", value: Values = "throughput", where: Where = None,
-    style: StyleName = "plain", lang: Lang = "en", templates: Templates = None, notes: Notes = True,
+    style: StyleName = "plain", lang: Lang = "en", templates: Templates = None, notes: Notes = None,
     digits: Digits = None, title: Titles = None, name: Names = None, missing: Missing = None,
     format_: TableFormat = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip

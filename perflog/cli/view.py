@@ -30,28 +30,30 @@ class View:
         order: fields by which the cases are sorted; empty: as they are.
         columns: these columns alone; empty: those that the format has by itself.
         wide: every column, with the ends of intervals.
+        notes: every note, none, or (None) those without which a table would mislead.
     """
 
     where: Mapping[str, str] = field(default_factory=dict)
     order: str = ""
     columns: tuple[str, ...] = ()
     wide: bool = False
+    notes: bool | None = None
 
     @classmethod
-    def asked(cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool) -> View:
+    def asked(cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool, notes: bool | None = None) -> View:
         """The view that the options of these names ask for.
 
         Raises:
             UsageError: for a text of ``where`` without ``=``.
         """
-        return cls(pairs(where or [], "where"), sort, names_in(columns), wide)
+        return cls(pairs(where or [], "where"), sort, names_in(columns), wide, notes)
 
     @property
-    def shown(self) -> Shown | None:
-        """The columns of tables; None where the user asked for none."""
+    def shown(self) -> Shown:
+        """The columns and notes of tables."""
         from perflog.export.case_table import Shown
 
-        return Shown(self.columns, self.wide) if self.columns or self.wide else None
+        return Shown(self.columns, self.wide, self.notes)
 
     def of(self, extraction: Extraction) -> Extraction:
         """The extraction with the cases chosen, in the order asked for.
@@ -77,7 +79,7 @@ def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) ->
         KeyboardInterrupt: when the user ends it.
         UsageError: as reading the logs does.
     """
-    from perflog.export.case_table import Shown, case_table
+    from perflog.export.case_table import case_table
     from perflog.export.text import to_terminal as drawn
     from perflog.logs.find import find_logs
     from perflog.report.extractions import Extractions
@@ -88,7 +90,7 @@ def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) ->
         if state != before:
             extraction = view.of(Extractions().of(logs, settings))
             width = None if view.wide else width_of(terminal)
-            text = drawn(case_table(extraction, view.shown or Shown()), width, terminal)
+            text = drawn(case_table(extraction, view.shown), width, terminal)
             text += f"{time.strftime('%H:%M:%S')}, shown anew when a log grows; Ctrl-C ends it\n"
             if terminal:
                 erase_lines(lines)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
+from perflog.cases.case import Case
 from perflog.compare.names import keys_of, names_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.sentences import interval_words, per_cent, verdict_words
 from perflog.export.case_table import Shown, unknown_name
-from perflog.export.columns import number
+from perflog.export.columns import marked, number
 from perflog.export.order import ordered, value_of_case
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.notes import Note
 
 #: The columns beside the case's, in the order that a table has by itself; they are named as in CSV where it has them.
 NUMBERS = ("n", "median_old", "median_new", "unit", "ratio", "change", "interval", "adjusted_p", "verdict", "notes")
@@ -101,11 +105,11 @@ def cells_of(comparison: Comparison, name: str, marks: Sequence[str]) -> list[st
     margin = comparison.rule.margin
     readers: dict[str, Callable[[CaseComparison], str]] = {
         "n": _count,
-        "median_old": lambda row: number(centre(row.old)) or "no value",
-        "median_new": lambda row: number(centre(row.new)) or "no value",
+        "median_old": lambda row: _median(row.old, mark_beside(row.pair.old, comparison.rule.metric)),
+        "median_new": lambda row: _median(row.new, mark_beside(row.pair.new, comparison.rule.metric)),
         "unit": lambda row: row.unit,
         "ratio": lambda row: f"{row.ratio.value:.4f}" if row.ratio.value is not None else "",
-        "change": lambda row: per_cent(row.ratio.value) if row.ratio.value is not None else "",
+        "change": lambda row: _change(row, comparison.rule.metric),
         "interval": _interval,
         "adjusted_p": lambda row: _p(row.adjusted_p),
         "verdict": lambda row: verdict_words(row.verdict, margin),
@@ -114,6 +118,48 @@ def cells_of(comparison: Comparison, name: str, marks: Sequence[str]) -> list[st
     if name in readers:
         return [readers[name](row) for row in comparison.rows]
     return [_key(row, name) for row in comparison.rows]
+
+
+def _median(values: Sequence[float], mark: Note | None) -> str:
+    text = number(centre(values)) or "no value"
+    return marked(text, mark, number(mark.other) if mark is not None else "")
+
+
+def _change(row: CaseComparison, metric: str) -> str:
+    """The change with the warning of the medians behind it, and what it would be by their other numbers."""
+    if row.ratio.value is None:
+        return ""
+    other = other_ratio(row, metric)
+    if other is None:
+        return per_cent(row.ratio.value)
+    return marked(per_cent(row.ratio.value), Note("", "number"), per_cent(other))
+
+
+def mark_beside(case: Case, metric: str) -> Note | None:
+    """What stands beside a case's number of one metric; None for nothing."""
+    mark = case.mark
+    if metric in ("speedup", "efficiency"):
+        if not case.is_marked or case.speedup is None or case.efficiency is None:
+            return None
+        other = case.other_speedup
+        share = 1.0 if metric == "speedup" else case.efficiency / case.speedup
+        return Note("", "number", other=None if other is None else other * share)
+    if mark is None or mark.move is None:
+        return None
+    if metric == "throughput":
+        return mark
+    value = case.metrics["step_time"].value if metric == "step_time" and "step_time" in case.metrics else None
+    return None if value is None else structs.replace(mark, other=value / (1 + mark.move))
+
+
+def other_ratio(row: CaseComparison, metric: str) -> float | None:
+    """The ratio of the two medians with the other number in place of each that has one; None where none has."""
+    marks = [mark_beside(case, metric) for case in (row.pair.old, row.pair.new)]
+    old, new = (
+        mark.other if mark is not None else centre(values)
+        for mark, values in zip(marks, (row.old, row.new), strict=True)
+    )
+    return new / old if any(marks) and old and new else None
 
 
 def _count(row: CaseComparison) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
+from perflog.compare.columns import mark_beside, other_ratio
 from perflog.compare.names import keys_of
 from perflog.compare.output import notes_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
@@ -19,8 +20,8 @@ from perflog.export.case_table import unknown_name
 
 SCHEMA = "perflog/comparison/1"
 _CSV_FIELDS = (
-    "unit", "n_old", "n_new", "median_old", "median_new", "ratio", "low", "high", "level", "p", "adjusted_p",
-    "verdict", "notes",
+    "unit", "n_old", "n_new", "median_old", "median_new", "ratio", "other_ratio", "low", "high", "level", "p",
+    "adjusted_p", "verdict", "notes",
 )  # fmt: skip
 
 
@@ -49,7 +50,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "level": rule.level,
         "summary": opening(comparison),
         "warnings": list(comparison.warnings),
-        "rows": [_row(row) for row in comparison.rows],
+        "rows": [_row(row, rule.metric) for row in comparison.rows],
         "geometric_mean": {"value": mean.value, "rows": mean.n, "left_out": mean.left_out},
         "notes": list(comparison.notes),
         "not_compared": [
@@ -58,16 +59,17 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(row: CaseComparison) -> dict[str, Any]:
+def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
     ratio = row.ratio
     return {
         "case": row.pair.old.key,
         "label": row.pair.old.label,
         "across": list(row.pair.across),
         "unit": row.unit,
-        "old": _side(row.old, row.pair.old),
-        "new": _side(row.new, row.pair.new),
+        "old": _side(row.old, row.pair.old, metric),
+        "new": _side(row.new, row.pair.new, metric),
         "ratio": ratio.value,
+        "other_ratio": other_ratio(row, metric),
         "interval": None if ratio.low is None else {"low": ratio.low, "high": ratio.high, "level": ratio.level},
         "p": ratio.p,
         "adjusted_p": row.adjusted_p,
@@ -79,12 +81,16 @@ def _row(row: CaseComparison) -> dict[str, Any]:
     }
 
 
-def _side(values: Sequence[float], case: Case) -> dict[str, Any]:
+def _side(values: Sequence[float], case: Case, metric: str) -> dict[str, Any]:
     runs = [
         {"file": run.log.name, "value": value if math.isfinite(value) else None}
         for run, value in zip(case.runs, values, strict=True)
     ]
-    return {"version": case.key.get("framework_version"), "median": centre(values), "n": len(values), "runs": runs}
+    mark = mark_beside(case, metric)
+    return {
+        "version": case.key.get("framework_version"), "median": centre(values),
+        "other": None if mark is None else mark.other, "n": len(values), "runs": runs,
+    }  # fmt: skip
 
 
 def to_json(comparisons: Sequence[Comparison]) -> str:
@@ -114,14 +120,19 @@ def to_csv(comparisons: Sequence[Comparison], columns: Sequence[str] = ()) -> st
         for row in comparison.rows:
             head = [comparison.old, comparison.new, comparison.rule.metric]
             case = row.pair.old
-            cells = [*head, *(case.key.get(key, "") for key in keys), case.label, *_csv_cells(row)]
+            cells = [
+                *head,
+                *(case.key.get(key, "") for key in keys),
+                case.label,
+                *_csv_cells(row, comparison.rule.metric),
+            ]
             writer.writerow([csv_cell(cells[place]) for place in places])
     return out.getvalue()
 
 
-def _csv_cells(row: CaseComparison) -> list[Any]:
+def _csv_cells(row: CaseComparison, metric: str) -> list[Any]:
     ratio = row.ratio
     return [
-        row.unit, ratio.n_old, ratio.n_new, centre(row.old), centre(row.new), ratio.value, ratio.low, ratio.high,
-        ratio.level, ratio.p, row.adjusted_p, row.verdict.value, "; ".join(notes_of(row)),
+        row.unit, ratio.n_old, ratio.n_new, centre(row.old), centre(row.new), ratio.value, other_ratio(row, metric),
+        ratio.low, ratio.high, ratio.level, ratio.p, row.adjusted_p, row.verdict.value, "; ".join(notes_of(row)),
     ]  # fmt: skip

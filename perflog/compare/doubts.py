@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from perflog.cases.case import Case
 from perflog.compare.rows import CaseComparison
 from perflog.compare.sides import RunSeries, Side
+from perflog.notes import texts
 from perflog.runs.throttled import findings_in, throttled_among, throttling_of
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
@@ -38,7 +39,7 @@ def _own(word: str, case: Case, told: Sequence[str]) -> list[str]:
     """What the case's logs say against its numbers, but for what is told in another way or concerns speedups alone."""
     return [
         f"{word}: {note}"
-        for note in case.notes
+        for note in texts(case.notes)
         if not note.startswith("no speedup") and not findings_in([note]) and not note.endswith(tuple(told))
     ]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perflog.history import Campaign
 
 #: Options that decide on the number of a run: where one is given, saved numbers must have been made by it.
-_RULE = ("warmup", "steps", "last", "estimator", "values", "convention")
+_RULE = ("warmup", "steps", "last", "estimator", "values", "convention", "without_slow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _common_options(saved: Mapping[str, Campaign], settings: Settings) -> Option
         first = next(iter(saved.values())).extraction.options
         options = replace(
             options, window=first.window, estimator=first.estimator, as_printed=first.as_printed,
-            convention=first.convention, digits=first.digits,
+            convention=first.convention, digits=first.digits, without_slow=first.without_slow, decided=first.decided,
         )  # fmt: skip
     for name, campaign in saved.items():
         own = _rule_text(campaign.extraction.options)

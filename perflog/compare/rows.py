@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, why_open
 from perflog.cases.pairs import Pair, Unpaired
 from perflog.compare.derived import derived_row, derived_values, is_baseline, is_derived, run_values, why_none
 from perflog.compare.doubtful_spread import unequal_spreads
@@ -141,12 +141,26 @@ def _row_alone(pair: Pair, rule: Rule) -> _RowAlone:
     if units[0] and units[1] and kind(units[0]) != kind(units[1]):
         estimate = Ratio(len(old), len(new), rule.level, reason=f"one side counts {units[0]}, the other {units[1]}")
         return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
+    undecided = _why_open(pair, rule.metric)
+    if undecided:
+        estimate = Ratio(len(old), len(new), rule.level, reason=undecided)
+        return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
     if is_derived(rule.metric):
         estimate, samples, decision = derived_row(pair, rule.metric, old, new, rule.level)
         return _RowAlone(pair, unit, old, new, estimate, samples, decision)
     estimate = ratio(old, new, rule.level)
     decision = refused(estimate, rule.level)
     return _RowAlone(pair, unit, old, new, estimate, RowSamples(old, new) if decision is None else None, decision)
+
+
+def _why_open(pair: Pair, metric: str) -> str:
+    """Why a pair has no verdict though it has numbers: the logs of a side leave open which of two is meant."""
+    if metric not in ("throughput", "step_time") and not is_derived(metric):
+        return ""
+    sides = [("old", pair.old), ("new", pair.new)]
+    bases = [(f"{word} side's baseline", case.base) for word, case in sides if case.base is not None]
+    named = [(f"{word} side", case) for word, case in sides] + (bases if is_derived(metric) else [])
+    return next((why_open(case, f"the {words}") for words, case in named if case is not None and case.is_open), "")
 
 
 def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison:
@@ -156,7 +170,7 @@ def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison
         estimate = replace(result.ratio, notes=row.estimate.notes)
     decision = row.decision or decide(estimate, rule.better, rule.margin, rule.level)
     notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
-    if row.old == row.new and estimate.value is not None and not is_derived(rule.metric):
+    if row.old == row.new and any(map(math.isfinite, row.old)) and not is_derived(rule.metric):
         notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(row.old, row.new, rule.margin)) else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))

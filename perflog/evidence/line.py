@@ -37,6 +37,7 @@ class Job(Struct, frozen=True):
         multipliers: how many of each scope (``rank``, ``device``, ``node``) make up the job, those that are known.
         factors: ratios that a misreading of this log would give: devices, accumulation, print interval.
         certain: whether the log prints the samples of a step of the whole job, so that nothing is left out of them.
+        accumulation: micro-batches in a step, as the log states them; 1 where it does not.
     """
 
     batch: float | None
@@ -44,6 +45,7 @@ class Job(Struct, frozen=True):
     multipliers: Mapping[str, float]
     factors: Sequence[float]
     certain: bool = True
+    accumulation: float = 1.0
 
     def multiplier(self, scope: str) -> float | None:
         return 1.0 if scope == "job" else self.multipliers.get(scope)

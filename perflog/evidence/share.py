@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import numpy as np
+from msgspec import Struct
+
 from perflog.evidence.survey import SLOW, Heaviest, Slow
+from perflog.measurements.segment import Segment, Taken
+from perflog.measurements.store import Values
+from perflog.stats.arrays import middle
 
 #: The total may change by so much without one measurement before that is said.
 MOST = 0.05
 #: With fewer measurements each holds a large share by itself: the total may change by this factor without one.
 LEAST_COUNT, MOST_OF_FEW = 5, 3.0
+#: Of a longer series the median is not looked for: memory stays flat.
+LONGEST = 2_000_000
+
+
+class Ruling(Struct, frozen=True):
+    """Slow measurements that rule a total.
+
+    Attributes:
+        text: the sentence that names them.
+        label: how the number without them is made, for a cell.
+        change: that number as a multiple of the total.
+        records: how many they are; ``covers`` and ``time``: their steps and time, in the store's units.
+    """
+
+    text: str
+    label: str
+    change: float
+    records: int
+    covers: float
+    time: float
 
 
 def ruling_records(
     heaviest: Heaviest | None, slow: Slow, used: int, time: float, work: float, throughput: float
-) -> str:
-    """What is to be said of slow measurements without which the throughput would be more than 5 % higher; else empty.
+) -> Ruling | None:
+    """The slow measurements without which the throughput would be more than 5 % higher; None for none.
 
     A clock runs on through evaluation and saving of which no line tells, and waiting for data looks alike.
 
@@ -26,15 +52,16 @@ def ruling_records(
     change = (work - slow.work) / (time - slow.time) / (work / time)
     if change <= 1 + MOST:
         return ruling_record(heaviest, used, time, work, throughput)
-    return (
+    text = (
         f"{slow.number} measurements, the first at line {slow.first_line}, took {SLOW:g} times as long as the mean or "
         f"longer and hold {slow.time / time:.0%} of the measured time (evaluation, saving or waiting for data); "
         f"without them the throughput is {throughput * change:.5g}"
     )
+    return Ruling(text, f"without {slow.number} slow records", change, slow.number, slow.covers, slow.time)
 
 
-def ruling_record(heaviest: Heaviest | None, used: int, time: float, work: float, throughput: float) -> str:
-    """What is to be said of a measurement without which the throughput would be more than 5 % higher; else empty.
+def ruling_record(heaviest: Heaviest | None, used: int, time: float, work: float, throughput: float) -> Ruling | None:
+    """The measurement without which the throughput would be more than 5 % higher; None for none.
 
     Of fewer than five measurements, one without which it would be three times as high.
 
@@ -43,11 +70,41 @@ def ruling_record(heaviest: Heaviest | None, used: int, time: float, work: float
         throughput: the estimate in its unit.
     """
     if heaviest is None or heaviest.time >= time or time <= 0 or work <= 0:
-        return ""
+        return None
     change = (work - heaviest.work) / (time - heaviest.time) / (work / time)
     if change <= (1 + MOST if used >= LEAST_COUNT else MOST_OF_FEW):
-        return ""
-    return (
+        return None
+    text = (
         f"line {heaviest.line} alone holds {heaviest.time / time:.0%} of the measured time; without it the throughput "
         f"is {throughput * change:.5g}"
     )
+    return Ruling(text, f"without line {heaviest.line}", change, 1, heaviest.covers, heaviest.time)
+
+
+def median_of_records(segment: Segment, taken: Taken) -> float:
+    """The median of the rates of a window's measurements, as ``--estimator median`` takes it; NaN for too few."""
+    rates = Values()
+    for rows in segment.store.blocks():
+        rates.append(rates_of(rows[:, taken.holds(rows)]))
+    return middle_rate(rates.array())
+
+
+def rates_of(rows: np.ndarray) -> np.ndarray:
+    """Work per time of each measurement, (n,), of rows (fields, n)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(rows[4] / rows[3])
+
+
+def middle_rate(rates: np.ndarray) -> float:
+    """The median of the rates that are positive numbers, (n,); NaN for fewer than five."""
+    usable = rates[np.isfinite(rates) & (rates > 0)]
+    return float(middle(usable)) if len(usable) >= LEAST_COUNT else float("nan")
+
+
+def is_off(ratio: float, hidden: float = 0.0) -> bool:
+    """Whether the median of the records, as a multiple of the total, differs from it by more than 5 %.
+
+    Args:
+        hidden: what the last digit may hide of one record, as a share; more than 5 % hide the median.
+    """
+    return hidden <= MOST and abs(ratio - 1) > MOST + hidden  # False for NaN

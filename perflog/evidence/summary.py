@@ -12,6 +12,10 @@ from perflog.evidence.witness import About, Agreement, Witness, near_factor
 TOLERANCE = 0.05
 #: A program's mean holds evaluations and its start too; it may be so many times lower without a word.
 OUTSIDE = 1.5
+#: Two accounts of the same steps agree within this.
+CLOSE = 0.02
+#: A number that rounding hides more of says nothing.
+MOST_ROUNDED = 0.25
 #: The time of a whole run holds its start too, which may be long beside few steps.
 WITH_START = 1.9
 
@@ -19,7 +23,9 @@ WITH_START = 1.9
 class Account(Struct, frozen=True):
     """What a program says of its whole run, in the unit of the measurements it is compared with.
 
-    ``quantity``: *throughput*, *time per step* (seconds), or *run time* (seconds of the whole run).
+    ``quantity``: *throughput*, *time per step* (seconds), or *run time* (seconds of the whole run). ``rounding``: what
+    the printed digits may hide of it, as a share. ``close``: it is of the very steps of the
+    window, of which the measurements are means that overlap, so that nothing explains more than :data:`CLOSE`.
     """
 
     name: str
@@ -27,6 +33,8 @@ class Account(Struct, frozen=True):
     value: float
     unit: str
     line: int
+    rounding: float = 0.0
+    close: bool = False
 
 
 class Whole(Struct, frozen=True):
@@ -54,12 +62,29 @@ def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequen
         if account.quantity == "throughput" and whole.throughput is not None and account.unit == whole.unit:
             witness = _mean(account, whole.throughput, _of_steps_made(account.value, whole.throughput, whole), factors)
         elif account.quantity == "time per step" and whole.seconds_per_step is not None and account.value > 0:
-            witness = _mean(account, whole.seconds_per_step, account.value, factors)
+            told = 1 / _of_steps_made(1 / account.value, _inverse(whole.seconds_per_step), whole)
+            witness = _mean(account, whole.seconds_per_step, told, factors)
         elif account.quantity == "run time" and whole.seconds is not None:
             witness = _run_time(account, whole.seconds)
         if witness is not None:
             found.append(witness)
     return found
+
+
+def counts_steps_before(account: Account, whole: Whole) -> bool:
+    """Whether a rate or a time per step counts the steps before a checkpoint in the time of those of this log."""
+    measured = {"throughput": whole.throughput, "time per step": whole.seconds_per_step}.get(account.quantity)
+    if measured is None or account.value <= 0:
+        return False
+    told = account.value
+    if account.quantity == "time per step":
+        measured, told = _inverse(measured), 1 / told
+    agrees = min(measured) / (1 + TOLERANCE) <= told <= max(measured) * (1 + TOLERANCE)
+    return not agrees and _of_steps_made(told, measured, whole) != told
+
+
+def _inverse(numbers: tuple[float, float]) -> tuple[float, float]:
+    return 1 / numbers[0], 1 / numbers[1]
 
 
 def _of_steps_made(told: float, measured: tuple[float, float], whole: Whole) -> float:
@@ -70,24 +95,27 @@ def _of_steps_made(told: float, measured: tuple[float, float], whole: Whole) -> 
 
 
 def _mean(account: Account, measured: tuple[float, float], told: float, factors: Sequence[float]) -> Witness | None:
-    if min(measured) <= 0 or told <= 0:
+    if min(measured) <= 0 or told <= 0 or account.rounding > MOST_ROUNDED:
         return None
-    low, high = min(measured), max(measured)
+    low, high = (measured[0], measured[0]) if account.close else (min(measured), max(measured))
     nearest = min(max(told, low), high)
     ratio = told / nearest
     faster = ratio if account.quantity == "throughput" else 1 / ratio
     about: About = "throughput" if account.quantity == "throughput" else "time per step"
-    agreement = _agreement(faster, factors)
+    agreement = _agreement(faster, factors, TOLERANCE + account.rounding)
+    off = abs(faster - 1) > CLOSE + account.rounding
+    if account.close and off and agreement != "contradicts":
+        agreement = "doubts"
     return Witness(account.name, about, account.unit, nearest, told, agreement, (account.line, account.line))
 
 
-def _agreement(faster: float, factors: Sequence[float]) -> Agreement:
+def _agreement(faster: float, factors: Sequence[float], tolerance: float) -> Agreement:
     """``faster``: how many times as fast the program says that it was."""
-    if 1 / (1 + TOLERANCE) <= faster <= 1 + TOLERANCE:
+    if 1 / (1 + tolerance) <= faster <= 1 + tolerance:
         return "agrees"
     if near_factor(faster, factors):
         return "contradicts"
-    if faster > 1 + 2 * TOLERANCE or faster < 1 / OUTSIDE:
+    if faster > 1 + 2 * tolerance or faster < 1 / OUTSIDE:
         return "doubts"
     return "slower" if faster < 1 else "silent"
 

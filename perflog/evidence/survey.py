@@ -56,11 +56,12 @@ class Slow(NamedTuple):
     first_line: int = 0
     time: float = 0.0
     work: float = 0.0
+    covers: float = 0.0
 
     def __or__(self, later: Slow) -> Slow:
         return Slow(
             self.number + later.number, self.first_line or later.first_line, self.time + later.time,
-            self.work + later.work,
+            self.work + later.work, self.covers + later.covers,
         )  # fmt: skip
 
 
@@ -86,12 +87,16 @@ class Survey(Struct, frozen=True, dict=True):
         return totals_until(None, self.segment)[0]
 
 
-def totals_until(line: int | None, segment: Segment) -> tuple[Totals, float]:
-    """(the sums of a segment's measurements up to a line, or of all, the step that the last of them ends with)."""
+def totals_until(line: int | None, segment: Segment, since: float = 0.0) -> tuple[Totals, float]:
+    """(the sums of a segment's measurements up to a line, or of all, the step that the last of them ends with).
+
+    ``since``: those alone that begin at this step or later.
+    """
     sums = np.zeros(3)
     end = segment.count.origin
     for rows in segment.store.blocks():
         inside = rows if line is None else rows[:, : int(rows[5].searchsorted(line, "right"))]
+        inside = inside if since <= 0 else inside[:, inside[0] >= since]
         if inside.shape[1]:
             sums += inside[2:5].sum(axis=1)
             end = float(inside[1, -1])
@@ -151,8 +156,8 @@ def slow_of(rows: NDArray[np.float64], taken: Taken, spare: float = 0.0) -> Slow
     slow = rows[3] > SLOW * estimate.time / estimate.covers * rows[2] + spare
     if not slow.any():
         return Slow()
-    lines, times, works = rows[5, slow], rows[3, slow], rows[4, slow]
-    return Slow(len(lines), int(lines[0]), float(times.sum()), float(works.sum()))
+    lines, covers, times, works = rows[5, slow], rows[2, slow], rows[3, slow], rows[4, slow]
+    return Slow(len(lines), int(lines[0]), float(times.sum()), float(works.sum()), float(covers.sum()))
 
 
 def _places(measured: Floats, lines: Ints) -> Ints:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from perflog.measurements.segment import Segment, Taken
+from perflog.notes import Note
 
 #: Up to so large a change of the total nothing is said of the steps that are in no measurement.
 MOST = 0.01
 
 
-def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) -> str:
-    """What is to be said where an epoch goes on behind its last line, and its first line is slower or faster; or empty.
+def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) -> Note | None:
+    """What is to be said where an epoch goes on behind its last line, and its first line is slower or faster; or None.
 
     Lines behind steps 1, 6 and 11 of 15 measure the first step, in which the reading of data begins, and leave out four
     of the others: the total counts the first one too often. Where no line tells how long an epoch is, it may go on up
@@ -22,7 +23,7 @@ def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) ->
     """
     basis, interval = segment.basis, segment.count.interval
     if basis is None or basis.value.span not in ("interval", "cumulative") or not segment.count.epochs:
-        return ""
+        return None
     offset = basis.value.offset if basis.value.span == "cumulative" else 0
     rest, epochs, behind = np.zeros(3), 0, 0.0
     last = np.full(7, np.nan)
@@ -39,14 +40,15 @@ def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) ->
         behind = max(interval - 1, 0.0) * epochs
     covers, time, work = rest.tolist()
     if behind <= 0 or covers <= 0 or time <= 0 or taken.estimate.time <= 0:
-        return ""
+        return None
     whole, more = taken.estimate, behind / covers
     change = (1 + more * work / whole.work) / (1 + more * time / whole.time)
     if abs(change - 1) <= MOST:
-        return ""
+        return None
     length = f"{behind / epochs:.3g}" if told else f"up to {interval - 1:g}"
-    return (
+    text = (
         f"{length} steps of each epoch, behind its last line, stand in no measurement, and the steps up to its first "
         f"line took another time than those between lines: with these steps like the latter the throughput is "
         f"{value * change:.5g} {unit}"
     )
+    return Note.of_number(text, value=value, other=value * change, label="with all steps of each epoch")

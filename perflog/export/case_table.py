@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from perflog.cases.case import Case, data_of, short_labels
 from perflog.errors import UsageError
-from perflog.export.columns import TextTable, caption, number
+from perflog.export.columns import MARK, TextTable, caption, counted, marked, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
@@ -26,6 +27,8 @@ _OTHERS = ("time_to_train", "accuracy", "tflops_per_device", "mfu")
 _SPARE = ("efficiency", "TFLOPS/device")
 #: What stands in the row of a case that has no throughput, the first that some such case has.
 _INSTEAD = ("reported", "step_time")
+#: What a speedup bears that is made of a number that may be another one.
+_SPEEDUP = Note("", "number")
 #: What a table may show of a case beside its keys and metrics.
 OF_CASES = ("n", "throughput", "unit", "interval", "speedup", "efficiency", "notes", "log")
 
@@ -37,10 +40,12 @@ class Shown:
     Attributes:
         columns: these columns alone, in this order; empty: what the cases have.
         wide: every column, with the ends of each interval, however wide the table is.
+        notes: every note (True), none (False), or those without which the table would mislead (None).
     """
 
     columns: tuple[str, ...] = ()
     wide: bool = False
+    notes: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
     Raises:
         UsageError: for a column that no case has.
     """
-    marks, numbered = _footnotes(extraction.cases)
+    marks, numbered = _footnotes(extraction.cases, shown.notes)
     columns = _Columns(extraction.cases, marks, shown.wide)
     heading = ""
     if shown.columns:
@@ -75,7 +80,8 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
             heading, chosen = _lifted(chosen)
     rows = [list(cells) for cells in zip(*(column.cells for column in chosen), strict=True)]
     keys = sum(1 for column in chosen if column.name in columns.keys)
-    footnotes = [*numbered, *_of_intervals(extraction.cases, chosen, shown.wide), *extraction.notes]
+    of_all = extraction.notes if shown.notes else []
+    footnotes = [*numbered, *_of_intervals(extraction.cases, chosen, shown.wide), *of_all]
     return TextTable(
         [column.title for column in chosen], rows, [column.right for column in chosen], footnotes, caption(extraction),
         heading, max(1, keys), _SPARE,
@@ -151,7 +157,7 @@ class _Columns:
     def column(self, name: str) -> _Column:
         """The column of one name."""
         readers: dict[str, Callable[[Case], str]] = {
-            "n": _count, "throughput": lambda case: number(case.throughput.value) or "no value",
+            "n": _count, "throughput": _throughput,
             "unit": lambda case: case.throughput.unit, "interval": _ends if self.is_wide else _half_width,
             "speedup": self._speedup, "efficiency": self._efficiency,
         }  # fmt: skip
@@ -169,13 +175,13 @@ class _Columns:
     def _speedup(self, case: Case) -> str:
         if case.speedup is None:
             return ""
-        return f"{case.speedup:.2f}{self._bounds(case.speedup, case.speedup_interval)}"
+        return _of_marked(case, f"{case.speedup:.2f}", self._bounds(case.speedup, case.speedup_interval))
 
     def _efficiency(self, case: Case) -> str:
         if case.efficiency is None:
             return ""
         bounds = self._bounds(case.efficiency, case.efficiency_interval, 100) if self.is_wide else ""
-        return f"{100 * case.efficiency:.1f}%{bounds}"
+        return f"{100 * case.efficiency:.1f}%{bounds}" + (f" {MARK}" if case.is_marked else "")
 
     def _bounds(self, value: float, interval: QuotientInterval | None, scale: int = 1) -> str:
         """The interval behind a speedup (scale 1) or an efficiency (in per cent: scale 100); empty for none."""
@@ -193,15 +199,45 @@ def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
     return UsageError(f"--{option} {name!r}: no case has such a field{hint}")
 
 
-def _footnotes(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """(the marks of each case, the notes as numbered lines)."""
-    numbers: dict[str, int] = {}
-    marks = []
-    for case in cases:
-        no_interval = [case.no_interval] if case.no_interval and case.base is not case else []
-        own = [numbers.setdefault(note, len(numbers) + 1) for note in (*case.notes, *no_interval)]
-        marks.append(",".join(str(mark) for mark in sorted(own)))
-    return marks, [f"{mark}. {note}" for note, mark in numbers.items()]
+def _throughput(case: Case) -> str:
+    text = number(case.throughput.value) or "no value"
+    return marked(text, case.mark, number(case.mark.other) if case.mark else "")
+
+
+def _of_marked(case: Case, text: str, bounds: str) -> str:
+    """A speedup with its interval, and behind it that it is made of a number that may be another one."""
+    other = case.other_speedup
+    behind = f"{other:.2f}" if other is not None else ""
+    return marked(text + bounds, _SPEEDUP, behind if behind != text else "") if case.is_marked else text + bounds
+
+
+def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], list[str]]:
+    """(the marks of each case, the notes as numbered lines; where not every note is given, how many rows have more)."""
+    if every is False:
+        return [""] * len(cases), []
+    shown = [notes_of(case) if every else texts(note for note in case.notes if note.is_needed) for case in cases]
+    numbered = list(enumerate(alike(note for own in shown for note in own), 1))
+    numbers = {note: mark for mark, (members, _) in numbered for note in members}
+    marks = [",".join(map(str, sorted({numbers[note] for note in own}))) for own in shown]
+    lines = [f"{mark}. {text}" for mark, (_, text) in numbered]
+    more = sum(1 for case, own in zip(cases, shown, strict=True) if set(notes_of(case)) - {*own, _in_cell(case)})
+    return marks, lines + ([remarks(more)] if more else [])
+
+
+def _in_cell(case: Case) -> str:
+    """The note that stands in a case's cell; empty for none."""
+    return case.mark.text if case.mark is not None else ""
+
+
+def notes_of(case: Case) -> list[str]:
+    """Every note of a case, and why its speedup has no interval."""
+    no_interval = [case.no_interval] if case.no_interval and case.base is not case else []
+    return [*texts(case.notes), *no_interval]
+
+
+def remarks(count: int, what: str = "row") -> str:
+    """The line in place of the notes that change little: how many rows or cells have some."""
+    return f"{counted(count, what)} {'has' if count == 1 else 'have'} smaller remarks: --notes"
 
 
 def _lifted(columns: list[_Column]) -> tuple[str, list[_Column]]:
@@ -228,10 +264,8 @@ def _of_intervals(cases: Sequence[Case], columns: Sequence[_Column], wide: bool)
         lines.append(f"±: the farther end of the interval of the median, at a level of {ends} %")
     if any(column.name == "speedup" for column in columns):
         own = {case.speedup_interval.level for case in cases if case.speedup_interval is not None}
-        alike = "" if wide else "; the ± of a speedup holds for its efficiency too"
-        lines += [
-            f"{100 * level:g} % intervals of speedup and efficiency: noise of case and baseline{alike}" for level in own
-        ]
+        of_speedups = [f"of speedup and efficiency at {100 * level:g} %" for level in own]
+        lines = [f"{lines[0]}; {of_speedups[0]}", *of_speedups[1:]] if lines and of_speedups else lines + of_speedups
     return lines
 
 

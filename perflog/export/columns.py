@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from perflog.cases.case import Case, data_of
 from perflog.extraction import Extraction
+from perflog.notes import Note
+
+#: What stands behind a number that may be another one.
+MARK = "⚠"
 
 
 @dataclass(slots=True)
@@ -41,6 +45,24 @@ def number(value: float | None) -> str:
     return f"{value:.2f}" if abs(value) >= 10 or value == 0 else f"{value:.4g}"
 
 
+def marked(text: str, mark: Note | None, other: str = "", either: str = "or") -> str:
+    """A number's cell with the warning that it bears.
+
+    Args:
+        other: the other number as the cell shows numbers; empty where it has none of its own.
+        either: the word between two numbers of which the log does not say which is meant.
+
+    >>> marked("6192.00", Note("", "number", 0.765, 10929.0, "without line 71"), "10929.00")
+    '6192.00 ⚠ 10929.00 without line 71'
+    >>> marked("6192.00", Note("", "number", 0.765, 10929.0, "without line 71", undecided=True), "10929.00")
+    '6192.00 ⚠ or 10929.00 without line 71'
+    """
+    if mark is None or not text:
+        return text
+    behind = f"{other} {mark.label}".strip() if other and other != text else ""
+    return " ".join(filter(None, (text, MARK, either if behind and mark.is_open else "", behind)))
+
+
 def counted(count: int, noun: str) -> str:
     """``1 run``, ``2 runs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
@@ -63,6 +85,8 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
     """
     options = extraction.options
     text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
+    if options.without_slow:
+        text += " without slow records"
     if options.convention:
         text += f"; convention {options.convention}"
     if options.as_printed:

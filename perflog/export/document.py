@@ -14,10 +14,11 @@ from perflog.escaping import decodable_data, exact, json_visible
 from perflog.evidence.witness import Witness
 from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
+from perflog.notes import Note, mark_of
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
 
-SCHEMA = "perflog/extraction/1"
+SCHEMA = "perflog/extraction/2"
 #: JSON of up to so many runs is indented for the eye.
 INDENTED_RUNS = 1000
 _ENCODER = msgspec.json.Encoder()
@@ -76,6 +77,7 @@ def _head(extraction: Extraction) -> dict[str, Any]:
             "baseline": dict(options.baseline),
             "set": {**options.config_set, **options.set},
             "convention": options.convention or None,
+            "without_slow": options.without_slow,
             "values": "printed" if options.as_printed else "differenced",
         },
     }
@@ -115,8 +117,20 @@ def _case_alone(case: Case) -> dict[str, Any]:
         "baseline": case.baseline or None,
         "estimator": case.estimator,
         "window": case.window,
-        "notes": case.notes,
+        "mark": note_document(case.mark),
+        "other_speedup": _finite(case.other_speedup),
+        "notes": list(map(note_document, case.notes)),
     }
+
+
+def note_document(note: Note | None) -> dict[str, Any] | None:
+    """A note with its effect as plain data."""
+    if note is None:
+        return None
+    return {
+        "text": note.text, "changes": note.changes or None, "effect": _finite(note.move), "other": _finite(note.other),
+        "label": note.label or None, "undecided": note.undecided,
+    }  # fmt: skip
 
 
 def _quotient(interval: QuotientInterval | None) -> dict[str, float] | None:
@@ -155,7 +169,8 @@ def _run(run: Run) -> dict[str, Any]:
         "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
         "corroborated": run.evidence is not None and run.evidence.corroborated,
         "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
-        "notes": run.notes,
+        "mark": note_document(mark_of(run.notes)),
+        "notes": list(map(note_document, run.notes)),
     }
 
 

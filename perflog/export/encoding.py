@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perflog.export.case_table import Shown, case_table
 from perflog.extraction import Extraction
 
 #: Formats that are no text: they are written to files alone.
 BINARY = frozenset({"parquet", "xlsx"})
+#: The columns and notes that a format has by itself.
+_DEFAULT = Shown()
 
 
 def encoded(
-    extraction: Extraction, form: str, width: int | None = None, colour: bool = False, shown: Shown | None = None
+    extraction: Extraction, form: str, width: int | None = None, colour: bool = False, shown: Shown = _DEFAULT
 ) -> str | bytes:
     """The extraction in one of the formats of ``perflog extract``, but for ``dlperf``.
 
     Args:
         width: how wide a table may be; None: as wide as its content.
         colour: whether a table has the colours of a terminal.
-        shown: which columns a table, Markdown and CSV have; None: those that the format has by itself.
+        shown: which columns and notes a table, Markdown and CSV have.
 
     Raises:
         PerflogError: for ``xlsx`` where the package that writes it is not installed.
@@ -26,19 +30,19 @@ def encoded(
     from perflog.export import document, frames, text
 
     if form == "table":
-        return text.to_terminal(case_table(extraction, shown or Shown()), width, colour)
+        return text.to_terminal(case_table(extraction, shown), width, colour)
     if form == "markdown":
-        return text.to_markdown(case_table(extraction, shown or Shown(wide=True)))
+        return text.to_markdown(case_table(extraction, replace(shown, wide=shown.wide or not shown.columns)))
     if form == "json":
         return document.to_json(extraction)
     if form == "csv":
-        return frames.to_csv(frames.case_frame(extraction, shown.columns if shown else ()))
+        return frames.to_csv(frames.case_frame(extraction, shown.columns))
     if form in BINARY:
         return _binary(extraction, form)
     if form == "latex":
         from perflog.export.latex import to_latex
 
-        return to_latex(case_table(extraction, shown or Shown()))
+        return to_latex(case_table(extraction, shown))
     if form == "openmetrics":
         from perflog.export.openmetrics import to_openmetrics
 

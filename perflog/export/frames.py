@@ -11,6 +11,7 @@ from perflog.export.case_table import unknown_name
 from perflog.export.reason_codes import reason_code
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
+from perflog.notes import Note, mark_of, texts
 from perflog.stats.quotient import QuotientInterval
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
         row |= {
             "label": case.label, "throughput": _finite(summary.value), "unit": summary.unit, "n": summary.n,
             "runs": len(case.runs), "low": _finite(summary.low), "high": _finite(summary.high),
-            "level": summary.level, "spread": _finite(summary.spread), "speedup": _finite(case.speedup),
+            "level": summary.level, **_mark(case.mark), "spread": _finite(summary.spread),
+            "speedup": _finite(case.speedup), "other_speedup": _finite(case.other_speedup),
             **_bounds("speedup", case.speedup_interval), "efficiency": _finite(case.efficiency),
             **_bounds("efficiency", case.efficiency_interval), "aggregate": summary.aggregate,
             "estimator": case.estimator, "window": case.window, "reason": summary.reason,
-            "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(case.notes),
+            "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(texts(case.notes)),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
@@ -54,6 +56,13 @@ def _bounds(name: str, interval: QuotientInterval | None) -> dict[str, float | N
     return {f"{name}_low": low, f"{name}_high": high}
 
 
+def _mark(mark: Note | None) -> dict[str, Any]:
+    """The other number that a throughput may be, how far it is, how it is made, and whether the log leaves it open."""
+    if mark is None:
+        return {"other": None, "effect": None, "other_how": "", "undecided": False}
+    return {"other": mark.other, "effect": mark.move, "other_how": mark.label, "undecided": mark.is_open}
+
+
 def run_frame(extraction: Extraction) -> pl.DataFrame:
     """One row per run: metadata, throughput with its window and source, every other metric."""
     keys = list(dict.fromkeys(k for r in extraction.runs for k in r.values))
@@ -62,11 +71,11 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
         metric = run.throughput
         row: dict[str, Any] = {k: _text_or_int(k, run.values.get(k)) for k in keys}
         row |= {
-            "label": run.label, "throughput": _finite(metric.value), "unit": metric.unit,
+            "label": run.label, "throughput": _finite(metric.value), "unit": metric.unit, **_mark(mark_of(run.notes)),
             "estimator": metric.estimator, "used": metric.used, "excluded": sum(metric.excluded.values()),
             "window": run.window, "reason": metric.reason,
             "reason_code": reason_code(metric.reason) or "", "file": run.log.name, "first_line": metric.first_line,
-            "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(run.notes),
+            "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(texts(run.notes)),
         }  # fmt: skip
         row |= {name: _finite(other.value) for name, other in run.metrics.items() if name != "throughput"}
         rows.append(row)

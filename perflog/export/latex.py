@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from perflog.escaping import latex as escaped
-from perflog.export.columns import TextTable
+from perflog.export.columns import MARK, TextTable
 
 #: A number as siunitx reads it in a column. A comma would be a decimal point to it, so that one with commas is a text.
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?")
@@ -56,9 +56,10 @@ def _number_column(cells: Sequence[str]) -> str:
 
 def _cell(text: str, numeric: bool) -> str:
     """A cell; in a column of numbers a text stands in braces."""
+    safe = escaped(text).replace(MARK, r"\textbf{!}")  # which fonts of LaTeX lack
     if not numeric or not text:
-        return escaped(text)
-    return text if _NUMBER.fullmatch(text) else f"{{{escaped(text)}}}"
+        return safe
+    return text if _NUMBER.fullmatch(text) else f"{{{safe}}}"
 
 
 def _row(cells: Sequence[str]) -> str:

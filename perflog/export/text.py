@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from perflog.escaping import markdown as escaped
 from perflog.escaping import visible
-from perflog.export.columns import TextTable
+from perflog.export.columns import MARK, TextTable
 
 #: Cells that stand out on a terminal, each with the parameters of its colour (ECMA-48, SGR).
 _STYLES = {
     "no value": "1;31", "slower": "1;31", "faster": "1;32", "same": "32", "not enough data": "33",
     "inconclusive": "33",
 }  # fmt: skip
-_HEADING = "1"
+_HEADING, _WARNING = "1", "33"
 #: Blanks between two columns, where there is room and where there is not.
 _GAPS = (3, 2)
 #: A note that rows bear the number of: the number, and what it says.
@@ -116,7 +116,19 @@ def _without(table: TextTable, places: Sequence[int]) -> TextTable:
 
 def _widths(table: TextTable) -> list[int]:
     """The width of each column, in cells of the terminal."""
-    return [max(map(_cells, column)) for column in zip(table.titles, *table.rows, strict=True)]
+    return [_width_of(title, column) for title, *column in zip(table.titles, *table.rows, strict=True)]
+
+
+def _width_of(title: str, column: Sequence[str]) -> int:
+    """The width of a column, in cells: the numbers stand below each other, and the warnings behind them."""
+    parts = [_parted(text) for text in column]
+    return max(map(_cells, (title, *(own for own, _ in parts)))) + max((_cells(w) for _, w in parts), default=0)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """(a cell without its warning, the warning)."""
+    own, mark, rest = text.partition(f" {MARK}")
+    return own, mark + rest
 
 
 def _width(table: TextTable, gap: int) -> int:
@@ -136,13 +148,15 @@ def _cells(text: str) -> int:
 def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
     """The lines of a table: its headings, a rule, its rows."""
     widths = _widths(table)
+    warned = [max((_cells(_parted(row[place])[1]) for row in table.rows), default=0) for place in range(len(widths))]
 
     def line(texts: Sequence[str], style: str = "") -> str:
         padded = []
-        for text, width, right in zip(texts, widths, table.right, strict=True):
-            blanks = " " * (width - _cells(text))
-            shown = _styled(text, style or _STYLES.get(text, ""), colour)
-            padded.append(f"{blanks}{shown}" if right else f"{shown}{blanks}")
+        for text, width, right, behind in zip(texts, widths, table.right, warned, strict=True):
+            own, warning = _parted(text)
+            before, after = " " * (width - behind - _cells(own)), " " * (behind - _cells(warning))
+            shown = _styled(own, style or _STYLES.get(text, ""), colour) + _styled(warning, _WARNING, colour)
+            padded.append(f"{before}{shown}{after}" if right else f"{shown}{before}{after}")
         return (" " * gap).join(padded)
 
     rule = "─" * _width(table, gap)
@@ -164,7 +178,7 @@ def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
         for title, cell in told:
             first, *rest = _wrapped(cell, max(1, width - margin))
             label = f"  {title}{' ' * (margin - 2 - _cells(title))}"
-            lines.append(label + _styled(first, _STYLES.get(cell, ""), colour))
+            lines.append(label + _styled(first, _WARNING if MARK in cell else _STYLES.get(cell, ""), colour))
             lines += [" " * margin + text for text in rest]
         lines.append("")
     return lines

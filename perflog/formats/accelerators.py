@@ -36,6 +36,12 @@ class Accelerator(Struct, frozen=True, forbid_unknown_fields=True):
     sources: dict[str, str] = {}
     note: str = ""
 
+    @property
+    def peaks(self) -> dict[str, float]:
+        """The peaks that are known, by precision."""
+        known = {"fp32": self.fp32, "tf32": self.tf32, "fp16": self.fp16, "bf16": self.bf16}
+        return {precision: peak for precision, peak in known.items() if peak is not None}
+
     def is_meant_by(self, words: frozenset[str]) -> bool:
         """Whether a printed name, as its words in lower case, is this accelerator's."""
         named = any(words.issuperset(name.split()) for name in self.names)
@@ -81,20 +87,40 @@ def peak_of(table: Sequence[Accelerator], printed: str, precision: str) -> Peak 
         precision: in perflog's words. ``amp`` may be fp16 or bf16, ``fp32`` may run as TF32: where these differ on
             the device, its peak is not certain.
     """
+    accelerator = _meant(table, printed)
+    if accelerator is None:
+        return None
+    key = _precision_on(accelerator, precision)
+    tflops = accelerator.peaks.get(key)
+    if tflops is None:
+        return None
+    return Peak(tflops, accelerator.name, key, accelerator.sources.get(key, accelerator.source))
+
+
+def most_of(table: Sequence[Accelerator], printed: str, precision: str) -> Peak:
+    """The most that a device can do, as far as its name and its precision are known; else that any device can.
+
+    Args:
+        printed: the device's name; empty where it is unknown.
+    """
+    peak = peak_of(table, printed, precision)
+    if peak is not None:
+        return peak
+    meant = _meant(table, printed)
+    of_all = [
+        (peak, key, board) for board in (table if meant is None else [meant]) for key, peak in board.peaks.items()
+    ]
+    tflops, key, board = max(of_all, key=lambda entry: entry[0])
+    return Peak(tflops, board.name, key, board.sources.get(key, board.source))
+
+
+def _meant(table: Sequence[Accelerator], printed: str) -> Accelerator | None:
+    """The accelerator that a printed name is certainly of; None for any other."""
     words = frozenset(_WORD.findall(printed.lower()))
     if words & _LESS:
         return None
     meant = [accelerator for accelerator in table if accelerator.is_meant_by(words)]
-    if len(meant) != 1:
-        return None
-    accelerator = meant[0]
-    key = _precision_on(accelerator, precision)
-    tflops = {
-        "fp32": accelerator.fp32, "tf32": accelerator.tf32, "fp16": accelerator.fp16, "bf16": accelerator.bf16
-    }.get(key)  # fmt: skip
-    if tflops is None:
-        return None
-    return Peak(tflops, accelerator.name, key, accelerator.sources.get(key, accelerator.source))
+    return meant[0] if len(meant) == 1 else None
 
 
 def _precision_on(accelerator: Accelerator, precision: str) -> str:

@@ -14,7 +14,7 @@ from perflog.errors import ParserError
 from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import CLOCKS, Parser, Pattern, Sample, Value
 from perflog.formats.regexes import expand, jump_in, tail_after
-from perflog.formats.schema import ParserFile, PatternTable, ValueTable
+from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
 from perflog.formats.sources import NO_PARSERS
 from perflog.formats.toml import convert, read_toml, texts
 from perflog.formats.units import is_time, rate_unit, seconds_in
@@ -104,7 +104,7 @@ def _pattern(
         groups=tuple(_GROUP.findall(regex)),
         step_base=1 if numbers.step_base == "first" else numbers.step_base,
         step_base_shown=numbers.step_base == "first",
-        step_per="epoch" if table.restarts == "epoch" else counter.step_per,
+        step_per="epoch" if table.restarts else counter.step_per,
         step_repeats=table.step_repeats,
         step_counts=table.step_counts,
         step_rounded=table.step_rounded,
@@ -136,8 +136,8 @@ def _pattern(
         set=texts(table.set),
         note=table.note,
         map={key: texts(words) for key, words in table.map.items()},
-        values=tuple(_value(item) for item in table.value),
-        samples=tuple(Sample(item.line, item.expect) for item in table.sample),
+        values=tuple(_value(item, table.restarts) for item in table.value),
+        samples=tuple(_sample(item) for item in table.sample),
         rejects=table.rejects,
         tail=None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
         jump=None if tail is None else jump_in(tail, f"{where}: regex"),
@@ -150,7 +150,12 @@ def _pattern(
     )
 
 
-def _value(table: ValueTable) -> Value:
+def _sample(table: SampleTable) -> Sample:
+    return Sample(table.line, table.expect, None if table.facts is None else texts(table.facts))
+
+
+def _value(table: ValueTable, restarts: bool = False) -> Value:
+    """A value; the elapsed time of a pattern that ``restarts`` begins anew with what it counts as an epoch."""
     if table.quantity == "time_per_work":
         return _rate_of(table)
     return Value(
@@ -158,7 +163,7 @@ def _value(table: ValueTable) -> Value:
         quantity=table.quantity,
         unit=table.unit,
         span=table.span,
-        since=table.since,
+        since="epoch" if restarts and table.quantity == "elapsed" else table.since,
         window=table.window,
         offset=table.offset,
         scope=table.scope,

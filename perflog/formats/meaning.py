@@ -6,12 +6,13 @@ The types of the keys are checked before (:mod:`perflog.formats.schema`), the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from perflog.errors import ParserError
 from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, WINDOW_SIZE, Parser, Pattern, Value
 from perflog.formats.toml import near
 from perflog.formats.units import is_time, is_work, rate_unit
+from perflog.formats.vocabulary import misfit
 
 #: Quantities that measure a step, and those whose unit is a time's.
 MEASURING = frozenset({"rate", "step_time", "interval_time", "elapsed", "timestamp"})
@@ -45,6 +46,8 @@ def check_meaning(parser: Parser) -> None:
         for check in _CHECKS:
             for fault in check(parser, pattern):
                 raise ParserError(f"{parser.file}: pattern {pattern.name!r}: {fault}")
+    for fault in _misfits("default", parser.default.items()):
+        raise ParserError(f"{parser.file}: {fault}")
 
 
 def _of_literal(_parser: Parser, pattern: Pattern) -> Faults:
@@ -183,6 +186,8 @@ def _of_other_lines(parser: Parser, pattern: Pattern) -> Faults:
         for name in (name for both in getattr(pattern, key) for name in both.split("+")):
             if names.get(name) not in ("metadata", "ignore"):
                 yield f"{key}: {name!r} is not a pattern of this file with role metadata or ignore{near(name, names)}"
+    if pattern.role == "metadata" and any(names[name] != "metadata" for name in pattern.never_with):
+        yield "never_with: a fact is ruled out by patterns with role metadata"
     if pattern.ticks_told_by and "step" not in pattern.groups:
         yield "ticks_told_by: a group 'step' counts the ticks of a bar; this pattern has none"
     if pattern.only_with and not pattern.track:
@@ -216,10 +221,21 @@ def _of_facts(_parser: Parser, pattern: Pattern) -> Faults:
         yield f"event = {pattern.event!r}: only a pattern with role event has one"
     if pattern.role != "metadata" and (pattern.set or pattern.map or pattern.note):
         yield "set, map, note: only a pattern with role metadata gives facts"
+    if pattern.role != "metadata" and any(sample.facts is not None for sample in pattern.samples):
+        yield "sample: only a pattern with role metadata gives facts"
     for key in pattern.map:
         if key not in pattern.groups:
             groups = ", ".join(pattern.groups)
             yield f"map.{key}: not a named group of the regex (groups: {groups}){near(key, pattern.groups)}"
+        yield from _misfits("map", ((key, word) for word in pattern.map[key].values()))
+    yield from _misfits("set", pattern.set.items())
+
+
+def _misfits(where: str, facts: Iterable[tuple[str, str]]) -> Faults:
+    """The facts of a file that do not fit their forms, so that no run would ever have them."""
+    for key, word in facts:
+        if expected := misfit(key, word):
+            yield f"{where}.{key} = {word!r}: {expected}"
 
 
 def _of_speech(parser: Parser, pattern: Pattern) -> Faults:

@@ -92,10 +92,11 @@ class Value(Struct, frozen=True, omit_defaults=True):
 
 
 class Sample(Struct, frozen=True):
-    """A line and the values its pattern must read from it."""
+    """A line, the values its pattern must read from it, and all facts that it must give where they are named."""
 
     line: str
     expect: Mapping[str, Any]
+    facts: Mapping[str, str] | None = None
 
 
 class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
@@ -120,7 +121,7 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     forms: Mapping[str, str] = field(default_factory=dict)
     redrawn: bool = False
     irregular: bool = False
-    restarts: str = ""
+    restarts: bool = False
     first_is_start: bool = False
     track: str = ""
     only_with: tuple[str, ...] = ()
@@ -156,6 +157,11 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     own: bool = False
     weak: bool = False
     section: str = ""
+
+    def facts(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """What a line's groups say in perflog's words, by the pattern's tables, and the facts that it sets."""
+        words = {key: self.map.get(key, {text: text}).get(text) for key, text in fields.items()}
+        return {**{key: word for key, word in words.items() if word is not None}, **self.set}
 
     @cached_property
     def plain(self) -> bool:

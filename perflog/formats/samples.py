@@ -90,6 +90,9 @@ def _value_faults(pattern: Pattern, sample: Sample, read: Mapping[str, str | Non
         elif not same(read.get(group), wanted):
             found = f"{group} = {wanted!r}, read {read.get(group)!r}"
             yield f"pattern '{pattern.name}': sample expects {found} from\n  {sample.line}"
+    given = pattern.facts({group: text for group, text in read.items() if text})
+    if sample.facts is not None and given != sample.facts:
+        yield f"pattern '{pattern.name}': sample expects the facts {sample.facts}, given {given} by\n  {sample.line}"
     for group in _number_groups(pattern):
         text = read.get(group)
         form = pattern.forms.get(group)

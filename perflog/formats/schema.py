@@ -29,7 +29,6 @@ CounterOf = Literal["run", "epoch"]
 Event = Literal["", "run_start", "run_stop", "run_failed"]
 Pick = Literal["last", "first", "max", "min"]
 StepBase = Literal[0, 1, "first"]
-Restarts = Literal["", "run", "epoch"]
 
 
 class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,6 +57,7 @@ class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     line: Text
     expect: dict[str, Scalar] = {}
+    facts: dict[str, Scalar] | None = None
 
 
 class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
     scaled: tuple[str, ...] = ()
     redrawn: bool = False
     irregular: bool = False
-    restarts: Restarts = ""
+    restarts: bool = False
     first_is_start: bool = False
     track: str = ""
     only_with: tuple[str, ...] = ()

@@ -10,11 +10,14 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
+from msgspec import convert, to_builtins
+
 from perflog.cases.case import short_labels
 from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import LogFile
+from perflog.notes import Note, texts
 from perflog.runs.machine import Facts, Machine, known_facts
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run, Skipped
@@ -88,7 +91,7 @@ def _run_row(run: Run, case: int, number: int, machine: int | None) -> Record:
         "parser": run.parser, "framework": run.framework, "label": run.label, "window_taken": run.window,
         "first_line": run.first_line, "last_line": run.last_line, "lines": run.lines,
         "facts": dict(run.metadata.values), "sources": dict(run.metadata.sources), "doubts": list(run.metadata.doubts),
-        "notes": list(run.notes), "more": _more(run, _RUN), "machine": machine,
+        "notes": texts(run.notes), "more": _more(run, _RUN), "machine": machine,
     }  # fmt: skip
 
 
@@ -109,9 +112,17 @@ def _more(thing: Run | Metric, known: Iterable[str]) -> Record:
     more = {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in known}
     if isinstance(more.get("evidence"), Verdict):
         more["evidence"] = asdict(more["evidence"])
+    if isinstance(thing, Run):  # beside their texts, so that a campaign saved before notes had effects is the same
+        effects = {str(place): _effect(note) for place, note in enumerate(thing.notes) if note != Note(note.text)}
+        more |= {"effects": effects} if effects else {}
     if more.get("rounding") is not None:  # JSON has no infinity, which rounding to a digit of its own size gives
         more["rounding"] = [bound if math.isfinite(bound) else None for bound in more["rounding"]]
     return more
+
+
+def _effect(note: Note) -> Record:
+    plain: Record = to_builtins(note)
+    return {name: value for name, value in plain.items() if name != "text"}
 
 
 def content_of(
@@ -158,9 +169,19 @@ def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], facts
     own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_metric_more(m["more"])) for m in metrics}
     return Run(
         LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], own,
-        list(row["notes"]), row["window_taken"], row["first_line"], row["last_line"], row["lines"],
+        _notes_from(row["notes"], row["more"].get("effects", {})), row["window_taken"],
+        row["first_line"], row["last_line"], row["lines"],
         machine=None if facts is None else Machine("", facts), **_run_more(row["more"]),
     )  # fmt: skip
+
+
+def _notes_from(sentences: Iterable[str], effects: Mapping[str, Any]) -> list[Note]:
+    """Notes from their texts and, by their places, what they change.
+
+    Raises:
+        msgspec.ValidationError: where that is nothing that perflog wrote.
+    """
+    return [convert({"text": text, **effects.get(str(place), {})}, Note) for place, text in enumerate(sentences)]
 
 
 def _run_more(more: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,8 +221,9 @@ def skipped_from(rows: Iterable[Sequence[Any]]) -> list[Skipped]:
 def options_to(options: Options) -> dict[str, Any]:
     plain = asdict(options)
     plain |= {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
-    # a campaign without aliases is the same as one that was saved before there were any
-    return {name: value for name, value in plain.items() if name != "aliases" or value}
+    # a campaign without what came later is the same as one that was saved before there was any
+    later = ("aliases", "without_slow", "decided")
+    return {name: value for name, value in plain.items() if name not in later or value}
 
 
 def options_from(plain: Mapping[str, Any]) -> Options:

@@ -24,6 +24,7 @@ from perflog.inference.shapes import MOST_LINES, Shape, shapes_of
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.run import Run, Skipped
@@ -138,7 +139,7 @@ class _Trial(Struct, frozen=True):
             runs = self._runs(log, alone)
             if not runs or not all(self._counts(run) for run in runs):
                 return None
-        return Inferred(tables, [replace(run, notes=[*run.notes, NOTE]) for run in runs])
+        return Inferred(tables, [replace(run, notes=[*run.notes, Note(NOTE)]) for run in runs])
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from perflog.formats.catalog import Catalog
 from perflog.inference.shapes import LEAST_LINES, may_have_shapes
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.run import Run
 from perflog.settings.options import Options
@@ -36,7 +37,11 @@ def inferred_runs(reading: Reading, catalog: Catalog, options: Options) -> list[
     if found is None:
         return []
     return [
-        replace(run, log=reading.log, notes=[*(note for note in reading.notes if note not in run.notes), *run.notes])
+        replace(
+            run,
+            log=reading.log,
+            notes=[*(note for note in map(Note, reading.notes) if note not in run.notes), *run.notes],
+        )
         for run in found.runs
     ]
 

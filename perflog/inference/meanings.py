@@ -102,7 +102,8 @@ def _step_of(shape: Shape, epoch: int | None) -> tuple[int | None, bool]:
             return place, True
     for place in counting:
         in_brackets = place - 1 == epoch and _BETWEEN.fullmatch(shape.words[place]) is not None
-        of_whole = shape.words[place + 1].strip() in ("/", "of") and len(set(shape.column(place + 1))) == 1
+        is_followed = place + 1 in _places(shape) and shape.words[place + 1].strip() in ("/", "of")
+        of_whole = is_followed and len(set(shape.column(place + 1))) == 1
         if of_whole and (in_brackets or not shape.words[place].strip(" [(")):
             return place, False
     return None, False

@@ -13,10 +13,14 @@ import numpy as np
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.order import BLENDED
-from perflog.measurements.rows import Ints, Mask, Rows, shifted
+from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
 
 #: A clock that falls below this share of what it was has begun again; one that falls less belongs to another bar.
 FALLEN = 0.5
+#: Bars' clocks are cut to whole seconds.
+CLOCK_DIGIT = 1.0
+#: A bar that shows so many times as many steps in a second as the one before it did not begin with its first step.
+RESUMED = 2.0
 #: Over so many epochs a bar whose step rises with its epoch is known to count epochs.
 LEAST_EPOCHS = 3
 
@@ -82,13 +86,14 @@ def is_bar(pattern: Pattern) -> bool:
 def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple[Rows, Mask, Drawn]:
     """(rows of which each is a new step, whether a new run begins at each (n,), the last of them).
 
-    With ``restarts = "epoch"`` the rows have an epoch, which is how often the bar began again before.
+    The rows of a pattern that ``restarts`` have an epoch, which is how often the bar began again before; where lines
+    print one, it is in ``printed_epoch``; ``resumed`` is 1 where a bar did not begin with its first step, else 0.
 
     Args:
         starts: the lines that say that a run begins, in order.
     """
     clock, step = _clock_of(pattern, rows), rows.columns["step"]
-    begins = _begins(clock, last.clock)
+    begins = _begins(clock, last.clock) & ~_goes_on(rows, last)
     if pattern.redrawn or pattern.step_counts == "samples":  # a step's samples are not told by a distance of nothing
         fresh = (step != shifted(step, last.step)) | begins
         if not pattern.redrawn:
@@ -97,14 +102,15 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple
     if not len(rows):
         return rows, begins, last
     restarts = last.restarts + np.cumsum(begins)
-    back = begins & (step <= shifted(step, last.step))
+    runs = begins & _another_run(rows, last, starts) if begins.any() else begins
     known = np.flatnonzero(np.isfinite(clock))
     clock_after = float(clock[known[-1]]) if len(known) else last.clock
     after = Drawn(float(step[-1]), clock_after, int(restarts[-1]), *_epochs(rows, last), int(rows.lines[-1]))
-    if pattern.restarts == "epoch":
-        back = begins & _another_run(rows, last, starts) if begins.any() else begins
-        rows = rows.with_columns({"epoch": restarts.astype(np.float64)})
-    return rows, back, after
+    if pattern.restarts:
+        printed = {"printed_epoch": rows.columns["epoch"]} if "epoch" in rows.columns else {}
+        resumed = begins & _is_resumed(step, clock, last)
+        rows = rows.with_columns({**printed, "epoch": restarts.astype(np.float64), "resumed": resumed.astype(float)})
+    return rows, runs, after
 
 
 def first_bars(rows: Rows, last: Behind) -> tuple[Rows, Behind]:
@@ -124,6 +130,29 @@ def first_bars(rows: Rows, last: Behind) -> tuple[Rows, Behind]:
     again = ~stays & (epoch <= shifted(epoch, last.epoch))
     counts = last.places + int((~stays).sum()), last.again + int(again.sum())
     return rows.take(~over), Behind(int(places[-1]), float(step[-1]), bool(over[-1]), float(epoch[-1]), *counts)
+
+
+def _goes_on(rows: Rows, last: Drawn) -> Mask:
+    """Whether each row's step is above the one before it and no other epoch is printed, (n,).
+
+    Where the clock begins anew there, a training was resumed: its steps go on in the same epoch.
+    """
+    step = rows.columns["step"]
+    goes_on = np.asarray(step > shifted(step, last.step))
+    if "epoch" in rows.columns:
+        epoch = rows.columns["epoch"]
+        goes_on &= (epoch == shifted(epoch, last.epoch)) | np.isnan(epoch)
+    return goes_on
+
+
+def _is_resumed(step: Floats, clock: Floats, last: Drawn) -> Mask:
+    """Whether each row's bar, if it begins there, began with a later step than the first, (n,).
+
+    It then shows many steps on a young clock: far more in a second than the bar before it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before = shifted(step, last.step) / shifted(clock, last.clock)
+        return np.asarray(~(step / (clock + CLOCK_DIGIT) <= RESUMED * before))
 
 
 def _another_run(rows: Rows, last: Drawn, starts: Ints) -> Mask:

@@ -34,12 +34,21 @@ def differences(
     total, count_of, epoch = kept(totals, usable), kept(counted, usable), kept(steps.epoch, usable)
     resumed = count.resumed and not since_start
     before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
+    fell = np.flatnonzero(np.isnan(before_total))
+    fell = fell if running.known else fell[fell > 0]
+    fallen, fell_at = running.fallen + len(fell), running.fell_at
+    if len(fell):
+        fell_at = float(count_of[fell[-1] - 1]) if fell[-1] else running.counted
+    if "resumed" in columns:  # a bar that began with a later step: nothing says when its first one began
+        before_total[kept(columns["resumed"], usable) > 0] = np.nan
+        before_count[kept(columns["resumed"], usable) > 0] = np.nan
     covers = _at(usable, count_of - before_count)
     time = _at(usable, total - before_total)
     batch = work_per_step(basis, columns)
     last_epoch = int(epoch[-1]) if per_epoch else running.epoch
-    fallen = running.fallen + int(np.isnan(before_total if running.known else before_total[1:]).sum())
-    after = RunningTotal(float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen)
+    after = RunningTotal(
+        float(total[-1]), float(count_of[-1]), last_epoch, running.work, running.work_step, fallen, fell_at
+    )
     return covers, covers * batch, time, after
 
 
@@ -75,6 +84,39 @@ def _before(
         blind = epoch == 0 if basis.value.since == "epoch" else np.ones(len(epoch), dtype=bool)
         before_count[blind] = np.nan  # counts are wrong until the mean restarts with an epoch
     return before_total, before_count
+
+
+def until_full(
+    basis: Basis, columns: Columns, steps: Steps, covers: Floats, time: Floats, running: RunningTotal
+) -> tuple[Floats, Mask, RunningTotal]:
+    """(time (n,), which rows are differences (n,), where the mean stands after the last row) of a mean over a window.
+
+    Until its window is full such a mean is one since the meter began, and for one window more the total up to its end
+    follows from that up to its beginning. The differences of the totals count each of these steps once, where the
+    means themselves would count slow first steps again on the next line.
+
+    Args:
+        covers, time: of each row by itself, (n,).
+        running: where the mean stood before the first row.
+    """
+    per_epoch = basis.value.since == "epoch"
+    counted = steps.within if per_epoch else steps.end
+    epoch = steps.epoch if per_epoch else np.zeros(len(counted), dtype=np.int64)
+    of_window = running_totals(basis, columns, np.minimum(counted, basis.window))
+    totals, known, last = np.full(len(counted), np.nan), dict(running.recent), running.epoch
+    for row in np.flatnonzero(counted <= 2 * basis.window).tolist():
+        if epoch[row] != last:
+            known, last = {0.0: 0.0}, int(epoch[row])
+        number = float(counted[row])
+        totals[row] = of_window[row] + known.get(max(number - basis.window, 0.0), np.nan)
+        known[number] = float(totals[row])
+    before_total, before_count = shifted(totals, running.total), shifted(counted, running.counted)
+    begins = epoch != shifted(epoch, running.epoch)
+    before_total, before_count = np.where(begins, 0.0, before_total), np.where(begins, 0.0, before_count)
+    exact = np.isfinite(totals - before_total) & (counted - before_count == covers)
+    recent = tuple(known.items()) if counted[-1] <= 2 * basis.window else ()
+    after = replace(running, total=float(totals[-1]), counted=float(counted[-1]), epoch=int(epoch[-1]), recent=recent)
+    return np.where(exact, totals - before_total, time), exact, after
 
 
 def counted_work(

@@ -19,8 +19,20 @@ from perflog.measurements.store import Values
 TRIM_COUNT, TRIM_SHARE = 5, 0.05
 
 
+#: A record is estimated by itself only where its time is so many times the last digit of its clock: its rate is then at
+#: most 10 % off, by a rounding that differs from record to record.
+LEAST_QUANTA = 10.0
+#: Of fewer merged records there is no estimate of single ones.
+LEAST_MERGED = 3
+#: An estimate that leaves out more than this share of the records is none.
+MOST_LEFT_OUT = 0.1
+
+
 class Estimate(NamedTuple):  # a tuple is made in a fifth of the time: there is one of each of very many logs
-    """A centre, and the sums behind it: ``value`` in work per unit of time as stored (see measure.py)."""
+    """A centre, and the sums behind it: ``value`` in work per unit of time as stored (see measure.py).
+
+    ``merged``: into how many the records were merged where one is too short for its clock; 0 where none was.
+    """
 
     value: float = float("nan")
     used: int = 0
@@ -29,47 +41,169 @@ class Estimate(NamedTuple):  # a tuple is made in a fifth of the time: there is 
     work: float = 0.0
     dropped: int = 0
     reason: str = ""
+    merged: int = 0
 
 
-def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str) -> Estimate:
+class Digits(NamedTuple):
+    """How finely the time of a record is printed.
+
+    Attributes:
+        clock: the last digit of a clock, in the store's time; 0 where no clock is measured.
+        mean: by how much the last digit of a running mean moves the time of one step, in the store's time; else 0.
+            A mean of ``k`` steps places the end of the k-th within k times that.
+        per_epoch: whether the mean begins anew with each epoch, else with the run; ``origin``: at which step.
+    """
+
+    clock: float = 0.0
+    mean: float = 0.0
+    per_epoch: bool = False
+    origin: float = 0.0
+
+    def quanta(self, rows: NDArray[np.float64], before: tuple[float, float]) -> NDArray[np.float64]:
+        """By how much the digits may move the end of each record, (n,), in the store's time.
+
+        Args:
+            before: the epoch of the record before these, and the step at which that epoch began.
+        """
+        if not self.mean:
+            return np.full(rows.shape[1], self.clock)
+        return np.asarray((rows[1] - self.begins(rows, before)) * self.mean)
+
+    def begins(self, rows: NDArray[np.float64], before: tuple[float, float]) -> NDArray[np.float64]:
+        """The step at which the mean of each record began, (n,); ``before``: as :meth:`quanta` takes it."""
+        if not self.per_epoch:
+            return np.full(rows.shape[1], self.origin)
+        first = rows[6] != np.append(before[0], rows[6, :-1])
+        latest = np.maximum.accumulate(np.where(first, np.arange(rows.shape[1]), -1))
+        return np.where(latest >= 0, rows[0, latest], before[1])
+
+    @property
+    def known(self) -> bool:
+        """Whether the last digit may matter."""
+        return self.clock > 0 or self.mean > 0
+
+
+FINE = Digits()
+
+
+def estimate(blocks: Iterable[NDArray[np.float64]], estimator: str, digits: Digits = FINE) -> Estimate:
     """Estimate throughput from blocks of rows (store.FIELDS, n).
 
     Args:
         estimator: ``total`` Σ work / Σ time; ``mean``, ``median``, ``trimmed`` of each measurement's rate;
             ``last`` the last measurement's rate.
+        digits: how finely times are printed. Records too short for that are merged with those behind them before their
+            rates are taken.
     """
-    used, covers, time, work, last = 0, 0.0, 0.0, 0.0, float("nan")
-    rates = Values() if estimator in ("mean", "median", "trimmed") else None
+    used, covers, time, work = 0, 0.0, 0.0, 0.0
+    single = estimator != "total"
+    rates, merger = Values(), _Merger(digits)
     for rows in blocks:
         used += rows.shape[1]
         covers += float(rows[2].sum())
         time += float(rows[3].sum())
         work += float(rows[4].sum())
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if rates is not None:
-                rates.append(rows[4] / rows[3])
-            last = float(rows[4, -1] / rows[3, -1])
+        if single:
+            rates.append(merger.rates(rows))
     if not used:
         return Estimate(float("nan"), 0, 0.0, 0.0, 0.0, reason="no measurement lies wholly inside the window")
-    if estimator == "total" or rates is None:
-        value = last if estimator == "last" else (work / time if time > 0 else float("nan"))
+    if not single:
+        value = work / time if time > 0 else float("nan")
         reason = "" if 0 < value < math.inf else "the measured time is zero or negative"
         return Estimate(value, used, covers, time, work, reason=reason)
-    printed = rates.array()
+    rates.append(merger.rest())
+    whole = Estimate(float("nan"), used, covers, time, work)
+    if merger.merges and rates.count < LEAST_MERGED:
+        reason = (
+            f"the {used} records are too short for the digits of their clock: merged into stretches of "
+            f"{LEAST_QUANTA:g} times its last digit they are {rates.count}, and {LEAST_MERGED} are needed (take "
+            "--estimator total)"
+        )
+        return whole._replace(reason=reason)
+    return _of_rates(rates.array(), estimator, whole._replace(merged=rates.count if merger.merges else 0))
+
+
+def _of_rates(printed: NDArray[np.float64], estimator: str, whole: Estimate) -> Estimate:
+    """The estimate of single rates, (n,), which may be reordered; ``whole``: with the sums behind it."""
     positive = printed[np.isfinite(printed) & (printed > 0)]  # differences of rounded running means may vanish
-    lost = used - len(positive)
+    lost = len(printed) - len(positive)
+    if lost > MOST_LEFT_OUT * len(printed):
+        reason = (
+            f"{lost} of {len(printed)} records have no positive rate: an estimate of single records would leave out "
+            "more than a tenth of them (take --estimator total)"
+        )
+        return whole._replace(dropped=lost, reason=reason)
+    if estimator == "last":
+        return whole._replace(value=float(positive[-1]), dropped=lost)
     if estimator == "trimmed":
         drop = max(TRIM_COUNT, int(len(positive) * TRIM_SHARE))
         if len(positive) <= 2 * drop:
             reason = f"{len(positive)} measurements, trimmed mean drops {drop} at each end"
-            return Estimate(float("nan"), used, covers, time, work, lost, reason)
+            return whole._replace(dropped=lost, reason=reason)
         kept = np.sort(positive)[drop : len(positive) - drop]
-        return Estimate(float(np.mean(kept)), len(kept), covers, time, work, lost + 2 * drop)
-    if not len(positive):
-        reason = "no measurement has a positive rate"
-        return Estimate(float("nan"), used, covers, time, work, lost, reason)
+        used = whole.used if whole.merged else len(kept)
+        return whole._replace(value=float(np.mean(kept)), used=used, dropped=lost + 2 * drop)
     value = float(np.mean(positive)) if estimator == "mean" else _median(positive)
-    return Estimate(value, used - lost, covers, time, work, lost)
+    used = whole.used if whole.merged else whole.used - lost
+    return whole._replace(value=value, used=used, dropped=lost)
+
+
+class _Merger:
+    """Puts neighbouring records together until their time is long enough for the digits of their clock."""
+
+    def __init__(self, digits: Digits) -> None:
+        self.merges = False
+        self._digits = digits
+        self._work = self._time = self._quanta = np.empty(0)  # of the records that were not given yet
+        self._epoch = (-1.0, 0.0)  # of the last record, and the step at which it began
+        self._last: tuple[float, float] | None = None  # work and time of the last merged record, which may grow
+
+    def rates(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rates of the records that are long enough with those of a block, (fields, n), behind those held back."""
+        if not self._digits.known:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.asarray(rows[4] / rows[3])
+        self._work = np.concatenate((self._work, rows[4]))
+        self._time = np.concatenate((self._time, rows[3]))
+        self._quanta = np.concatenate((self._quanta, self._digits.quanta(rows, self._epoch)))
+        self._epoch = float(rows[6, -1]), float(self._digits.begins(rows, self._epoch)[-1])
+        bounds = self._bounds()
+        if len(bounds) < 2:
+            return np.empty(0)
+        works, times = (np.add.reduceat(column[: bounds[-1]], bounds[:-1]) for column in (self._work, self._time))
+        if self._last is not None:
+            works, times = np.append(self._last[0], works), np.append(self._last[1], times)
+        self._last = float(works[-1]), float(times[-1])
+        self._work, self._time, self._quanta = (
+            column[bounds[-1] :] for column in (self._work, self._time, self._quanta)
+        )
+        return np.asarray(works[:-1] / times[:-1])
+
+    def _bounds(self) -> list[int]:
+        """Where merged records begin and end."""
+        passed = np.append(0.0, np.cumsum(self._time))
+        enough = np.maximum.accumulate(passed[1:] - LEAST_QUANTA * self._quanta)
+        bounds, place = [0], 0
+        if self._last is None or not self.merges:
+            long_enough = self._time >= LEAST_QUANTA * self._quanta
+            if long_enough.all():
+                return list(range(len(passed)))
+        self.merges = True
+        while place < len(self._time):
+            end = int(np.searchsorted(enough, passed[place])) + 1
+            if end > len(self._time):
+                break
+            place = max(end, place + 1)
+            bounds.append(place)
+        return bounds
+
+    def rest(self) -> NDArray[np.float64]:
+        """The rate of the last record, with what was left behind it."""
+        if self._last is None:
+            self.merges |= bool(len(self._time))
+            return np.empty(0)
+        work, time = self._last[0] + float(self._work.sum()), self._last[1] + float(self._time.sum())
+        return np.array([work / time if time > 0 else np.nan])
 
 
 def _median(values: NDArray[np.float64]) -> float:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
-from perflog.measurements.differences import counted_work, differences
+from perflog.measurements.differences import counted_work, differences, until_full
 from perflog.measurements.rows import Floats, Mask, Rows, kept
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps, explicit_covers
@@ -47,13 +47,16 @@ def measure(
     else:
         covers = _covers(pattern, basis, rows, steps, count, as_printed)
         work, time = work_and_time(basis, rows.columns, covers)
+    exact = np.zeros(len(rows), dtype=bool)
+    if span == "window" and basis.value.quantity == "step_time" and not as_printed:
+        time, exact, running = until_full(basis, rows.columns, steps, covers, time, running)
     by_design = np.zeros(len(rows), dtype=bool)
     counter = basis.work if basis.counts_work and basis.work is not None and basis.work.span == "cumulative" else None
     if counter is not None:
         per_epoch = counter.since == "epoch"
         work, running = counted_work(rows.columns[counter.group], covers, time, steps, running, per_epoch)
         by_design = np.isnan(work)
-    reach = np.maximum(covers, _reach(basis, steps)) if span == "window" else covers
+    reach = np.where(exact, covers, np.maximum(covers, _reach(basis, steps))) if span == "window" else covers
     good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0 if counter is None else work >= 0)
     if not cumulative or as_printed:
         good &= time > 0

@@ -20,6 +20,7 @@ from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, last_nu
 from perflog.measurements.segment import Count, Segment, Tally
 from perflog.measurements.steps import explicit_covers
 from perflog.measurements.store import FIELDS, Store
+from perflog.measurements.structure import SLOW, ends_slowly
 from perflog.measurements.swapped import are_swapped, twin
 from perflog.measurements.work import running_totals, work_and_time, work_per_step
 
@@ -83,7 +84,7 @@ class _Printed(Struct, frozen=True):
 
 
 def plain_batches(
-    pattern: Pattern, text: Ints, lines: Ints, columns: Columns, as_printed: bool
+    pattern: Pattern, text: Ints, lines: Ints, columns: Columns, as_printed: bool, paused: Mask
 ) -> Iterator[PlainBatch]:
     """The plain texts among rows of many, by the basis of their measurements.
 
@@ -91,6 +92,7 @@ def plain_batches(
         text: the text that each row is of, in order, (rows,).
         lines: line numbers, (rows,).
         columns: printed numbers, each (rows,).
+        paused: whether a line of each text reports an evaluation or the like, for all texts of the batch.
     """
     if not len(text) or not _may_be_plain(pattern, columns):
         return
@@ -110,9 +112,11 @@ def plain_batches(
             resumed = step[first] + (1 - pattern.step_base) > 2 * key[1]
             if (basis.value.span == "cumulative" or basis.value.quantity == "elapsed") and not as_printed:
                 chosen = chosen & ~resumed
+            if basis.value.span == "window" and basis.value.quantity == "step_time":
+                chosen = chosen & (step[first] + (1 - pattern.step_base) > 2 * basis.window)
             chosen = chosen & ~_swapped(pattern, basis, texts, columns, chosen)
             printed = _Printed(texts, lines, columns, key[1], resumed).of(chosen)
-            batch = _measured(pattern, basis, printed, as_printed)
+            batch = _measured(pattern, basis, printed, as_printed, paused)
             if batch is not None:
                 yield batch
 
@@ -146,7 +150,7 @@ def _that_measure(pattern: Pattern, columns: Columns) -> list[Floats]:
     return [columns[group] for group in dict.fromkeys([*groups, "global_batch_size"]) if group in columns]
 
 
-def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: bool) -> PlainBatch | None:
+def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: bool, paused: Mask) -> PlainBatch | None:
     """The measurements of plain texts; those of them without a number that can be used are left out."""
     texts, columns = printed.texts, printed.columns
     if not len(texts.first) or (as_printed and basis.value.quantity == "elapsed"):
@@ -169,10 +173,25 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     for place, column in enumerate((within - reach, within, covers, time, work, printed.lines, np.zeros(len(within)))):
         rows[place] = column
     whole = texts.all(good)
+    if not as_printed:
+        whole &= ~_may_leave_out(rows, texts, paused)
     if not whole.all():
         kept = texts.for_rows(whole).astype(bool)
         rows, deltas = np.compress(kept, rows, axis=1), deltas[kept]
     return _with_segments(basis, rows, deltas, printed.of(whole))
+
+
+def _may_leave_out(rows: Floats, texts: Texts, paused: Mask) -> Mask:
+    """Whether a record of each text may be one that :mod:`perflog.measurements.structure` leaves out, (texts,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # those without a usable number are no plain text's
+        per_step = rows[3] / rows[2]
+        slow = per_step >= SLOW * texts.for_rows(np.minimum.reduceat(per_step, texts.first))
+    slow[texts.first] = False
+    final = texts.first + texts.count - 1
+    leaves_out = paused[texts.number] & ~texts.all(~slow)
+    for text in np.flatnonzero(slow[final] & ~leaves_out).tolist():
+        leaves_out[text] = ends_slowly(per_step[texts.first[text] : final[text] + 1])
+    return leaves_out
 
 
 def _covers(basis: Basis, deltas: Floats, within: Floats, as_printed: bool) -> Floats:

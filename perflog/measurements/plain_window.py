@@ -43,7 +43,7 @@ def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: boo
             excluded["after the window"] = late
         result = Estimate(work / time, count, covers[place], time, work)
         segment = batch.segments[place]
-        doubted = doubt(segment, window) if may_matter[place] else ""
+        doubted = doubt(segment, window) if may_matter[place] else None
         segment.taken = Taken(
             asked, result, excluded, int(first_line), int(last_line), first_step, last_step, "", "", doubted
         )

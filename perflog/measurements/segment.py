@@ -17,10 +17,13 @@ from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
 from perflog.measurements.rows import Floats, Ints, Mask, Rows
 from perflog.measurements.store import Store
+from perflog.notes import Note
 from perflog.settings.amount import Window
 
 NAN = float("nan")
 NOTHING: Mapping[str, int] = MappingProxyType({})
+#: A log that prints every step may lack up to this share of them: lines are lost, and what is lost is said.
+MOST_MISSING = 0.05
 
 
 class Previous(Struct, frozen=True):
@@ -78,7 +81,9 @@ class RunningTotal(Struct, frozen=True):
 
     ``total``: time since its beginning; ``counted``: steps in it; ``epoch``: in which epoch, -1 before the first;
     ``work``: what a printed counter of work said, NaN before the first row; ``work_step``: at which step;
-    ``fallen``: how many rows of a clock showed less than the row before them.
+    ``fallen``: how many rows of a clock showed less than the row before them; ``fell_at``: how many steps stood at the
+    row before the last of them; ``recent``: of a mean over a window that
+    began not long ago, the totals that are known, by their steps.
     """
 
     total: float = 0.0
@@ -87,6 +92,8 @@ class RunningTotal(Struct, frozen=True):
     work: float = NAN
     work_step: float = 0.0
     fallen: int = 0
+    fell_at: float = 0.0
+    recent: tuple[tuple[float, float], ...] = ()
 
     @property
     def known(self) -> bool:
@@ -97,7 +104,8 @@ class Tally(Struct):
     """What was printed and how much of it could not be used.
 
     ``leading``: rows before the first that measures, which ``begun`` says to have come; ``behind_first``: rows behind
-    the first one of their position, which are an evaluation's; ``unplaced``: positions behind which no row stands.
+    the first one of their position, which are an evaluation's; ``unplaced``: positions behind which no row stands;
+    ``restarts``: how often a bar began again without a printed epoch that rises.
     """
 
     printed: int = 0
@@ -120,6 +128,13 @@ class Tally(Struct):
     partial: int = 0
     behind_first: int = 0
     unplaced: int = 0
+    restarts: int = 0
+
+    def together(self, later: Tally) -> Tally:
+        """What two parts of one training printed."""
+        first = {"unusable_line", "gap_place", "leading", "begun", "last_epoch"}
+        pairs = {name: (getattr(self, name), getattr(later, name)) for name in self.__struct_fields__}
+        return Tally(**{name: a or b if name in first else a + b for name, (a, b) in pairs.items()})
 
     def leave_out(self, lines: Ints) -> None:
         """Count rows without a usable number, by their lines, (n,) in order."""
@@ -134,6 +149,28 @@ class Tally(Struct):
             self.leading += int(np.argmax(good)) if self.begun else len(good)
 
 
+class LeftOut(NamedTuple):
+    """The slow records at the ends of epochs and beside evaluations, which are no training, together.
+
+    ``first_line``: of the first; ``covers``, ``time``, ``work``: sums, in the store's units.
+    """
+
+    records: int = 0
+    first_line: int = 0
+    covers: float = 0.0
+    time: float = 0.0
+    work: float = 0.0
+
+    def with_rows(self, rows: Floats) -> LeftOut:
+        """These and some measurements more, (fields, n)."""
+        covers, time, work = rows[2:5].sum(axis=1).tolist()
+        first = self.first_line or int(rows[5, 0])
+        return LeftOut(self.records + rows.shape[1], first, self.covers + covers, self.time + time, self.work + work)
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
 class Taken(NamedTuple):
     """What a window takes of a segment.
 
@@ -144,7 +181,7 @@ class Taken(NamedTuple):
         first_line, last_line, first_step, last_step: of the measurements taken.
         reason: why nothing can be taken, empty when something is.
         note: what is said of a warm-up that was looked for (``auto``).
-        doubt: what is said of a fixed warm-up that seems too short.
+        doubt: what is said of a fixed warm-up that seems too short; None for nothing.
         metrics: the means of the pattern's ``printed_means``, in their order; empty where nothing is taken.
     """
 
@@ -157,7 +194,7 @@ class Taken(NamedTuple):
     last_step: float = 0.0
     reason: str = ""
     note: str = ""
-    doubt: str = ""
+    doubt: Note | None = None
     metrics: tuple[Mean, ...] = ()
 
     def holds(self, rows: Floats) -> Mask:
@@ -173,6 +210,8 @@ class Segment(Struct):
     batch of logs (:mod:`perflog.measurements.plain`). ``step_work``: samples in a step, where steps follow from a
     counter of samples; 0 while unknown. ``counter``: where a rounded counter of steps stands; ``works``: the work
     of a step that the lines print. ``recent``: the marks of the last rows, of patterns whose lines are drawn again.
+    ``left_out``: what :mod:`perflog.measurements.structure` left out. ``printed_epochs``: the first and the last one
+    that a bar prints. ``digit``: the last digit of a running mean, in its printed unit; 0 where none is measured.
     ``blend``: of lines of several processes, how many records each step has; the measurements are the slowest of each.
     """
 
@@ -192,6 +231,15 @@ class Segment(Struct):
     works: Works = NO_WORKS
     recent: list[bytes] = field(default_factory=list)
     blend: Blend | None = None
+    left_out: LeftOut = NOTHING_LEFT_OUT
+    printed_epochs: tuple[float, float] = (NAN, NAN)
+    digit: float = 0.0
+
+    @property
+    def prints_every_step(self) -> bool:
+        """Whether each step has a line, but for the few that are missing."""
+        tally = self.tally
+        return self.count.interval == 1 and tally.gaps <= MOST_MISSING * (tally.printed + tally.gaps)
 
 
 def epochs_between(segment: Segment, first_line: int, last_line: int) -> int:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.bars import (
+    CLOCK_DIGIT,
     NOTHING_BEHIND,
     NOTHING_DRAWN,
     drawn_once,
@@ -55,6 +56,14 @@ from perflog.measurements.segment import Previous, Segment, previous_of
 from perflog.measurements.shown import NOTHING_SHOWN, Shown
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
 from perflog.measurements.swapped import are_swapped, twin
+from perflog.stats.resolution import printed_quantum
+
+
+def _finer(digit: float, printed: Floats) -> float:
+    """The last digit of numbers, (n,), or of those before them, whichever is finer; 0 for none."""
+    found = printed_quantum(printed[np.isfinite(printed)]) or 0.0
+    return min(digit, found) if digit and found else digit or found
+
 
 NO_LINES: Ints = np.empty(0, dtype=np.int64)
 
@@ -62,8 +71,6 @@ NO_LINES: Ints = np.empty(0, dtype=np.int64)
 CLOSING = 2.0
 #: A table that is drawn again on a terminal has no more rows.
 REDRAWN = 100
-#: A bar's clock is cut to whole seconds.
-CLOCK_DIGIT = 1.0
 
 
 class RankSeries:
@@ -80,12 +87,15 @@ class RankSeries:
         "pattern",
         "segments",
         "shown",
+        "stretches",
     )
 
     def __init__(self, pattern: Pattern, as_printed: bool = False, first: Segment | None = None) -> None:
         self.pattern = pattern
         self.as_printed = as_printed
         self.segments: list[Segment] = [first or Segment()]
+        #: Of a bar that is one of several: its first and last line each time that it began.
+        self.stretches: list[tuple[int, int]] = []
         self._behind = NOTHING_BEHIND
         self._drawn = NOTHING_DRAWN
         self._pauses = NO_LINES
@@ -135,12 +145,25 @@ class RankSeries:
             if not len(rows):
                 return
         rows, begins, self._drawn = drawn_once(self.pattern, rows, self._drawn, starts)
+        if self.pattern.track and self.pattern.restarts and len(rows):
+            self._note_stretches(rows)
         bounds = [0, *(np.flatnonzero(begins[1:]) + 1).tolist(), len(rows)]
         for low, high in pairwise(bounds):
             if high > low and begins[low] and self.segments[-1].tally.printed:
                 self.segments.append(Segment())
             if high > low:
                 self._add_lines(rows.take(slice(low, high)), starts)
+
+    def _note_stretches(self, rows: Rows) -> None:
+        """Note between which lines a bar was drawn, from each time that it began to its next."""
+        began = rows.columns["epoch"].astype(np.int64)
+        bounds = [0, *(np.flatnonzero(began[1:] != began[:-1]) + 1).tolist(), len(rows)]
+        for low, high in pairwise(bounds):
+            first, last = int(rows.lines[low]), int(rows.lines[high - 1])
+            if int(began[low]) == len(self.stretches) - 1:  # it goes on from the block before
+                self.stretches[-1] = (self.stretches[-1][0], last)
+            else:
+                self.stretches.append((first, last))
 
     def _add_lines(self, rows: Rows, starts: Ints) -> None:
         segment = self.segments[-1]
@@ -368,6 +391,8 @@ class RankSeries:
             if keys is not None:
                 self._opening.add(rows.lines, keys)
         segment.last = segment.last | last_numbers(rows.lines, rows.columns)
+        if self.pattern.restarts:
+            self._note_epochs(segment, rows)
         learn = segment.basis is None
         steps, count = count_steps(self.pattern, rows, segment.previous, segment.count, learn)
         if learn:
@@ -385,6 +410,8 @@ class RankSeries:
             segment.recent = [*segment.recent, *drawn][-REDRAWN:]
         if self.pattern.role == "position" or segment.basis is None:
             return
+        if segment.basis.value.span == "cumulative" and not segment.basis.value.is_clock:
+            segment.digit = _finer(segment.digit, rows.columns[segment.basis.value.group])
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)
         segment.running = measured.running
         segment.tally.unknown += int(measured.unknown.sum())
@@ -395,6 +422,14 @@ class RankSeries:
         table = self._without_pauses(segment, kept(table, whole), kept(kept(paused, measured.good), whole))
         table = self._without_closing(segment, table, rows)
         segment.store.append(self._without_first_of_epochs(segment, table))
+
+    def _note_epochs(self, segment: Segment, rows: Rows) -> None:
+        """Note the epochs that a bar prints, and how often it began again where they do not rise."""
+        printed = rows.columns.get("printed_epoch", np.full(len(rows), np.nan))
+        first, last = segment.printed_epochs
+        segment.printed_epochs = (float(printed[0]) if math.isnan(first) else first, float(printed[-1]))
+        restarted = rows.columns["epoch"] > shifted(rows.columns["epoch"], segment.previous.epoch)
+        segment.tally.restarts += int((restarted & ~(printed > shifted(printed, last))).sum())
 
     def _refuse_swapped(self, segment: Segment, rows: Rows, steps: Steps) -> None:
         """Refuse rows whose running mean and last step's time stand in each other's place."""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from perflog.formats.parser import Pattern
 from perflog.formats.units import seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
-from perflog.measurements.segment import Count, Previous
+from perflog.measurements.segment import MOST_MISSING, Count, Previous
 from perflog.stats.arrays import distinct, middle
 
 
@@ -202,7 +202,7 @@ def _learned(count: Count, deltas: Floats, changed: Mask, within: Floats) -> tup
         values, counts = distinct(inner)
         interval = float(values[np.argmax(counts)])
     usual = interval or float(within[0])
-    every_step = usual == 1 and (not len(inner) or bool((inner == 1).all()))
+    every_step = usual == 1 and (inner > 1).sum() <= MOST_MISSING * len(inner)
     resumed = bool(interval and within[0] > 2 * interval)
     return count._replace(interval=interval, resumed=resumed), usual, every_step
 

@@ -45,19 +45,26 @@ def _ramp(column: Rows) -> tuple[float, float] | None:
     return (first, step) if np.array_equal(first + step * np.arange(len(column)), column) else None
 
 
+def _without(rows: Rows, places: NDArray[np.int64]) -> Rows:
+    """A block's rows, (fields, n), but for those at some places; places outside the block count for nothing."""
+    mine = places[(places >= 0) & (places < rows.shape[1])]
+    return np.delete(rows, mine, axis=1) if len(mine) else rows
+
+
 class Store:
     """Rows of :data:`FIELDS`, each block an array of shape (len(FIELDS), n); of one block at once, or none.
 
     Below the fields a block may hold further columns (:mod:`perflog.measurements.metrics`), as many as the others do.
     """
 
-    __slots__ = ("_blocks", "_bytes", "_file", "_spilled", "count")
+    __slots__ = ("_blocks", "_bytes", "_file", "_left_out", "_spilled", "count")
 
     def __init__(self, rows: Rows | None = None) -> None:
         self._blocks: list[Rows] = []
         self._spilled: list[_Spilled] = []
         self._bytes = self.count = 0
         self._file: IO[bytes] | None = None
+        self._left_out: NDArray[np.int64] | None = None
         if rows is not None:
             self.append(rows)
 
@@ -74,6 +81,19 @@ class Store:
         self.count += rows.shape[1]
         if self._bytes > IN_MEMORY:
             self._spill()
+
+    def leave_out(self, places: NDArray[np.int64]) -> None:
+        """Leave the rows at some places, rising, (k,), out of all that is given from now on; to be called once."""
+        assert self._left_out is None
+        begin = sum(part.n for part in self._spilled)
+        kept = []
+        for rows in self._blocks:
+            kept.append(_without(rows, places - begin))
+            begin += rows.shape[1]
+        self._blocks = kept
+        if self._spilled:
+            self._left_out = places
+        self.count -= len(places)
 
     @property
     def whole(self) -> Rows | None:
@@ -96,6 +116,7 @@ class Store:
 
     def blocks(self) -> Iterator[Rows]:
         """The blocks in order. Those on disk are read one at a time."""
+        begin = 0
         for part in self._spilled:
             assert self._file is not None
             self._file.seek(part.at)
@@ -106,7 +127,8 @@ class Store:
                     rows[at] = first + step * np.arange(part.n)
                 else:
                     rows[at] = np.frombuffer(self._file.read(part.n * 8), dtype=np.float64)
-            yield rows
+            yield rows if self._left_out is None else _without(rows, self._left_out - begin)
+            begin += part.n
         yield from self._blocks
 
 

@@ -18,6 +18,8 @@ SCATTER = 4.0
 ALIKE = 2.0
 #: With fewer epochs nothing is known of how their first intervals differ from the others.
 LEAST_EPOCHS = 3
+#: An effect of less than this share of an interval is no evidence: no number would be wrong by as much.
+LEAST_EFFECT = 0.02
 
 
 def twin(pattern: Pattern, basis: Basis, columns: Columns) -> Value | None:
@@ -34,8 +36,9 @@ def are_swapped(mean: Floats, last: Floats, counted: Floats, epoch: Ints) -> boo
     """Whether what is to be a running mean moves like single steps, and what is to be these like a running mean.
 
     The time since the line before follows from two means; taken from two single steps it scatters the more the more
-    steps were counted. Digits that were rounded off scatter so too, and are allowed for. Where steps hardly scatter,
-    the first of an epoch tells: it is slow, so that the first interval between single steps seems short in each epoch.
+    steps were counted. Digits that were rounded off scatter so too, and are allowed for. Where neither scatters clearly
+    more than the other, the first step of an epoch decides: it is slow, so that the first interval between single steps
+    seems short in each epoch.
 
     Args:
         mean, last: as printed, (n,).
@@ -53,13 +56,17 @@ def are_swapped(mean: Floats, last: Floats, counted: Floats, epoch: Ints) -> boo
     if not middle(last) / ALIKE < middle(mean) < ALIKE * middle(last):  # a sum, say
         return False
     rounding = (printed_quantum(mean) or FINER) * counted[inner] / between
-    if _scatter(of_means) > SCATTER * (_scatter(of_steps) + float(middle(rounding))):
+    hidden, least = float(middle(rounding)), LEAST_EFFECT * float(middle(mean))
+    by_means, by_steps = _scatter(of_means), _scatter(of_steps)
+    if by_means > max(SCATTER * (by_steps + hidden), least):
         return True
+    if by_steps > SCATTER * (by_means + hidden):
+        return False
     first = np.append(True, np.diff(epoch[inner]) > 0)
     if first.sum() < LEAST_EPOCHS:
         return False
     low, other = (float(middle(times[first])) - float(middle(times)) for times in (of_means, of_steps))
-    return -low > SCATTER * (abs(other) + float(middle(rounding[first])))
+    return -low > max(SCATTER * (abs(other) + float(middle(rounding[first]))), least)
 
 
 def _scatter(values: Floats) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from perflog.measurements.segment import Segment
 from perflog.measurements.store import FIELDS
+from perflog.notes import Note
 from perflog.settings.amount import Amount, Window
 from perflog.stats.warmup import mser5
 
@@ -50,35 +51,36 @@ def settled(segment: Segment, window: Window) -> tuple[Window, str, str]:
     return replace(window, warmup=amount), note, ""
 
 
-def doubt(segment: Segment, window: Window) -> str:
-    """A note where the detector finds a later end of the warm-up than the fixed one, and it matters; else empty."""
+def doubt(segment: Segment, window: Window) -> Note | None:
+    """A note where the detector finds a later end of the warm-up than the fixed one, and it matters; else None."""
     if window.last is not None or segment.store.count > MOST:
-        return ""
+        return None
     rows = rows_of(segment)
     if not _may_matter(rows):
-        return ""
+        return None
     found = mser5(rows[3] / rows[2])
     if not found.cut:
-        return ""
+        return None
     inside = _inside(segment, window, rows)
     later = inside.copy()
     later[: found.cut] = False
     if later.sum() == inside.sum() or later.sum() < LEAST_LATER:
-        return ""
+        return None
     times = [float(rows[3, mask].sum()) for mask in (inside, later)]
     if min(times) <= 0:  # differences of running means may come to nothing
-        return ""
+        return None
     rates = [float(rows[4, mask].sum()) / time for mask, time in zip((inside, later), times, strict=True)]
     change = rates[1] / rates[0] - 1
     if not abs(change) > DIFFERENCE:
-        return ""
+        return None
     step = float(rows[0, found.cut]) - segment.count.origin
     until = f"{step:g} steps" if window.warmup.unit == "steps" else f"{found.cut + segment.tally.leading} records"
     cap = " or longer" if found.at_cap else ""
-    return (
+    text = (
         f"warm-up {window.warmup}, the detector (MSER-5) finds {until}{cap}: "
         f"the rate then differs by {100 * change:+.1f} %"
     )
+    return Note(text, "number", change, label=f"with a warm-up of {until}")
 
 
 def _inside(segment: Segment, window: Window, rows: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -9,16 +9,20 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from perflog.measurements.estimate import Estimate, estimate
+from perflog.formats.units import rate_unit, seconds_in
+from perflog.measurements.estimate import FINE, Digits, Estimate, estimate
 from perflog.measurements.metrics import MeansOverTime
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.warmup import doubt, settled
 from perflog.settings.amount import Amount, Window
+from perflog.stats.resolution import printed_quantum
 
 #: Steps are sums of floating-point numbers: a border is met within this much of a step.
 STEP_TOLERANCE = 1e-9
 #: A clock that shows less than the line before it so often, and in more than this share of all lines, is none.
 LEAST_FALLS, MOST_FALLS = 8, 0.25
+#: Differences of stamps are no more exact than this many decimals.
+_DECIMALS = 6
 
 
 def take(segment: Segment, window: Window, estimator: str, seconds_scale: float | None, doubts: bool = True) -> Taken:
@@ -42,15 +46,35 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     if reason:
         return Taken(asked, Estimate(reason=reason), reason=reason)
     selection = _Selection(segment, window, seconds_scale)
+    digits = _digits_of(segment) if doubts and estimator != "total" else FINE
     means = MeansOverTime()
-    result = estimate(means.through(selection.blocks()), estimator)
-    late = ""
+    result = estimate(means.through(selection.blocks()), estimator, digits)
+    late = None
     if doubts and asked[0].warmup.unit != "auto" and not result.reason:
         late = doubt(segment, window)
     return Taken(
         asked, result, selection.excluded, selection.first_line, selection.last_line,
         selection.first_step, selection.last_step, result.reason, note, late, means.result(),
     )  # fmt: skip
+
+
+def _digits_of(segment: Segment) -> Digits:
+    """How finely the records of a segment are timed; :data:`FINE` where each is printed by itself."""
+    basis = segment.basis
+    if basis is None or (basis.value.span != "cumulative" and not basis.value.is_clock):
+        return FINE
+    rate = rate_unit(basis.value.unit) if basis.is_rate else None
+    scale = seconds_in(basis.value.unit) if not basis.is_rate else rate[1] if rate else 1.0
+    if basis.value.is_clock:
+        found = [printed_quantum(np.round(rows[3] / scale, _DECIMALS)) for rows in segment.store.blocks()]
+        return Digits(clock=min((digit for digit in found if digit is not None), default=0.0) * scale)
+    per_epoch = basis.value.since == "epoch"
+    origin = segment.count.origin if basis.value.since == "start" else 0.0
+    mean = segment.digit * scale
+    if basis.is_rate:  # a rate r with a last digit d is a time per work of 1 / r, within d / r²
+        time, work = (math.fsum(float(rows[field].sum()) for rows in segment.store.blocks()) for field in (3, 4))
+        mean *= (time / work) ** 2 if work > 0 else 0.0
+    return Digits(mean=mean, per_epoch=per_epoch, origin=origin)
 
 
 class _Selection(Struct):

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from perflog.evidence.witness import Verdict
 from perflog.logs.find import LogFile, Pipe
+from perflog.notes import Note
 from perflog.runs.clock import Clock
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
@@ -24,7 +25,7 @@ class _Run(Struct, array_like=True):
     metadata: Metadata
     label: str
     metrics: dict[str, Metric]
-    notes: list[str]
+    notes: list[Note]
     window: str
     first_line: int
     last_line: int

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 from perflog.cases.case import Case
 from perflog.errors import UsageError
 from perflog.plot.drawing import GRID, LINE, colour_of
-from perflog.plot.series import DASHES, MARKERS, MOST_SERIES, bars_of, devices_of, name_of, naming_keys, value_of
+from perflog.plot.series import (
+    DASHES,
+    MARKERS,
+    MOST_SERIES,
+    bars_of,
+    devices_of,
+    draw_marked,
+    name_of,
+    naming_keys,
+    value_of,
+)
 from perflog.plot.sheet import MARGIN, WIDTH, Block, Entry, Sheet, legend_block, line_height, text_block, wrapped
 from perflog.plot.ticks import logarithmic
 from perflog.plot.words import Words
@@ -106,6 +116,7 @@ def _draw_panel(axes: Axes, panel: Panel, frameworks: Sequence[str]) -> None:
             ends += [value for _, value in ideal]
         look = _look(framework or str(ordered[0].key.get("framework", "")), frameworks)
         axes.errorbar(devices, [value_of(c) for c in ordered], yerr=bars_of(ordered), capsize=2, **look)
+        ends += draw_marked(axes, ordered, devices, upright=True)
     logarithmic(axes, [devices_of(case) or 0 for case in cases], ends, (_ACROSS - _LEFT - 0.15, _HIGH))
     axes.grid(visible=True, **GRID)
     axes.set_axisbelow(True)

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Any
 from perflog.cases.case import Case
 from perflog.cases.sections import Section, sections
 from perflog.errors import UsageError
-from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.plot.drawing import GRID, LINE, colour_of, ink
 from perflog.plot.multiples import multiples_blocks
 from perflog.plot.rows import MOST_ROWS, Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import (
     MOST_SERIES,
+    WARNED,
     Look,
     bars_of,
     devices_of,
+    draw_marked,
     full_name,
     how,
     looks_of,
     names_of,
+    of_marks,
     series_of,
+    shown_value,
     value_of,
     valued,
 )
@@ -70,7 +73,7 @@ def scaling_figure(extraction: Extraction, words: Words | None = None) -> Figure
             blocks.append(text_block(_title(part, words), 11, weight="bold"))
         blocks += _section_blocks(part, words)
     with_interval = any(case.throughput.low is not None for case in cases)
-    foot = how(extraction, cases, words, *([words("bars")] if with_interval else []))
+    foot = how(extraction, cases, words, *([words("bars")] if with_interval else []), *of_marks(cases, words))
     return figure_of([*blocks, text_block(foot, 8)])
 
 
@@ -141,6 +144,7 @@ def _throughput(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Lo
     for name, members in series.items():
         xs, ys = [devices_of(case) or 0 for case in members], [value_of(case) for case in members]
         axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **line_look(looks[name]))
+        ends += draw_marked(axes, members, xs, upright=True)
     logarithmic(axes, [devices_of(case) or 0 for case in cases], ends, (width, _HIGH))
     unit, words = told
     _dress(axes, words("throughput", unit=unit), words)
@@ -154,6 +158,9 @@ def _speedup(sheet: Sheet, top: float, series: Series, looks: Mapping[str, Look]
     axes = sheet.axes(left, top + _TITLE, width, _HIGH)
     for name, members in series.items():
         axes.plot([devices_of(c) or 0 for c in members], [c.speedup or 0 for c in members], **line_look(looks[name]))
+        warned = [case for case in members if case.is_marked]
+        points = [devices_of(case) or 0 for case in warned], [case.speedup or 0 for case in warned]
+        axes.plot(*points, color=WARNED, marker="o", markersize=8, fillstyle="none", linestyle="none")
     axes.plot(list(ideal), list(ideal.values()), color=LINE, linestyle="--", linewidth=1)
     logarithmic(axes, devices, [*ideal.values(), *(c.speedup or 1 for c in cases)], (width, _HIGH))
     ones = all(case.base is not None and case.base.key.get("devices") == 1 for case in cases)
@@ -170,16 +177,14 @@ def _dress(axes: Axes, title: str, words: Words) -> None:
 def _bars_block(cases: Sequence[Case], part: Section, words: Words) -> Block:
     """A bar for each case, with its number at the right."""
     names = names_of(cases, words)
-    rows = [
-        Row(full_name(name, case, words), f"{number(case.throughput.value)} {case.throughput.unit}")
-        for name, case in zip(names, cases, strict=True)
-    ]
+    rows = [Row(full_name(name, case, words), shown_value(case)) for name, case in zip(names, cases, strict=True)]
 
     def draw(axes: Axes, places: list[RowPlace]) -> None:
         middles, values = [place.middle for place in places], [value_of(case) for case in cases]
         colours = [colour_of(str(case.key.get("framework", ""))) for case in cases]
         draw_bars(axes, middles, values, 0.13, colours)
         axes.errorbar(values, middles, xerr=bars_of(cases), fmt="none", ecolor=ink(), capsize=2.5, elinewidth=1)
+        draw_marked(axes, cases, middles, upright=False)
         axes.set_xlim(0, None)
         axes.xaxis.set_major_formatter(lambda value, _: tick_text(value))
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec import structs
 
 from perflog.cases.case import Case, short_labels
 from perflog.cases.identity import told_apart_by
 from perflog.errors import UsageError
-from perflog.export.columns import caption
+from perflog.export.columns import caption, marked, number
 from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.plot.drawing import COLOURS, colour_of
 from perflog.plot.words import Words
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The colour of a number that another one may be.
+WARNED = "#b3560b"
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
 #: Every series of a picture has a marker of its own beside its colour; series of one colour differ in their dashes.
 MARKERS = "osD^vPX*"
@@ -117,10 +125,10 @@ def looks_of(series: Mapping[str, Sequence[Case]]) -> dict[str, Look]:
     several = len(set(frameworks)) > 1
     first = COLOURS.index(colour_of(frameworks[0])) if frameworks and frameworks[0] else 0
     looks: dict[str, Look] = {}
-    for number, (name, framework) in enumerate(zip(series, frameworks, strict=True)):
-        of_framework = frameworks[:number].count(framework) if several else 0
-        colour = colour_of(framework) if several else COLOURS[(first + number) % len(COLOURS)]
-        looks[name] = Look(colour, MARKERS[number % len(MARKERS)], DASHES[of_framework % len(DASHES)])
+    for place, (name, framework) in enumerate(zip(series, frameworks, strict=True)):
+        of_framework = frameworks[:place].count(framework) if several else 0
+        colour = colour_of(framework) if several else COLOURS[(first + place) % len(COLOURS)]
+        looks[name] = Look(colour, MARKERS[place % len(MARKERS)], DASHES[of_framework % len(DASHES)])
     return looks
 
 
@@ -151,6 +159,40 @@ def value_of(case: Case) -> float:
     """The throughput of a case that has one."""
     assert case.throughput.value is not None
     return case.throughput.value
+
+
+def shown_value(case: Case) -> str:
+    """The throughput of a case as text, with its unit and the number that it may be."""
+    text = f"{number(value_of(case))} {case.throughput.unit}".strip()
+    mark = case.mark
+    return text if mark is None else marked(text, structs.replace(mark, label=""), number(mark.other))
+
+
+def draw_marked(axes: Axes, cases: Sequence[Case], places: Sequence[float], upright: bool) -> list[float]:
+    """Draw at each marked case the number that it may be, hollow, with a dotted line from the one that is given.
+
+    Args:
+        places: where the cases stand on the other axis.
+        upright: whether throughput rises upwards.
+
+    Returns:
+        The other numbers.
+    """
+    others = []
+    for case, place in zip(cases, places, strict=True):
+        if case.mark is None or case.mark.other is None:
+            continue
+        ends = [value_of(case), case.mark.other]
+        xs, ys = ([place, place], ends) if upright else (ends, [place, place])
+        axes.plot(xs, ys, color=WARNED, linestyle=":", linewidth=1.2)
+        axes.plot(xs[1:], ys[1:], color=WARNED, marker="o", markersize=4.5, fillstyle="none", linestyle="none")
+        others.append(case.mark.other)
+    return others
+
+
+def of_marks(cases: Sequence[Case], words: Words) -> list[str]:
+    """What stands below a picture of marked cases."""
+    return [words("marked")] if any(case.mark is not None for case in cases) else []
 
 
 def bars_of(cases: Sequence[Case]) -> list[list[float]]:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from perflog.cases.case import Case
 from perflog.cases.versions import compared
-from perflog.export.columns import number
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
 from perflog.plot.drawing import COLOURS, LINE, colour_of, ink, plain
 from perflog.plot.rows import Row, RowPlace, draw_bars, rows_block
-from perflog.plot.series import MOST_SERIES, bars_of, full_name, how, names_of, value_of
+from perflog.plot.series import MOST_SERIES, bars_of, full_name, how, names_of, shown_value, value_of
 from perflog.plot.sheet import WIDTH, Block, Entry, figure_of, legend_block, text_block, text_width
 from perflog.plot.words import Words, words_of
 
@@ -125,4 +124,4 @@ def _draw(axes: Axes, bars: Sequence[_Bar]) -> None:
 def _number_of(case: Case, with_count: bool) -> str:
     """The throughput of a case as it stands behind its bar."""
     count = f" (n = {case.throughput.n})" if with_count else ""
-    return f"{number(value_of(case))} {case.throughput.unit}{count}"
+    return shown_value(case) + count

@@ -33,7 +33,8 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
     """
     generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
     measured = _texts_measured(batch, len(readings), generic)
-    plain = _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
+    singly = options is not None and options.estimator not in ("total", "reported") and not options.convention
+    plain = {} if singly else _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
     tried = _tried(batch, len(readings), measured, generic)
     for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
         if text in plain:
@@ -73,9 +74,11 @@ def _plain(
 ) -> Mapping[int, _Plain]:
     """The plain logs among the texts: one pattern measures, no line has a launcher's tag, and its rows are plain."""
     measuring = np.zeros(texts, dtype=np.int64)
-    tagged = np.zeros(texts, dtype=bool)
+    tagged, paused = np.zeros(texts, dtype=bool), np.zeros(texts, dtype=bool)
     found = []
     for matches in batch.matches:
+        if matches.pattern.pauses or matches.pattern.evaluates:
+            paused[matches.text] = True
         if matches.pattern.role not in ("step", "position") or not len(matches):
             continue
         kept = matches
@@ -94,7 +97,7 @@ def _plain(
         columns = {name: column for name, column in rows.columns.items() if not isinstance(column, list)}
         if len(columns) < len(rows.columns):
             continue  # time stamps: the general path
-        for part in plain_batches(rows.pattern, rows.text, rows.line + 1, columns, as_printed):
+        for part in plain_batches(rows.pattern, rows.text, rows.line + 1, columns, as_printed, paused):
             _take(part, options)
             for text, segment in zip(part.texts.number.tolist(), part.segments, strict=True):
                 plain[text] = _Plain(matches, segment)

@@ -18,6 +18,7 @@ from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
+from perflog.measurements.structure import leave_out_slow_ends
 from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
 from perflog.reading.counts import Counts
 from perflog.reading.marks import Marks
@@ -219,9 +220,10 @@ class Reading(Struct):
         for records in self._records.values():
             if records.carrier is not None:
                 refuse_mixed(records, self.series[records.carrier.key])
-        self._decide_tracks()
+        self._decide_tracks(starts)
         self._add_totals()
         self._drop_contradicted()
+        self._decide_structure()
         generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
         measured = {p.parser for key, p in self.patterns.items() if p.role == "step" and self.accounts[key].matches}
         if not measured - generic or not generic & {p.parser for p in self.patterns.values()}:
@@ -232,6 +234,16 @@ class Reading(Struct):
             for table in (self.series, self.units, self._facts):
                 table.pop(key, None)
         self.gather_facts()
+
+    def _decide_structure(self) -> None:
+        """Leave out the records that hold no training (:mod:`perflog.measurements.structure`)."""
+        if self.as_printed:
+            return
+        pauses = self.pause_lines
+        for ranks in self.series.values():
+            for series in ranks.values():
+                for segment in series.segments if series.pattern.role == "step" else ():
+                    leave_out_slow_ends(segment, pauses)
 
     def _drop_contradicted(self) -> None:
         """Forget measurements of patterns whose numbers mean something else in this log, by a line that says so."""
@@ -284,7 +296,7 @@ class Reading(Struct):
         """Where each match stands among all of the log, (n,): behind each other in the order of the text."""
         return np.asarray(matches.offset + (self._block << BLOCK_BITS))
 
-    def _decide_tracks(self) -> None:
+    def _decide_tracks(self, starts: Ints) -> None:
         """Take the progress bars that are the training's for measurements, or say why none is."""
         for key, tracks in self._tracks.items():
             pattern = tracks.pattern
@@ -293,7 +305,7 @@ class Reading(Struct):
             numbers = [number for text in told if (number := scaled_number(text)) is not None]
             for series in tracks.series.values():
                 series.close(NO_LINES)
-            self.series[key], self.undecided = ranks_of(tracks, lines, numbers)
+            self.series[key], self.undecided = ranks_of(tracks, lines, numbers, starts)
         self._tracks = {}
 
     def _add_series(self, matches: Matches, first_line: int, starts: Ints) -> None:

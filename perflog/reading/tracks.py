@@ -16,6 +16,7 @@ from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import RankSeries
+from perflog.measurements.structure import joined
 
 #: So many lines that speak for a training stand before or between the rows of its bar.
 LEAST_LINES = 2
@@ -43,12 +44,13 @@ class Tracks(Struct):
             self.series[track].add(rows.take(numbers == number), starts, pauses(np.array([number])))
 
 
-def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float]) -> tuple[dict[int, RankSeries], str]:
+def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float], starts: Ints) -> tuple[dict[int, RankSeries], str]:
     """(the series that count, by rank; why there are none).
 
     Args:
         lines: of those that speak for a training, in order.
         told: the numbers that a header gives for the training's bar.
+        starts: the lines that say that a run begins, in order.
     """
     pattern = tracks.pattern
     chosen = {track for track in tracks.series if track[1] in set(told)}
@@ -67,7 +69,7 @@ def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float]) -> tuple[dict[i
         if _overlap(parts):
             numbers = ", ".join(f"{number:g}" for of_rank, number in sorted(chosen) if of_rank == rank)
             return {}, f"progress bars of {numbers} steps alternate, and no line says which one is the training's"
-        ranks[rank] = _one_after_the_other(pattern, tracks.as_printed, parts)
+        ranks[rank] = _one_after_the_other(pattern, tracks.as_printed, parts, starts)
     return ranks, ""
 
 
@@ -90,12 +92,13 @@ def _spoken_for(track: Track, series: Mapping[Track, RankSeries], lines: Ints) -
     Where a line of its own places each bar, those before the first one and behind all other tracks count too.
     """
     others = [part.last_line for other, ranks in series.items() if other != track for part in ranks.segments]
-    counts = []
-    for part in series[track].segments:
-        begin = part.first_line - 1
+    counts = [0]
+    own = series[track].stretches or [(part.first_line, part.last_line) for part in series[track].segments]
+    for first, last in own:
+        begin = first - 1
         if series[track].pattern.position:
-            begin = max((line for line in others if line < part.first_line), default=0)
-        counts.append(int(np.searchsorted(lines, part.last_line, "right") - np.searchsorted(lines, begin, "right")))
+            begin = max((line for line in others if line < first), default=0)
+        counts.append(int(np.searchsorted(lines, last, "right") - np.searchsorted(lines, begin, "right")))
     return max(counts)
 
 
@@ -104,7 +107,19 @@ def _overlap(parts: Iterable[RankSeries]) -> bool:
     return any(later[0] <= earlier[1] for earlier, later in pairwise(spans))
 
 
-def _one_after_the_other(pattern: Pattern, as_printed: bool, parts: Iterable[RankSeries]) -> RankSeries:
+def _one_after_the_other(pattern: Pattern, as_printed: bool, parts: Iterable[RankSeries], starts: Ints) -> RankSeries:
+    """The series of several bars: one run, but where a line between two says that a run begins, or the epoch falls.
+
+    The bars of one training may have several lengths: those of its data files, or of the epoch that was resumed.
+    """
     series = RankSeries(pattern, as_printed)
-    series.segments = sorted((segment for part in parts for segment in part.segments), key=lambda s: s.first_line)
+    segments = sorted((segment for part in parts for segment in part.segments), key=lambda s: s.first_line)
+    series.segments = segments[:1]
+    for before, segment in pairwise(segments):
+        begun = np.searchsorted(starts, segment.first_line, "right") > np.searchsorted(starts, before.last_line)
+        falls = segment.printed_epochs[0] < before.printed_epochs[1]  # NaN where none is printed
+        if begun or falls or not pattern.restarts:
+            series.segments.append(segment)
+        else:
+            series.segments[-1] = joined(series.segments[-1], segment)
     return series

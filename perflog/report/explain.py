@@ -27,7 +27,7 @@ from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
-SCHEMA = "perflog/explanation/1"
+SCHEMA = "perflog/explanation/2"
 #: How many lines that were not understood are shown per pattern.
 SHOWN = 2
 #: So many parsers are named of which no literal occurs in the log.
@@ -130,6 +130,7 @@ def _data(
     from perflog.export.document import run_document
     from perflog.export.reason_codes import reason_code
 
+    runs = [] if isinstance(outcome, Skipped) else outcome
     return {
         "file": exact(reading.log.path),
         "member": exact(reading.log.member) or None,
@@ -138,7 +139,8 @@ def _data(
         "complete": complete,
         "reason": outcome.reason if isinstance(outcome, Skipped) else None,
         "reason_code": reason_code(outcome.reason, outcome.failed) if isinstance(outcome, Skipped) else None,
-        "runs": [] if isinstance(outcome, Skipped) else [run_document(run) for run in outcome],
+        "runs": [run_document(run) for run in runs],
+        "no_facts": list(dict.fromkeys(said for run in runs for said in run.metadata.unfit)),
         "frequent_lines": [
             {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
             for entry in shapes
@@ -156,6 +158,8 @@ def _run(run: Run, number: int, total: int) -> Iterator[str]:
     yield f"{title}: parser {run.parser}, {lines}, {run.window}"
     for key, value in run.values.items():
         yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+    for said in run.metadata.unfit:
+        yield f"  no fact            {run.log.name}: {said}"
     for metric in run.metrics.values():
         yield f"  {metric.name:<18} {_metric(metric)}"
     yield from _evidence(run)

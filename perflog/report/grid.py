@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import structs
+
 from perflog.cases.case import Case, short_labels
 from perflog.cases.choosing import fields_of, require_known, takes
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import natural
+from perflog.notes import Note, mark_of
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
@@ -48,7 +51,7 @@ class Projection:
 
 @dataclass(slots=True)
 class Number:
-    """A value for a cell with its interval, which decides on its digits, and the level of that."""
+    """A value for a cell with its interval, which decides on its digits, the level of that, and its warning."""
 
     value: float | None
     unit: str = ""
@@ -57,6 +60,7 @@ class Number:
     high: float | None = None
     reason: str = ""
     level: float | None = None
+    mark: Note | None = None
 
 
 @dataclass(slots=True)
@@ -65,7 +69,7 @@ class Item:
 
     fields: dict[str, Scalar]
     numbers: dict[str, Number]
-    notes: list[str]
+    notes: list[Note]
     case: Case
 
 
@@ -109,8 +113,8 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
     shown = [f.name for f in (*projection.rows, *projection.columns)]
     by_run = "repeat" in shown or "log" in shown
     items = list(_items(extraction, by_run))
-    for name, texts in projection.where.items():
-        require_known(name, texts, [item.fields for item in items])
+    for name, wanted in projection.where.items():
+        require_known(name, wanted, [item.fields for item in items])
     items = [item for item in items if takes(item.fields, projection.where)]
     _check_names(items, shown, projection)
     listed = (*projection.rows, *projection.columns)
@@ -139,23 +143,37 @@ def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
             facts = {"repeat": run.values.get("repeat"), "log": run.log.name}
             own = {name: fact for name, fact in facts.items() if fact is not None}
             numbers = {name: Number(m.value, m.unit, 1, reason=m.reason) for name, m in run.metrics.items()}
+            _set_marks(numbers, mark_of(run.notes) if run.throughput.value is not None else None)
             yield Item({**base, **own}, numbers, run.notes, case)
 
 
 def _numbers(case: Case) -> dict[str, Number]:
     numbers = {name: Number(s.value, s.unit, s.n, s.low, s.high, s.reason, s.level) for name, s in case.metrics.items()}
+    _set_marks(numbers, case.mark)
     n = case.throughput.n
+    speedup = Note("", "number", other=case.other_speedup) if case.is_marked else None
+    efficiency = Note("", "number") if case.is_marked else None
     return numbers | {
-        "speedup": _quotient(case.speedup, case.speedup_interval, n),
-        "efficiency": _quotient(case.efficiency, case.efficiency_interval, n),
+        "speedup": _quotient(case.speedup, case.speedup_interval, n, speedup),
+        "efficiency": _quotient(case.efficiency, case.efficiency_interval, n, efficiency),
         "n": Number(float(n), "", n),
     }  # fmt: skip
 
 
-def _quotient(value: float | None, interval: QuotientInterval | None, n: int) -> Number:
+def _set_marks(numbers: Mapping[str, Number], mark: Note | None) -> None:
+    """Put the warning of a throughput beside it, and beside the step time, which the same records make."""
+    if mark is None or mark.move is None:
+        return
+    numbers["throughput"].mark = mark
+    step_time = numbers.get("step_time")
+    if step_time is not None and step_time.value is not None:
+        step_time.mark = structs.replace(mark, other=step_time.value / (1 + mark.move))
+
+
+def _quotient(value: float | None, interval: QuotientInterval | None, n: int, mark: Note | None) -> Number:
     if interval is None:
-        return Number(value, "", n)
-    return Number(value, "", n, interval.low, interval.high, level=interval.level)
+        return Number(value, "", n, mark=mark)
+    return Number(value, "", n, interval.low, interval.high, level=interval.level, mark=mark)
 
 
 def _fields(case: Case, label: str) -> dict[str, Scalar]:

@@ -7,17 +7,19 @@ paths say is text there and never markup. It loads nothing, and says so to the b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
-from perflog.export.columns import counted, two_digits
+from perflog.export.columns import MARK, counted, two_digits
 from perflog.export.translation import shown as said
 from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
+from perflog.notes import alike, merged
+from perflog.notes import texts as texts_of
 from perflog.plot.picture import picture
 from perflog.report.contents import Contents, SectionContents
 from perflog.report.grid import Field, Grid, Item, Key, Number, Projection, fields
@@ -32,9 +34,6 @@ from perflog.report.svg import inline
 
 if TYPE_CHECKING:
     from perflog.report.table import TableWords
-
-#: So many notes stand open below a table; more open with a click.
-_MOST_OPEN = 8
 
 
 def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, language: str) -> bytes:
@@ -90,7 +89,7 @@ def _without_value(cases: Named, language: str) -> list[tuple[str, str, str]]:
         (
             cases.id_of(case),
             name,
-            said(case.throughput.reason, language) or "; ".join(said(note, language) for note in case.notes),
+            said(case.throughput.reason, language) or "; ".join(said(note.text, language) for note in case.notes),
         )
         for case, name in zip(cases.cases, cases.names, strict=True)
         if case.throughput.value is None
@@ -114,6 +113,7 @@ class Cell:
 
     Attributes:
         text: the number; ``half_width``: that of its interval, in per cent of it; empty where there is none.
+        warning: the number that it may be; ``is_open``: whether the logs do not say which of the two is meant.
         value: the name of the value, and ``sort`` what it is sorted by.
         case: its case's address; empty for a cell that holds none.
         marks: the notes it bears.
@@ -121,6 +121,8 @@ class Cell:
 
     text: str
     half_width: str
+    warning: str
+    is_open: bool
     value: str
     sort: str
     case: str
@@ -144,13 +146,15 @@ def _section(
 
 def _table(extraction: Extraction, section: SectionContents, cases: Named, language: str) -> dict[str, Any]:
     """A section's table: the same cells as in Markdown, each with its case."""
-    from perflog.report.table import TableWords, doubts, how
+    from perflog.report.table import TO, TableWords, doubts, how
 
     rows, columns = fields(section.rows, "--rows"), fields(section.columns, "--columns")
     grid = placed(extraction, Projection(rows, columns, section.values))
     texts = TableWords(load_style("plain"), language, grid, {}, escape=str)
-    notes = doubts(grid)
-    made, below = told(how(grid, extraction), notes, language)
+    groups = alike(doubts(grid))
+    notes = {note: mark for mark, (members, _) in enumerate(groups, 1) for note in members}
+    made, below = told(how(grid, extraction), list(notes), language)
+    in_words = [merged([said(note, language) for note in members], TO[language])[0] for members, _ in groups]
     return {
         "key_columns": [
             (texts.title(row.name), all(isinstance(key[place], int | None) for key in grid.rows))
@@ -167,8 +171,8 @@ def _table(extraction: Extraction, section: SectionContents, cases: Named, langu
             for key in grid.rows
         ],
         "made": made,
-        "notes": below,
-        "open": len(notes) <= _MOST_OPEN,
+        "notes": [*in_words, *below[len(notes) :]],
+        "open": bool(notes) and notes.keys() <= {*doubts(grid, every=False)},
     }
 
 
@@ -182,7 +186,7 @@ def _named(name: str, value: Scalar) -> str:
     return f"bs{value}" if name == "batch_size" else str(value)
 
 
-def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: list[str]) -> list[Cell]:
+def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: Mapping[str, int]) -> list[Cell]:
     cells = []
     values = grid.projection.values
     for column in grid.columns:
@@ -192,9 +196,21 @@ def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: list[st
             finite = number is not None and number.value is not None and math.isfinite(number.value)
             sort = _sorted_by(number, texts.converted(value, number)) if number is not None and finite else ""
             marks = _marks(item, values, notes) if item is not None and value == values[0] else ()
-            text = texts.cell(item, value) if sort else "–"
+            text, mark, warning = (texts.cell(item, value) if sort else "–").partition(f" {MARK}")
+            is_open = number is not None and number.mark is not None and number.mark.is_open
             half_width = _half_width(item, value) if sort and item is not None and value == "throughput" else ""
-            cells.append(Cell(text, half_width, value, sort, "" if item is None else cases.id_of(item.case), marks))
+            cells.append(
+                Cell(
+                    text,
+                    half_width,
+                    (mark + warning).strip(),
+                    is_open,
+                    value,
+                    sort,
+                    "" if item is None else cases.id_of(item.case),
+                    marks,
+                )
+            )
     return cells
 
 
@@ -212,8 +228,8 @@ def _half_width(item: Item, value: str) -> str:
     return f"±{two_digits(100 * max(number.high - number.value, number.value - number.low) / abs(number.value))} %"
 
 
-def _marks(item: Item, values: Sequence[str], notes: list[str]) -> tuple[int, ...]:
+def _marks(item: Item, values: Sequence[str], notes: Mapping[str, int]) -> tuple[int, ...]:
     """The numbers of the notes that an item bears: its own, and the reasons for values that it lacks."""
     missing = (item.numbers[v].reason for v in values if v in item.numbers and item.numbers[v].value is None)
-    own = {*item.notes, *missing}
-    return tuple(mark for mark, note in enumerate(notes, 1) if note in own)
+    own = {*texts_of(item.notes), *missing}
+    return tuple(sorted({notes[note] for note in own if note in notes}))

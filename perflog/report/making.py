@@ -29,7 +29,8 @@ class Look:
         style: a style's name.
         language: the language of the headings, ``en`` or ``zh``.
         templates: folders with styles of the user's own.
-        notes: whether the table says below it how its numbers were made, with n and every doubt.
+        notes: what the table says below it: nothing (False), how its numbers were made, with n and every note (True),
+            or that with the notes without which it would mislead (None).
         digits: by value a printf form, in place of the style's.
         titles: headings in place of the style's.
         names: texts to show in place of fields' values.
@@ -39,7 +40,7 @@ class Look:
     style: str = "plain"
     language: str = "en"
     templates: Sequence[str] = ()
-    notes: bool = True
+    notes: bool | None = None
     digits: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
@@ -107,12 +108,12 @@ def make_table(
     extraction = extractions.of(logs, settings)
     _require_names(look, extraction)
     cells = grid(extraction, shown)
-    table = report_table(cells, style, look.language, extraction, look.names)
+    table = report_table(cells, style, look.language, extraction, look.names, every=look.notes)
     texts = None
     if plain:
-        unescaped = report_table(cells, style, look.language, extraction, look.names, escape=str)
-        texts = text_table(unescaped, look.notes)
-    return MadeTable(markdown(table, style, look.notes), table, extraction, texts)
+        unescaped = report_table(cells, style, look.language, extraction, look.names, str, look.notes)
+        texts = text_table(unescaped, look.notes is not False)
+    return MadeTable(markdown(table, style, look.notes is not False), table, extraction, texts)
 
 
 def _require_names(look: Look, extraction: Extraction) -> None:

@@ -18,6 +18,7 @@ EXTRACTION: Mapping[str, tuple[str, ...]] = {
     "warmup": ("--warmup", "-w"), "steps": ("--steps", "-n"), "last": ("--last",), "estimator": ("--estimator", "-e"),
     "aggregate": ("--aggregate", "-a"), "baseline": ("--baseline",), "set": ("--set", "-s"), "parser": ("--parser",),
     "parsers": ("--parsers",), "convention": ("--convention", "-c"), "values": ("--values",),
+    "without_slow": ("--without-slow",),
 }  # fmt: skip
 #: Options of tables, pictures and reports.
 DOCUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -29,7 +30,7 @@ DOCUMENTS: Mapping[str, tuple[str, ...]] = {
 FLAGS: Mapping[str, tuple[str, ...]] = {**EXTRACTION, **DOCUMENTS}
 #: Options that may be repeated, and those that take no value; ``--no-notes`` turns ``--notes`` off.
 _REPEATED = frozenset({"baseline", "set", "parser", "parsers", "where", "templates", "digits", "title", "name"})
-_SWITCHES = frozenset({"notes", "html", "quiet"})
+_SWITCHES = frozenset({"notes", "html", "quiet", "without_slow"})
 _OFF = {"--no-notes": "notes"}
 #: The options of extraction whose values are ``key=value`` texts.
 _PAIRS = ("baseline", "set")
@@ -107,4 +108,6 @@ def _words(name: str, value: Any) -> list[str]:
         return [word for key, text in value.items() for word in (f"--{name}", f"{key}={text}")]
     if isinstance(value, list):
         return [word for text in value for word in (f"--{name}", str(text))]
+    if value is True:
+        return [f"--{name.replace('_', '-')}"]
     return [] if value is None else [f"--{name}", str(value)]

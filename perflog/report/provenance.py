@@ -101,7 +101,7 @@ def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language:
         "estimator": case.estimator,
         "window": window_text(read.extraction.options.window, language),
         "metrics": metrics,
-        "notes": in_language(case.notes, language),
+        "notes": in_language([note.text for note in case.notes], language),
         "folders": _folders(case, base),
         "runs": [_run(run, read, base, texts, language) for run in case.runs],
     }
@@ -159,7 +159,7 @@ def _run(run: Run, read: ReadLogs, base: Path, texts: Words, language: str) -> d
         "metrics": [_metric(metric, run.parser, texts, language) for metric in run.metrics.values()],
         "metadata": list(metadata.items()),
         "evidence": [] if run.evidence is None else [_witness(witness, texts) for witness in run.evidence.witnesses],
-        "notes": in_language(run.notes, language),
+        "notes": in_language([note.text for note in run.notes], language),
     }
 
 

@@ -20,7 +20,7 @@ _WANTED: Mapping[str, str] = {
     "batch_size": "times alone give steps/s, not samples/s",
     "devices": "a rate stays one device's or rank's, and there is no speedup",
 }
-_OPTIONS = ("warmup", "steps", "last", "estimator", "aggregate", "convention", "values")
+_OPTIONS = ("warmup", "steps", "last", "estimator", "aggregate", "convention", "values", "without_slow")
 _INTRODUCTION = """\
 # Written by `perflog init`, to be corrected and kept beside the logs. `perflog config LOGS` shows what is in force;
 # the command line wins over what stands here.
@@ -65,7 +65,7 @@ def _found(extraction: Extraction, place: str) -> list[str]:
 
 def _warmups(runs: Sequence[Run]) -> list[str]:
     """What the detector says of the warm-up, as comments."""
-    notes = Counter(note.partition(":")[0] for run in runs for note in run.notes if "the detector" in note)
+    notes = Counter(note.text.partition(":")[0] for run in runs for note in run.notes if "the detector" in note.text)
     return [f"# {counted(count, 'run')}: {note}" for note, count in notes.most_common(2)]
 
 
@@ -79,7 +79,7 @@ def _facts(runs: Sequence[Run], given: Mapping[str, Any]) -> list[str]:
             where = "no run" if len(without) == len(runs) else f"{len(without)} of {counted(len(runs), 'run')} do not"
             verb = "says it" if len(without) == len(runs) else "say it"
             lines.append(f"# {key} = {_example(key)}   # {where} {verb}: {consequence}")
-    said = {note for run in runs for note in run.notes}
+    said = {note.text for run in runs for note in run.notes}
     for key in FACTORS:
         if PATH_ALONE.get(key) in said and key not in given:
             values = sorted(

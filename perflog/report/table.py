@@ -10,14 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import structs
+
 from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
-from perflog.export.columns import TextTable, caption
-from perflog.export.translation import told
+from perflog.export.case_table import remarks
+from perflog.export.columns import TextTable, caption, marked
+from perflog.export.translation import shown, told
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import Scalar
+from perflog.notes import merged, texts
 from perflog.report.grid import Grid, Item, Key, Number
 from perflog.report.style import Style, formatted
 from perflog.resources import folder
@@ -27,6 +31,8 @@ LANGUAGES = ("en", "zh")
 OOM = "OOM"
 #: The heading of a column whose cases say none of its fields.
 UNKNOWN = {"en": "unknown", "zh": "未知"}
+#: Words between two numbers: of a range, and of which either may be meant.
+TO, _OR = {"en": " to ", "zh": " 至 "}, {"en": "or", "zh": "或"}
 #: Counts in headings, in the languages other than English.
 _COUNTED: Mapping[str, Mapping[str, str]] = {
     "zh": {"devices": "{}卡", "nodes": "{}节点", "threads": "{}线程", "devices_per_node": "单节点{}卡"},
@@ -38,7 +44,7 @@ class ReportTable:
     """Texts of a table.
 
     ``keys`` is how many of a row's first cells name the row; ``made``: how the numbers were made and n;
-    ``notes``: every doubt, as plain text.
+    ``notes``: what is said of them, as plain text; ``more``: how many cells bear notes that are not given.
     """
 
     header: list[str]
@@ -46,6 +52,7 @@ class ReportTable:
     keys: int
     made: str = ""
     notes: list[str] = field(default_factory=list)
+    more: str = ""
 
 
 def report_table(
@@ -55,10 +62,12 @@ def report_table(
     extraction: Extraction,
     names: Mapping[str, str],
     escape: Callable[[object], str] = escaped,
+    every: bool | None = None,
 ) -> ReportTable:
     """The texts of all cells, and the notes.
 
     Args:
+        every: give every note, not those alone without which the table would mislead.
         names: texts (Markdown, the user's own) to show instead of fields' values.
         escape: makes texts of logs and paths safe where the table goes; Markdown, if not told.
     """
@@ -76,8 +85,10 @@ def report_table(
         first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
         rows.append(first + _row_cells(grid, row, above, words))
         above = row
-    keys, notes = 1 if style.row else len(projection.rows), [*doubts(grid), *_missing_intervals(grid, style)]
-    return ReportTable(header, rows, keys, *told(how(grid, extraction), notes, language))
+    keys, notes = 1 if style.row else len(projection.rows), doubts(grid, every)
+    notes += _missing_intervals(grid, style) if every else []
+    made, below = told(how(grid, extraction), notes, language)
+    return ReportTable(header, rows, keys, made, merged(below, TO[language]), more_remarks(grid, every, language))
 
 
 def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> list[str]:
@@ -94,7 +105,8 @@ def text_table(table: ReportTable, notes: bool) -> TextTable:
     """A table whose texts are not escaped, as other formats take it; ``notes``: with what stands under it."""
     right = [False] * table.keys + [True] * (len(table.header) - table.keys)
     doubts = [f"{mark}. {note}" for mark, note in enumerate(table.notes, 1)]
-    return TextTable(table.header, table.rows, right, doubts if notes else [], table.made if notes else "")
+    below = [*doubts, *filter(None, [table.more])]
+    return TextTable(table.header, table.rows, right, below if notes else [], table.made if notes else "")
 
 
 def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
@@ -107,7 +119,8 @@ def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
     else:
         widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
         text = _layout(style.layout).render(header=table.header, rows=table.rows, widths=widths, style=style)
-    lines = [escaped(table.made), *(f"{mark}. {escaped(note)}" for mark, note in enumerate(table.notes, 1))]
+    lines = [escaped(table.made), *filter(None, [escaped(table.more)])]
+    lines += [f"{mark}. {escaped(note)}" for mark, note in enumerate(table.notes, 1)]
     return text + ("\n" + "\n".join(f"{line}  " for line in lines).rstrip() + "\n" if notes else "")
 
 
@@ -122,11 +135,21 @@ def how(grid: Grid, extraction: Extraction) -> str:
     return f"{made}; {n}" + (f"; {', '.join(units)}" if units else "") + "."
 
 
-def doubts(grid: Grid) -> list[str]:
-    """Everything to be known about a table's numbers, each once: what varies unshown, notes, reasons."""
-    notes = (note for item in grid.cells.values() for note in item.notes)
-    of_all = said_of_all(item.case for item in grid.cells.values())
+def doubts(grid: Grid, every: bool | None = True) -> list[str]:
+    """What is to be known about a table's numbers, each once: what varies unshown, notes, reasons.
+
+    Args:
+        every: give every note, not those alone without which the table would mislead.
+    """
+    notes = texts(note for item in grid.cells.values() for note in item.notes if every or note.is_needed)
+    of_all = said_of_all(item.case for item in grid.cells.values()) if every else []
     return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid), *of_all)))
+
+
+def more_remarks(grid: Grid, every: bool | None, language: str) -> str:
+    """The line that says how many cells bear notes that are not given; empty where all are."""
+    more = sum(any(not note.is_needed and not note.is_mark for note in item.notes) for item in grid.cells.values())
+    return "" if every or not more else shown(remarks(more, "cell"), language)
 
 
 def _missing_intervals(grid: Grid, style: Style) -> list[str]:
@@ -158,7 +181,7 @@ class TableWords:
         names: Mapping[str, str],
         escape: Callable[[object], str] = escaped,
     ) -> None:
-        self.style = style
+        self.style, self.language = style, language
         self.names = names
         self.escape = escape
         self.unknown, self.counted = UNKNOWN[language], _COUNTED.get(language, {})
@@ -195,14 +218,25 @@ class TableWords:
             return OOM if number is not None and number.reason.startswith(OOM) else self.style.missing
         digits, converted = self.style.digits.get(value, ""), self.converted(value, number)
         text = formatted(number, digits, converted, self.style.missing)
+        other = ""
+        if number.mark is not None and number.mark.other is not None:
+            other = formatted(replace(number, value=number.mark.other), digits, converted)
         if not self.style.cell:
-            return text
+            return self.marked(text, number, other)
         before = above.numbers.get(value) if above is not None else None
         change = None
         if before is not None and before.value:
             change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%")
         named = {"text": Heading(text), "value": value, "unit": Heading(converted or number.unit), "change": change}
-        return self.rendered(self.style.cell, {**item.fields, **named, **_interval(number, digits, converted)})
+        text = self.rendered(self.style.cell, {**item.fields, **named, **_interval(number, digits, converted)})
+        return self.marked(text, number, other)
+
+    def marked(self, text: str, number: Number, other: str) -> str:
+        """A cell's text with the warning that its number bears."""
+        if number.mark is None:
+            return text
+        mark = structs.replace(number.mark, label=self.escape(shown(number.mark.label, self.language)))
+        return marked(text, mark, other, _OR[self.language])
 
     def converted(self, value: str, number: Number) -> str:
         """The unit that a number is converted to; empty where it keeps its own."""

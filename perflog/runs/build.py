@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
+from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.accounts import held
 from perflog.runs.clock import clock_of
-from perflog.runs.corroborate import Evidence
+from perflog.runs.corroborate import Evidence, Question
 from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.cut import why_cut
 from perflog.runs.device_index import Stem
@@ -23,9 +27,9 @@ from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_un
 from perflog.runs.draft import Draft
 from perflog.runs.extent import Extent
 from perflog.runs.identity import Identities
-from perflog.runs.machine import Machines, store_of
+from perflog.runs.machine import Machines, note_of_devices, store_of
 from perflog.runs.metadata import Metadata
-from perflog.runs.metrics import Peaks, further_metrics
+from perflog.runs.metrics import Peaks, further_metrics, possible
 from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
 from perflog.runs.programs import Program, of_several, programs_of
@@ -33,6 +37,7 @@ from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
 from perflog.runs.throttled import throttling_note
 from perflog.runs.throughput import Speed, corroborated, question_of, ranks_that_count, speed_of
+from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
 
 
@@ -120,11 +125,19 @@ class RunBuilder:
         extent: Extent, programs: int,
     ) -> Draft:  # fmt: skip
         metadata, label = self._identities.of_run(reading, pattern.parser, extent)
-        summaries, notes = summary_metrics(reading, metadata, span)
+        own, notes = summary_metrics(reading, metadata, span)
+        of_ranks = ranks_that_count(ranks, index, metadata)
+        speed = speed_of(reading, self._options, pattern, of_ranks[0], of_ranks[1])
+        summaries, doubts = self._held(reading, pattern, of_ranks, own, speed) if own else ({}, list[Note]())
         reported = summaries.pop("reported", None)
-        speed, metadata, rank_notes = self._speed(reading, pattern, ranks, index, metadata, reported)
-        own = summaries if reported is None else {**summaries, "reported": reported}
-        question = question_of(reading, self._options, speed, metadata, own)
+        if self._options.estimator == "reported":
+            reason = "the program printed no summary of its own"
+            none = Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)
+            speed = Speed(none if reported is None else replace(reported, name="throughput"), notes=doubts)
+            question, rank_notes = None, list[Note]()
+        else:
+            _, metadata, rank_notes = of_ranks
+            question = question_of(reading, self._options, speed, metadata, own)
         return Draft(
             reading, pattern, ranks, index, span, programs, metadata, label, summaries, reported, speed,
             [*notes, *rank_notes], question,
@@ -139,7 +152,7 @@ class RunBuilder:
         cut = "" if self._options.as_printed else why_cut(reading, pattern)
         refused = refused or cut
         throughput = replace(speed.throughput, value=None, reason=refused) if refused else speed.throughput
-        metrics = {"throughput": throughput, **draft.summaries}
+        metrics = {"throughput": throughput, **possible(draft.summaries, metadata, self._peaks)}
         if speed.step_time is not None and not refused:
             metrics["step_time"] = speed.step_time
         if draft.reported is not None:
@@ -154,32 +167,35 @@ class RunBuilder:
         run.clock = clock_of(reading, pattern, *lines)
         return run if draft.programs == 1 else of_several(run, draft.programs, draft.span)
 
-    def _notes(self, draft: Draft, speed: Speed) -> list[str]:
+    def _notes(self, draft: Draft, speed: Speed) -> list[Note]:
         """What is to be said of a run."""
         reading, pattern, segment, span = draft.reading, draft.pattern, draft.segment, draft.span
-        notes = [*reading.notes, *draft.metadata.doubts, *draft.notes, *speed.notes]
+        notes = [*map(Note, reading.notes), *map(Note.of_case, draft.metadata.doubts), *draft.notes, *speed.notes]
         notes += [*notes_of_segment(segment), *notes_of_unread(reading, pattern)]
         notes += notes_of_path(reading, pattern, segment.basis, draft.metadata)
-        notes += [fact.pattern.note for fact in reading.facts if fact.pattern.parser == pattern.parser]
+        notes += [Note(fact.pattern.note) for fact in reading.facts if fact.pattern.parser == pattern.parser]
         if draft.place + 1 == len(draft.segments):
             notes += notes_of_headings(reading, pattern, segment, main_rank(draft.ranks))
         if len(draft.segments) > 1:
-            notes.append(f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})")
+            of = f"run {draft.place + 1} of {len(draft.segments)} in this log (lines {span[0]} to {span[1]})"
+            notes.append(Note(of))
         return notes
 
-    def _speed(
-        self, reading: Reading, pattern: Pattern, ranks: Mapping[int, RankSeries], index: int, metadata: Metadata,
-        reported: Metric | None,
-    ) -> tuple[Speed, Metadata, list[str]]:  # fmt: skip
-        """(the speed by the estimator that was asked for, the metadata with what ranks tell, notes)."""
-        if self._options.estimator == "reported":
-            if reported is not None:
-                return Speed(replace(reported, name="throughput")), metadata, []
-            reason = "the program printed no summary of its own"
-            return Speed(Metric("throughput", None, "", "reported", reason=reason, parser=pattern.parser)), metadata, []
-        segments, metadata, notes = ranks_that_count(ranks, index, metadata)
-        speed = speed_of(reading, self._options, pattern, segments, metadata)
-        return speed, metadata, notes
+    def _held(
+        self, reading: Reading, pattern: Pattern, of_ranks: tuple[dict[int, Segment], Metadata, list[Note]],
+        own: Mapping[str, Metric], speed: Speed,
+    ) -> tuple[dict[str, Metric], list[Note]]:  # fmt: skip
+        """(the program's own metrics held against the measurements, doubts); as they are under a convention.
+
+        A run that is too short for the window is taken whole.
+        """
+        segments, metadata, _ = of_ranks
+        if speed.measured is None:
+            whole = replace(self._options, window=Window(Amount(0)))
+            speed = speed_of(reading, whole, pattern, segments, metadata)
+        if speed.measured is None or self._options.convention or self._options.as_printed:
+            return dict(own), []
+        return held(own, Question(reading, speed.measured, metadata))
 
     def _run_of_failure(self, reading: Reading, failure: LogFact) -> Run:
         """A training that failed before its first measurement: its path and the last line say what it was."""
@@ -187,7 +203,9 @@ class RunBuilder:
         reason = failure.fields.get("failure", "the training failed")
         throughput = Metric("throughput", None, "", self._options.estimator, reason=reason, parser=FAILURES)
         lines = failure.line, failure.line
-        return self._run(reading, FAILURES, metadata, label, {"throughput": throughput}, reading.notes, lines)
+        return self._run(
+            reading, FAILURES, metadata, label, {"throughput": throughput}, list(map(Note, reading.notes)), lines
+        )
 
     def _run_of_summaries(self, reading: Reading, summaries: list[LogFact]) -> Run:
         """A log without measured steps: what its program reports, and no throughput unless that is asked for."""
@@ -206,16 +224,16 @@ class RunBuilder:
             if reported:
                 reason = "the log holds only the program's own summary: --estimator reported takes it"
             throughput = Metric("throughput", None, unit, self._options.estimator, reason=reason, parser=best)
-        metrics = {"throughput": throughput, **metrics}
+        metrics = {"throughput": throughput, **possible(metrics, metadata, self._peaks)}
         if reported is not None:
             metrics["reported"] = reported
-        notes = [*reading.notes, *metadata.doubts, *summary_notes]
+        notes = [*map(Note, reading.notes), *map(Note.of_case, metadata.doubts), *summary_notes]
         lines = [fact.line for fact in summaries]
         return self._run(reading, best, metadata, label, metrics, notes, (min(lines), max(lines)))
 
     def _run(
         self, reading: Reading, parser: str, metadata: Metadata, label: str, metrics: dict[str, Metric],
-        notes: list[str], lines: tuple[int, int],
+        notes: list[Note], lines: tuple[int, int],
     ) -> Run:  # fmt: skip
         if self._options.digits:
             metrics = {name: _rounded(metric, self._options.digits) for name, metric in metrics.items()}
@@ -223,8 +241,15 @@ class RunBuilder:
             metric.excluded = self._excluded.setdefault(tuple(metric.excluded.items()), metric.excluded)
         machine = self._machines.of(reading.log.path, store_of(reading.log))
         if machine is not None and machine.problem:
-            notes = [*notes, machine.problem]
-        notes = [*notes, throttling_note(machine, reading.log.path)]
+            notes = [*notes, Note(machine.problem)]
+        notes = [
+            Note(note_of_devices(machine, metadata.device)),
+            *notes,
+            Note(throttling_note(machine, reading.log.path)),
+        ]
+        if self._options.decided:
+            notes = [structs.replace(note, undecided=False) if note.undecided else note for note in notes]
+        value = metrics["throughput"].value
         return Run(
             log=reading.log,
             parser=parser,
@@ -232,7 +257,7 @@ class RunBuilder:
             metadata=metadata,
             label=label,
             metrics=metrics,
-            notes=list(dict.fromkeys(note for note in notes if note)),
+            notes=list(dict.fromkeys(note.at(value) for note in notes if note.text)),
             window=self._window,
             first_line=lines[0],
             last_line=lines[1],

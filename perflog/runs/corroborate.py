@@ -14,7 +14,7 @@ from perflog.evidence.clock import clock_witness
 from perflog.evidence.falling import falls, why_falling
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
-from perflog.evidence.share import ruling_records
+from perflog.evidence.share import LONGEST, Ruling, is_off, median_of_records, ruling_records
 from perflog.evidence.summary import Account, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
@@ -27,7 +27,7 @@ from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading
-from perflog.runs.doubts import clock_rounding
+from perflog.runs.doubts import clock_rounding, record_rounding
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
@@ -45,15 +45,17 @@ _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 
 
 class Evidence(NamedTuple):
-    """The verdict on a run's number, what is said of a record that rules it, and how far its digits bound it.
+    """The verdict on a run's number, the slow records that rule it, and how far its digits bound it.
 
-    ``broken``: why its measurements give none, whatever the witnesses say.
+    ``broken``: why its measurements give none, whatever the witnesses say; ``median``: that of the records' rates as a
+    multiple of the number, where the two differ; else 0.
     """
 
     verdict: Verdict
-    ruling: str
+    ruling: Ruling | None
     rounding: float
     broken: str = ""
+    median: float = 0.0
 
 
 class Question(NamedTuple):
@@ -93,11 +95,29 @@ def evidence_of(question: Question) -> Evidence:
     throughput = estimate.value * measured.factor
     total = measured.estimator == "total"
     sums = estimate.used, estimate.time, estimate.work
-    ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else ""
+    ruling = ruling_records(found.heaviest, found.slow, *sums, throughput) if total else None
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     if measured.basis.value.is_clock:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
-    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples))
+    median = _median(measured, rounding, found.marks.own[1]) if total else 0.0
+    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples), median)
+
+
+def _median(measured: Measured, rounding: Mapping[str, tuple[float, float]], times: Floats) -> float:
+    """The median of the records' rates as a multiple of the total where the two differ; else 0.
+
+    Digits of a record that hide more than the difference that matters say nothing of its median.
+
+    Args:
+        rounding: by group what the last digit may hide of one number, as a share, first of two.
+        times: of some of the measurements, in the store's unit, (k,).
+    """
+    value, segment = measured.basis.value, measured.segment
+    if sums_means(value) or segment.store.count > LONGEST or not measured.taken.estimate.value > 0:
+        return 0.0
+    hidden = record_rounding(measured.basis, times) if value.is_clock else rounding.get(value.group, (0.0, 0.0))[0]
+    ratio = median_of_records(segment, measured.taken) / measured.taken.estimate.value
+    return ratio if is_off(ratio, hidden) else 0.0
 
 
 def _why_broken(measured: Measured, samples: _SampledLines) -> str:
@@ -135,7 +155,12 @@ def why_uncarried(measured: Measured, verdict: Verdict) -> str:
     count, note = measured.segment.count, measured.basis.note
     if count.firsts:
         return "each line tells of its last step only, the first of its epoch, in which the reading of data begins"
-    if measured.basis.value.span != "last" or verdict.corroborated or (count.interval <= 1 and not note):
+    if measured.basis.value.span != "last" or verdict.corroborated or measured.segment.prints_every_step:
+        return ""
+    if count.interval == 1 and not note:
+        tally = measured.segment.tally
+        return f"each line tells of its last step only, and {tally.gaps} of {tally.printed + tally.gaps} are missing"
+    if not count.interval and not note:
         return ""
     if count.keyless:
         return "each line tells of its last step only, and nothing in the log says which steps are printed"
@@ -245,6 +270,16 @@ def _clock(
         marks = found.marks
         moments = [_moment_before(heads, int(line), position.literal.encode()) for line in marks.lines]
     witness = clock_witness(marks, moments, scale, about, job.factors, sampled, certain, reading.pause_lines)
+    stated = about == "throughput" and not certain and job.accumulation > 1
+    if stated and scale is not None and witness is not None and witness.agreement not in ("agrees", "slower"):
+        scale *= job.accumulation  # a factor that the log states comes before a contradiction
+        of_all = clock_witness(marks, moments, scale, about, job.factors, sampled, certain, reading.pause_lines)
+        if of_all is not None and of_all.agreement in ("agrees", "slower"):
+            micro_batches = f"a step is {job.accumulation:g} micro-batches, as the log states"
+            remark = f"{of_all.name} goes with the rate where {micro_batches}"
+            witness = replace(of_all, remark="; ".join(filter(None, (remark, of_all.remark))))
+        elif of_all is not None and of_all.agreement == "doubts":
+            witness = of_all
     return witness if witness is None or about != "throughput" else as_throughput(witness, measured)
 
 
@@ -296,7 +331,8 @@ def _job(measured: Measured, metadata: Metadata) -> Job:
     if accumulation is not None:
         factors.append(float(accumulation))
     certain = metadata.integer("global_batch_size") is not None
-    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain)
+    stated = accumulation if metadata.sources.get("gradient_accumulation_steps") == "log" else None
+    return Job(global_batch(metadata), tokens_per_step(metadata), multipliers, factors, certain, float(stated or 1))
 
 
 def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dict[str, tuple[float, float]]:

@@ -15,7 +15,7 @@ import numpy as np
 from perflog.evidence.falling import falls
 from perflog.evidence.line import Job
 from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
-from perflog.evidence.share import ruling_records
+from perflog.evidence.share import Ruling, is_off, middle_rate, rates_of, ruling_records
 from perflog.evidence.stamps import moments_of
 from perflog.evidence.survey import heaviest_of, slow_of
 from perflog.evidence.witness import Verdict, Witness
@@ -139,21 +139,25 @@ def _located(logs: Sequence[_Log]) -> _Located:
     return _Located(first - begin, end - begin, places - begin[:, np.newaxis], is_plain)
 
 
-def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[str]]:
-    """(the measurements of plain logs at their sampled lines, what is said of a measurement that rules each number)."""
+def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[tuple[Ruling | None, float]]]:
+    """(the measurements of plain logs at their sampled lines; of each number the slow records that rule it, and the
+    median of the records as a multiple of it where the two differ, else 0).
+    """
     at, sums, rulings = [], [], []
     bounds = located.first.tolist(), located.end.tolist()
     for log, first, end, places in zip(logs, *bounds, located.places, strict=True):
         inside, measured = log.rows[:, first:end], log.question.measured
         at.append(log.rows.take(places, axis=1))
         sums.append(inside[2:4].cumsum(axis=1).take(places - first, axis=1))
-        estimate, ruling = measured.taken.estimate, ""
+        estimate, ruling, ratio = measured.taken.estimate, None, 0.0
         if measured.estimator == "total":
             heaviest = heaviest_of(inside, estimate.time)
             throughput = estimate.value * measured.factor
             slow = slow_of(inside, measured.taken)
             ruling = ruling_records(heaviest, slow, estimate.used, estimate.time, estimate.work, throughput)
-        rulings.append(ruling)
+            if not sums_means(measured.basis.value) and estimate.value > 0:
+                ratio = middle_rate(rates_of(inside)) / estimate.value
+        rulings.append((ruling, ratio if is_off(ratio) else 0.0))
     return ManyMarks.of(np.array(at), np.array(sums)), rulings
 
 
@@ -186,8 +190,8 @@ def _together(logs: Sequence[_Log]) -> list[Evidence | None]:
         known = Jobs.of(jobs)
         said += [second_values(base, value, scale, marks, columns, known) for value in others]
     return [
-        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0)
-        for ruling, is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
+        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0, median=median)
+        for (ruling, median), is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken, epochs_between
 from perflog.measurements.series import RankSeries
+from perflog.measurements.structure import SLOW
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.stats.arrays import middle
 from perflog.stats.resolution import printed_quantum
@@ -91,7 +93,7 @@ def _headings_without_line(of_ranks: Mapping[int, RankSeries], main: int, headin
     return sum(part.tally.printed for part in headings) - placed - (len(headings) - 1) - is_open
 
 
-def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> list[str]:
+def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main: int) -> list[Note]:
     """What is said of a log's last run where several epochs begin behind its last measurement."""
     headings = _headings(reading, pattern, main)
     behind = headings[-1].previous.epoch - segment.previous.epoch if headings else 0.0
@@ -99,7 +101,8 @@ def notes_of_headings(reading: Reading, pattern: Pattern, segment: Segment, main
         behind = float(headings[-1].tally.printed)
     if not behind > LAST_OPEN:  # NaN where no epoch is printed
         return []
-    return [f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): their times are missing"]
+    missing = "their times are missing"
+    return [Note(f"{behind:g} epochs begin behind the last measurement (line {segment.last_line}): {missing}")]
 
 
 def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
@@ -148,6 +151,18 @@ def clock_rounding(pattern: Pattern, segment: Segment, taken: Taken, times: Floa
     return clock_share(digit * unit, taken.estimate.time, *_bars_and_stretches(pattern, segment, taken))
 
 
+def record_rounding(basis: Basis, times: Floats) -> float:
+    """How much the last digit of a clock may hide of one record, as a share; 1 where that cannot be known.
+
+    Args:
+        times: of some of the measurements, in seconds, (k,); they show the digit.
+    """
+    unit = seconds_in(basis.value.unit)
+    digit = printed_quantum(np.round(times / unit, _DECIMALS)) if len(times) else None
+    typical = float(middle(times)) if len(times) else 0.0
+    return digit * unit / typical if digit is not None and typical > 0 else 1.0
+
+
 def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tuple[int, int]:
     """(how often the clock of a window began anew, in how many pieces it is at most).
 
@@ -160,18 +175,18 @@ def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tup
     return bars, bars + tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
 
 
-def notes_of_segment(segment: Segment) -> list[str]:
-    notes, tally = [], segment.tally
+def notes_of_segment(segment: Segment) -> list[Note]:
+    notes: list[str] = []
+    tally = segment.tally
     if tally.doubled:
         notes.append(f"{_many(tally.doubled, 'event')} printed twice, counted once")
+    if tally.restarts:
+        times = "1 time" if tally.restarts == 1 else f"{tally.restarts} times"
+        notes.append(f"the bar began again {times} and no line says that a run begins: one training is counted")
     if tally.gaps:
         times = "1 record is" if tally.gaps == 1 else f"{tally.gaps} records are"
         notes.append(f"{times} missing, the first {tally.gap_place}")
-    if tally.paused:
-        hold = "holds" if tally.paused == 1 else "hold"
-        records = f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like"
-        timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
-        notes.append(f"{records} ({tally.paused_time:.4g} s)" if timed else records)
+    notes += _notes_of_left_out(segment)
     if tally.unusable:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
@@ -194,7 +209,23 @@ def notes_of_segment(segment: Segment) -> list[str]:
             f"the records lie {low:g} to {high:g} steps apart: if records between them are missing, the times are of "
             "fewer steps"
         )
-    return notes
+    return list(map(Note, notes))
+
+
+def _notes_of_left_out(segment: Segment) -> Iterator[str]:
+    """What is said of records that hold something else than training; their time where it is in seconds."""
+    tally, left = segment.tally, segment.left_out
+    timed = segment.basis is not None and segment.basis.real_time  # else in seconds per unit of work per step
+    if tally.paused:
+        hold = "holds" if tally.paused == 1 else "hold"
+        seconds = f" ({tally.paused_time:.4g} s)" if timed else ""
+        yield f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like{seconds}"
+    if left.records:
+        seconds = f", {left.time:.4g} s" if timed else ""
+        yield (
+            f"{_many(left.records, 'record')} left out at the end of an epoch or beside an evaluation, {SLOW:g} times "
+            f"as slow as the neighbours or slower (first: line {left.first_line}{seconds})"
+        )
 
 
 def _uneven(segment: Segment) -> tuple[float, float] | None:
@@ -216,20 +247,23 @@ def _uneven(segment: Segment) -> tuple[float, float] | None:
     return float(distances.min()), float(distances.max())
 
 
-def note_of_work(segment: Segment, taken: Taken) -> str:
-    """What is said of a measurement that alone did most of the work, where lines say how much was done; else empty."""
+def note_of_work(segment: Segment, taken: Taken) -> Note | None:
+    """What is said of a measurement that alone did most of the work, where lines say how much was done; else None."""
     basis = segment.basis
     if basis is None or (basis.work is None and basis.weight is None) or taken.estimate.used < LEAST_WORKED:
-        return ""
-    most, line = 0.0, 0.0
+        return None
+    most, time, line = 0.0, 0.0, 0.0
     for rows in segment.store.blocks():
         inside = rows[:, taken.holds(rows)]
         if inside.shape[1] and inside[4].max() > most:
-            most, line = float(inside[4].max()), float(inside[5, inside[4].argmax()])
-    if most <= MOST_WORK * taken.estimate.work:
-        return ""
-    share = most / taken.estimate.work
-    return f"line {line:g} alone holds {share:.0%} of the measured work: its numbers may be damaged"
+            most, (time, line) = float(inside[4].max()), inside[[3, 5], inside[4].argmax()].tolist()
+    work, share = taken.estimate.work - most, most / taken.estimate.work
+    if share <= MOST_WORK:
+        return None
+    text = f"line {line:g} alone holds {share:.0%} of the measured work: its numbers may be damaged"
+    rest = taken.estimate.time - time
+    move = work / rest / (taken.estimate.work / taken.estimate.time) - 1 if work > 0 and rest > 0 else None
+    return Note(text, "number", move, label=f"without line {line:g}", undecided=True)
 
 
 def _before_first(segment: Segment) -> float:
@@ -238,14 +272,14 @@ def _before_first(segment: Segment) -> float:
     return float(first[1, 0]) if first is not None and first.shape[1] else 0.0
 
 
-def notes_of_unread(reading: Reading, pattern: Pattern) -> list[str]:
+def notes_of_unread(reading: Reading, pattern: Pattern) -> list[Note]:
     """What is said of a log in which many lines look like measured ones and could not be read."""
     if not pattern.words:
         return []  # any line may hold blanks
     unread, read = reading.counts.unread(pattern)
     if unread < LEAST_UNREAD or unread < UNREAD * read:
         return []
-    return [f"{unread} lines hold {pattern.words!r} and could not be read, {read} could: see `perflog explain`"]
+    return [Note(f"{unread} lines hold {pattern.words!r} and could not be read, {read} could: see `perflog explain`")]
 
 
 def _is_mean_between(basis: Basis | None) -> bool:

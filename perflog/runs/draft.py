@@ -8,6 +8,7 @@ from typing import NamedTuple
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.corroborate import Question
 from perflog.runs.metadata import Metadata
@@ -40,7 +41,7 @@ class Draft(NamedTuple):
     summaries: dict[str, Metric]
     reported: Metric | None
     speed: Speed
-    notes: list[str]
+    notes: list[Note]
     question: Question | None
 
     @property

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
-from perflog.formats.vocabulary import Fact
+from perflog.formats.vocabulary import Fact, normal
 from perflog.logs.addresses import as_path
 from perflog.logs.find import STANDARD_INPUT, LogFile
 from perflog.reading.account import LogFact
@@ -40,6 +41,8 @@ FAILED_STARTS = "failed_starts"
 _BATCHES = frozenset({"batch_size", "global_batch_size", "micro_batch_size"})
 #: What these parsers read says a library of the program that trains with it.
 LIBRARIES = frozenset({"deepspeed"})
+#: The parsers of what programs of every framework print of themselves: perflog's runners, and those on the CPU.
+OF_EVERY_PROGRAM = frozenset({RUNNERS, "trained_on_cpu"})
 #: The facts whose values may have other names.
 ALIASED = frozenset({"model", "framework", "accelerator", "precision"})
 
@@ -81,6 +84,7 @@ class Facts:
             - LIBRARIES
         )
         self._aliases = {alias.lower(): name for alias, name in options.aliases.items()}
+        self.own_names = frozenset(options.aliases.values())
         self._given = [Fact(key, value, "command line", "--set") for key, value in options.set.items()]
         self._given += [Fact(key, value, "config", "perflog.toml") for key, value in options.config_set.items()]
 
@@ -110,7 +114,10 @@ class Facts:
 
     def _by_its_name(self, fact: Fact) -> Fact:
         """A fact with the name that its value is an alias of."""
-        name = self._aliases.get(str(fact.value).lower()) if fact.key in ALIASED else None
+        if fact.key not in ALIASED:
+            return fact
+        names = (self._aliases.get(str(value).lower()) for value in (fact.value, normal(fact.key, fact.value)))
+        name = next((name for name in names if name is not None), None)
         return fact if name is None else replace(fact, value=name)
 
     def _logged(self, reading: Reading, parser: str, extent: Extent) -> list[Fact]:
@@ -125,11 +132,15 @@ class Facts:
         if not settings:
             return []
         speakers = self._speakers(reading, parser, extent)
+        lines: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for logged in settings:
+            lines[logged.pattern.parser, logged.pattern.name].append(logged.line)
         order = {pattern.key: place for place, pattern in enumerate(self._catalog.by_name[parser].patterns)}
         statements = [
             Statement(
                 fact, logged.line, order.get(logged.pattern.key, len(order)), logged.pattern.key,
                 logged.pattern.parser, logged.pattern.key in order, logged.pattern.weak,
+                [line for switch in logged.pattern.never_with for line in lines[logged.pattern.parser, switch]],
             )
             for logged in settings
             for fact in _facts_of_line(logged)
@@ -145,7 +156,7 @@ class Facts:
         so do all of its framework where that is another one. For a factor, only formats of launchers and libraries
         count, which measure nothing; bars of any program (generic parsers) have no settings of theirs.
         What they say behind a run's first step is of another program, which spoke beside it or behind it. perflog's
-        own runners say the same of every framework.
+        own runners say the same of every framework, and so do programs that name the CPU as their device.
         """
         framework = self._catalog.by_name[parser].framework
         others = measuring_parsers(reading) - {parser}
@@ -162,7 +173,7 @@ class Facts:
         )
         helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking - self._programs
         of_factors = {parser} if woven else (helpers - others) | {parser}
-        return Speakers((same | spoken | {parser, RUNNERS}) - others, of_factors, parser)
+        return Speakers((same | spoken | OF_EVERY_PROGRAM | {parser}) - others, of_factors, parser)
 
 
 def path_facts(log: LogFile, patterns: PathPatterns) -> tuple[list[Fact], str]:
@@ -188,27 +199,22 @@ def _starts(reading: Reading, extent: Extent) -> list[int]:
 
 
 def _facts_of_line(logged: LogFact) -> Iterable[Fact]:
-    for key, value in {**_translated(logged), **logged.pattern.set}.items():
+    for key, value in _counted(logged.pattern.facts(logged.fields)).items():
         yield Fact(key, value, "log", f"line {logged.line}")
 
 
-def _translated(logged: LogFact) -> dict[str, str]:
-    """A line's fields in perflog's words: by the pattern's tables, a list or mesh of devices as their number."""
+def _counted(said: Mapping[str, str]) -> dict[str, str]:
+    """The facts on a line, with a list or mesh of devices as their number."""
     values: dict[str, str] = {}
-    for key, value in logged.fields.items():
+    for key, value in said.items():
         if key in NO_FACTS:
             continue
         if key == "device_list":
             names = [part for part in value.strip("[]() ").split(",") if part.strip()]
             if names:
                 values["devices"] = str(len(names))
-            continue
-        if key == "device_mesh":
-            values |= facts_of_mesh(value, logged.fields.get("mesh_axes", ""))
-            continue
-        table = logged.pattern.map.get(key)
-        if table is None:
+        elif key == "device_mesh":
+            values |= facts_of_mesh(value, said.get("mesh_axes", ""))
+        else:
             values[key] = value
-        elif value in table:
-            values[key] = table[value]
     return with_devices_of_batches(values)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from dataclasses import replace
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import REPEAT
-from perflog.formats.vocabulary import normal
+from perflog.formats.vocabulary import Fact, normal
 from perflog.reading.reading import Reading
 from perflog.runs.device_index import Stem
 from perflog.runs.extent import Extent
@@ -41,7 +43,7 @@ class Identities:
         says = any(fact.pattern.role == "metadata" for fact in reading.facts) or prints_two_scopes(reading, parser)
         if self._repeat_is_given or says:
             facts, label = self._facts.of_run(reading, parser, extent)
-            return merge(facts), label
+            return self._merged(facts), label
         folder, name = self._folder_and_name(reading.log.place)
         own = self._patterns.facts_of_part(name, "file")
         rest = tuple(item for item in own.values.items() if item[0] != REPEAT)
@@ -55,11 +57,11 @@ class Identities:
         known = self._known.get(key)
         if known is None:
             facts, label = self._facts.of_run(reading, parser, extent)
-            known = self._known[key] = merge(facts), label
+            known = self._known[key] = self._merged(facts), label
         metadata, label = known
         if repeat is not None and metadata.values.get(REPEAT) != repeat:
             values = {**metadata.values, REPEAT: repeat}
-            metadata = Metadata(values, metadata.sources, metadata.doubts, metadata.contradictions, metadata.above)
+            metadata = replace(metadata, values=values)
         return metadata, label
 
     def _folder_and_name(self, place: str) -> tuple[str, str]:
@@ -76,4 +78,7 @@ class Identities:
     def of_failure(self, reading: Reading, parser: str) -> tuple[Metadata, str]:
         """The same of a training that failed before its first measurement: the line that says so is no fact."""
         facts, label = self._facts.of_run(reading, parser, Extent(1, reading.lines, reading.lines, reading.lines))
-        return merge(fact for fact in facts if fact.key != "failure"), label
+        return self._merged(fact for fact in facts if fact.key != "failure"), label
+
+    def _merged(self, facts: Iterable[Fact]) -> Metadata:
+        return merge(facts, self._facts.own_names)

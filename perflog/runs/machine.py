@@ -16,7 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
-from perflog.formats.vocabulary import Fact
+from perflog.formats.vocabulary import CPU, Fact, Scalar
 from perflog.logs.addresses import Address, is_address
 from perflog.logs.find import MACHINE, STANDARD_INPUT, LogFile
 from perflog.logs.limits import UnreadableError
@@ -167,16 +167,28 @@ def known_facts(machine: Machine | None) -> Facts | None:
 
 
 def facts_of(machine: Machine | None) -> list[Fact]:
-    """What a machine says of a run's configuration: the framework's version and the accelerator.
+    """What a machine says of a run's configuration: the version of the framework in its runner's environment.
 
-    Only files that ``perflog run`` wrote say so in a known way; they name the runner's folder.
+    What devices a machine has is no fact of its runs: a framework that was built for CPUs, or that found no driver,
+    trains on a GPU machine's CPU. Only files that ``perflog run`` wrote say so in a known way; they name the runner's
+    folder.
     """
-    if machine is None or "cpus" not in machine.facts:
-        return []
-    version = _framework_version(machine)
-    names = _accelerators(machine.facts)
-    facts = {"framework_version": version, "accelerator": names[0] if len(names) == 1 else None}
-    return [Fact(key, value, "machine", MACHINE) for key, value in facts.items() if value]
+    version = _framework_version(machine) if machine is not None and "cpus" in machine.facts else None
+    return [Fact("framework_version", version, "machine", MACHINE)] if version else []
+
+
+def note_of_devices(machine: Machine | None, device: Scalar | None) -> str:
+    """What is said of a run on a machine with accelerators whose log does not say that one of them trained.
+
+    Args:
+        device: what is known of the run's device; None for nothing.
+    """
+    names = _accelerators(machine.facts) if machine is not None and "cpus" in machine.facts else []
+    if not names or device not in (CPU, None):
+        return ""
+    if device == CPU:
+        return f"trained on the CPU, not on the machine's {', '.join(names)} ({MACHINE})"
+    return f"the log does not say whether the machine's {', '.join(names)} ({MACHINE}) trained, or its CPU"
 
 
 def _framework_version(machine: Machine) -> str | None:

@@ -27,10 +27,13 @@ class Measured(Struct, frozen=True):
     estimator: str
 
 
-def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
-    """The run by its measurements up to a line, which is what an account that stands there can tell of."""
+def whole_until(line: int, measured: Measured, found: Survey | None = None) -> Whole:
+    """The run by its measurements up to a line, which is what an account that stands there can tell of.
+
+    Its time is that since the program's clock was last set back: behind steps to warm up, say.
+    """
     estimate, count = measured.taken.estimate, measured.segment.count
-    whole, end = found.totals, count.end
+    whole, end = totals_until(None, measured.segment)[0] if found is None else found.totals, count.end
     if line < measured.segment.last_line:
         whole, end = totals_until(line, measured.segment)
     factor, scale = measured.factor, measured.scale
@@ -39,7 +42,9 @@ def whole_until(line: int, measured: Measured, found: Survey) -> Whole:
     if scale is not None and estimate.covers > 0 and whole.covers > 0:
         per_step = (estimate.time / estimate.covers * scale, whole.time / whole.covers * scale)
     seconds = None
-    steps = end - count.origin
-    if scale is not None and whole.covers > 0:
-        seconds = whole.time / whole.covers * scale * steps
+    steps, timed, since = end - count.origin, whole, measured.segment.running.fell_at
+    if measured.basis.value.is_clock and measured.basis.value.since != "epoch" and since > count.origin:
+        timed, _ = totals_until(line, measured.segment, since)
+    if scale is not None and timed.covers > 0:
+        seconds = timed.time / timed.covers * scale * (steps if timed is whole else end - since)
     return Whole(throughput, measured.unit, per_step, seconds, made=steps / end if end > 0 else 1.0)

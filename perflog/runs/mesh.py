@@ -36,14 +36,25 @@ def facts_of_mesh(mesh: str, axes: str = "") -> dict[str, str]:
 
 
 def with_devices_of_batches(values: Mapping[str, str]) -> dict[str, str]:
-    """A line's facts, with the devices by the batch size of one beside that of all, where a line says both."""
-    facts = {"batch_size" if key == "device_batch_size" else key: value for key, value in values.items()}
+    """A line's facts, with a device's batch size as the run's too.
+
+    >>> with_devices_of_batches({"device_batch_size": "16"})
+    {'device_batch_size': '16', 'batch_size': '16'}
+    """
+    batch = values.get("device_batch_size")
+    return dict(values) if batch is None else {**values, "batch_size": batch}
+
+
+def devices_of_batches(values: Mapping[str, Scalar]) -> int | None:
+    """The devices that share the job's batch, where a log says the batch of one device and optimizer step.
+
+    >>> devices_of_batches({"device_batch_size": "16", "global_batch_size": 128})
+    8
+    """
     batch, total = (
-        whole_count(values.get(key, "").replace(",", "")) for key in ("device_batch_size", "global_batch_size")
+        whole_count(str(values.get(key, "")).replace(",", "")) for key in ("device_batch_size", "global_batch_size")
     )
-    if batch is not None and total is not None and total % batch == 0:
-        facts.setdefault("devices", str(total // batch))
-    return facts
+    return total // batch if batch and total and total % batch == 0 else None
 
 
 def model_parallel(values: Mapping[str, Scalar]) -> int:

@@ -7,11 +7,16 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from perflog.formats.vocabulary import SOURCES, Fact, Scalar, normal, whole_count
-from perflog.runs.mesh import model_parallel
+from perflog.formats.vocabulary import CPU, SOURCES, Fact, Scalar, fitting, misfit, whole_count
+from perflog.runs.mesh import devices_of_batches, model_parallel
+
+#: The sources that are the user's own word.
+_USERS = ("command line", "config")
+#: How the version ends of a framework that is built for CPUs alone.
+_CPU_BUILD = "+cpu"
 
 
 @dataclass(slots=True)
@@ -24,6 +29,7 @@ class Metadata:
         contradictions: of facts that the log gives two values for, both with their places; where such a fact is a
             factor of the run's number, there is none.
         above: of facts that nothing but a folder above the given path says, that folder's name.
+        unfit: what does not fit the form of its fact, and so is none, each once and in words.
     """
 
     values: dict[str, Scalar] = field(default_factory=dict)
@@ -31,21 +37,42 @@ class Metadata:
     doubts: list[str] = field(default_factory=list)
     contradictions: dict[str, str] = field(default_factory=dict, compare=False)
     above: dict[str, str] = field(default_factory=dict, compare=False)
+    unfit: list[str] = field(default_factory=list, compare=False)
 
     def integer(self, key: str) -> int | None:
         value = self.values.get(key)
         return value if isinstance(value, int) else None
 
+    @property
+    def device(self) -> Scalar | None:
+        """The device that trained; None where nothing says it. A framework that is built for CPUs has no other."""
+        on_cpu = str(self.values.get("framework_version", "")).endswith(_CPU_BUILD)
+        return self.values.get("accelerator", CPU if on_cpu else None)
 
-def merge(facts: Iterable[Fact]) -> Metadata:
-    """Let the facts with the highest precedence count, derive what follows from them, note disagreements."""
+
+def merge(facts: Iterable[Fact], own: Collection[str] = ()) -> Metadata:
+    """Let the facts with the highest precedence count, derive what follows from them, note disagreements.
+
+    What does not fit its fact's form is none; where nothing else says such a fact, the case lacks it, and a doubt says
+    so.
+
+    Args:
+        own: the names that the user gave to values, which fit whatever they are.
+    """
     result = Metadata()
     places: dict[str, Fact] = {}
+    unfit: dict[str, str] = {}
     ranked = sorted(facts, key=lambda fact: SOURCES.index(fact.source))
     for fact in ranked:
-        value = normal(fact.key, fact.value)
+        value = fitting(fact.key, fact.value, own)
         if value is None:
+            if expected := misfit(fact.key, fact.value, own):
+                said = f"{fact.key} {_quoted(fact.value)} ({fact.where}) does not count: {expected}"
+                result.unfit += [said] if said not in result.unfit else []
+                unfit.setdefault(fact.key, said)
             continue
+        if fact.source == "parser" and fact.key in unfit:
+            continue  # a format's default is no answer to what the log says otherwise
         if fact.key not in result.values:
             result.values[fact.key] = value
             result.sources[fact.key] = fact.source
@@ -54,8 +81,32 @@ def merge(facts: Iterable[Fact]) -> Metadata:
                 result.above[fact.key] = fact.where
         elif not _agree(result.values[fact.key], value):
             _disagree(result, fact, value, places[fact.key])
+    result.doubts += [said for key, said in unfit.items() if key not in result.values]
+    _without_accelerators_of_others(result)
     _derive(result)
     return result
+
+
+def _quoted(value: Scalar, most: int = 60) -> str:
+    """A value on one line, as a reader finds it in the log."""
+    text = repr(str(value))
+    return text if len(text) <= most else f"{text[: most - 1]}…'"
+
+
+def _without_accelerators_of_others(result: Metadata) -> None:
+    """Leave out the accelerator of a run whose framework is built for CPUs alone: path or machine name what it had not.
+
+    Users know their device; where it is another one, a doubt says so.
+    """
+    version, device = (result.values.get(key) for key in ("framework_version", "accelerator"))
+    if not str(version).endswith(_CPU_BUILD) or device in (CPU, None):
+        return
+    source = result.sources["accelerator"]
+    result.doubts.insert(
+        0, f"the framework, {version}, is built for CPUs alone; accelerator is {device} by the {source}"
+    )
+    if source not in _USERS:
+        del result.values["accelerator"], result.sources["accelerator"]
 
 
 def _agree(one: Scalar, other: Scalar) -> bool:
@@ -75,7 +126,8 @@ def _disagree(result: Metadata, fact: Fact, value: Scalar, first: Fact) -> None:
         return
     if fact.source == source:
         return  # the nearest part of a path counts; its folders may say more general things
-    if {fact.source, source} == {"log", "path"} and fact.key in ("accelerator", "model", "framework_version"):
+    shortened = {fact.source, source} == {"log", "path"} and fact.key in ("accelerator", "model", "framework_version")
+    if shortened and CPU not in (value, result.values[fact.key]):
         return  # short names in paths, long ones in logs: no contradiction that could be told
     result.doubts.append(f"{fact.key} is {result.values[fact.key]} by the {source}, {value} by the {fact.source}")
 
@@ -95,6 +147,8 @@ def _derived(result: Metadata, key: str, value: int, source: str, *parts: str) -
 
 def _derive(result: Metadata) -> None:
     values, sources = result.values, result.sources
+    if (sharing := devices_of_batches(values)) is not None:
+        _derived(result, "devices", sharing, sources["global_batch_size"], "global_batch_size")
     devices, nodes, per_node = (result.integer(k) for k in ("devices", "nodes", "devices_per_node"))
     if nodes and per_node:
         weaker = max(sources["nodes"], sources["devices_per_node"], key=SOURCES.index)
@@ -118,7 +172,8 @@ def _derive(result: Metadata) -> None:
         shared = f" / {split} that share a replica of the model" if split > 1 else ""
         product = f"batch size {batch} × {devices} devices{shared}"
         result.doubts.append(f"{product} is not the log's global batch size {total}")
-    values.pop("devices_per_node", None)
+    for part in ("devices_per_node", "device_batch_size"):
+        values.pop(part, None)
 
 
 def of_micro_batches(values: Mapping[str, Scalar]) -> int | None:

@@ -7,14 +7,17 @@ unknown sequence length, size or device gives no metric. ``docs/json.md`` lists 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct
 
-from perflog.formats.accelerators import Accelerator, Peak, own_accelerators, peak_of
+from perflog.formats.accelerators import Accelerator, Peak, most_of, own_accelerators, peak_of
+from perflog.formats.units import kind, rate_unit
+from perflog.formats.vocabulary import size, whole_count
+from perflog.lazy_regex import lazy_regex
 from perflog.runs.measured import Measured
+from perflog.runs.mesh import model_parallel
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
@@ -25,10 +28,22 @@ TFLOPS, MFU = "tflops_per_device", "mfu"
 _SEQUENCES = frozenset({"samples/s", "sequences/s"})
 #: Who may say a model's size: names of files and folders hold it too, and are no facts.
 _SURE = frozenset({"command line", "config", "log"})
-_AMOUNT = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?) *(|k|m|b|g|t|thousand|million|billion|trillion)")
-_POWERS = {"": 0, "k": 3, "t": 12, "m": 6, "b": 9, "g": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 #: FLOP/s in a TFLOP/s.
 _TERA = 1e12
+#: The precisions that the table of peaks does not have: devices do two or four times as much in them.
+_NO_FIGURES = frozenset({"fp8", "fp4", "int8"})
+#: Two numbers of one log are a whole factor apart within this share; numbers of FLOP within the second, since programs
+#: count them by different formulas.
+_WHOLE, _WHOLE_FLOPS = 0.03, 0.25
+#: What a factor between two metrics may be where no fact of the run has that value.
+_USUAL_FACTORS = (2, 4, 8)
+#: The facts that such factors come from, with what may be wrong then.
+_FACTORS = {
+    "devices": "each device may count the work of all", "nodes": "each node may count the work of all",
+    "gradient_accumulation_steps": "one of the two may count micro-batches as steps",
+}  # fmt: skip
+#: What stands in the name of a metric that is of a part of the job.
+_OF_A_PART = lazy_regex("_of_a_|_per_(?:device|gpu|rank|node)")
 
 
 class Peaks:
@@ -40,12 +55,26 @@ class Peaks:
 
     def of(self, metadata: Metadata) -> Peak | None:
         """The peak of a run's devices; None where the log does not say which they are, or at what precision it ran."""
-        told = [metadata.values.get(key) for key in ("accelerator", "precision") if _is_certain(metadata, key)]
-        if len(told) < 2 or None in told:
-            return None
+        device, precision = _device_of(metadata)
+        return peak_of(self._accelerators(), device, precision) if device and precision else None
+
+    def most(self, metadata: Metadata) -> Peak | None:
+        """The most that a run's devices can do by all that is known of them; None for a precision without figures."""
+        device, precision = _device_of(metadata)
+        return None if precision in _NO_FIGURES else most_of(self._accelerators(), device, precision)
+
+    def _accelerators(self) -> Sequence[Accelerator]:
         if self._table is None:
             self._table = own_accelerators()
-        return peak_of(self._table, str(told[0]), str(told[1]))
+        return self._table
+
+
+def _device_of(metadata: Metadata) -> tuple[str, str]:
+    """(a run's device, its precision); empty for what is not certain."""
+    device, precision = (
+        str(metadata.values.get(key, "")) if _is_certain(metadata, key) else "" for key in ("accelerator", "precision")
+    )
+    return device, precision
 
 
 class FlopsPerToken(Struct, frozen=True):
@@ -73,7 +102,86 @@ def further_metrics(
     known = {**printed, **own}
     tokens = tokens_metrics(throughput, metadata)
     computed = computed_metrics(tokens.get(TOKENS_DEVICE), known, metadata, peaks)
-    return {**tokens, **computed, **known}
+    agreeing = {name: _unless_apart(metric, throughput, tokens, metadata) for name, metric in known.items()}
+    return possible({**tokens, **computed, **agreeing}, metadata, peaks)
+
+
+def possible(metrics: Mapping[str, Metric], metadata: Metadata, peaks: Peaks) -> dict[str, Metric]:
+    """Metrics; those that no device can reach, FLOP/s beyond its peak or more than the whole of it, without a value."""
+    return {name: _unless_beyond(name, metric, metadata, peaks) for name, metric in metrics.items()}
+
+
+def _unless_beyond(name: str, metric: Metric, metadata: Metadata, peaks: Peaks) -> Metric:
+    value = metric.value
+    if value is None or not name.startswith((TFLOPS, MFU)):
+        return metric
+    if name.startswith(MFU):
+        whole = 1.0 if metric.unit == "fraction" else 100.0
+        unit = "" if metric.unit == "fraction" else " %"
+        return metric if value <= whole else _refused(metric, f"{value:.4g}{unit} of the peak cannot be")
+    peak = peaks.most(metadata)
+    if peak is None or value <= peak.tflops:
+        return metric
+    known = f"the dense {peak.precision} peak of {peak.accelerator} ({peak.source})"
+    whose = known if _device_of(metadata)[0] else f"the most of any device that is known, {known}"
+    return _refused(metric, f"{value:.4g} TFLOP/s of a device cannot be: {peak.tflops:g} is {whose}")
+
+
+def _unless_apart(metric: Metric, throughput: Metric, tokens: Mapping[str, Metric], metadata: Metadata) -> Metric:
+    """A metric that the program prints; without its value where it is a whole factor from the measured steps.
+
+    Args:
+        tokens: what follows from the throughput.
+    """
+    name, value = metric.name, metric.value
+    if value is None or metric.estimator in ("max", "min"):
+        return metric
+    tolerance = _WHOLE
+    measured = tokens.get(name) or (throughput if _counts_alike(metric, throughput) else None)
+    if name == TFLOPS and TOKENS_DEVICE in tokens and model_parallel(metadata.values) == 1:
+        per_token = flops_per_token(metadata)
+        if per_token is not None:
+            factor, definition = per_token.flops / _TERA, per_token.definition
+            measured = _scaled(tokens[TOKENS_DEVICE], name, factor, "TFLOP/s", definition)
+            tolerance = _WHOLE_FLOPS
+    if measured is None or not measured.value:
+        return metric
+    ratio = value / measured.value
+    for factor, why in _factors(metadata, of_flops=tolerance == _WHOLE_FLOPS):
+        if abs(ratio / factor - 1) <= tolerance:
+            times = f"{factor} times" if factor >= 1 else f"1/{round(1 / factor)} of"
+            numbers = f"{value:.6g} {metric.unit} is {times} the {measured.value:.6g} of the measured steps"
+            return _refused(metric, f"{numbers}: {why}")
+    return metric
+
+
+def _factors(metadata: Metadata, of_flops: bool) -> Iterator[tuple[float, str]]:
+    """The factors by which two metrics of a log may be apart, each with what may be wrong then.
+
+    A mean over the whole run that holds pauses may be half of the rate of its steps by chance, and the FLOP of a
+    mixture of experts a small part of those of all its parameters.
+    """
+    for key, why in _FACTORS.items():
+        count = whole_count(str(metadata.values.get(key, "")), least=2) if _is_certain(metadata, key) else None
+        if count is not None and (count > 2 or not of_flops):
+            yield count, why
+            if not of_flops:
+                yield 1 / count, why
+    for count in _USUAL_FACTORS:
+        if count > 2 or not of_flops:
+            yield count, "the two do not count the same"
+
+
+def _counts_alike(metric: Metric, throughput: Metric) -> bool:
+    """Whether a metric and the throughput count the same work of the same part of the job."""
+    units = [rate_unit(unit) for unit in (metric.unit, throughput.unit)]
+    if None in units or "/" in throughput.unit.removesuffix("/s") or _OF_A_PART.search(metric.name):
+        return False
+    return metric.unit.endswith("/s") and kind(metric.unit) == kind(throughput.unit) and kind(metric.unit) != "steps"
+
+
+def _refused(metric: Metric, reason: str) -> Metric:
+    return replace(metric, value=None, reason=reason, rounding=None)
 
 
 def printed_metrics(throughput: Metric, measured: Measured, program: str) -> dict[str, Metric]:
@@ -169,7 +277,7 @@ def _utilization(tflops: Metric, name: str, peak: Peak) -> Metric:
     metric = _scaled(tflops, name, 100 / peak.tflops, "%", f"{tflops.definition}; / {whole}")
     if metric.value is not None and metric.value > 100:
         reason = f"{metric.value:.4g} % of the peak cannot be: the model's size, the devices or their kind is not right"
-        return replace(metric, value=None, reason=reason, rounding=None)
+        return _refused(metric, reason)
     return metric
 
 
@@ -219,7 +327,4 @@ def _size(metadata: Metadata, key: str) -> float | None:
     """A size of the model or its sequences (``8,030,261,248``, ``124.34M``); None where nothing sure says it."""
     if metadata.sources.get(key) not in _SURE or not _is_certain(metadata, key):
         return None
-    match = _AMOUNT.fullmatch(str(metadata.values[key]).strip().lower())
-    if match is None:
-        return None
-    return float(match[1].replace(",", "")) * 10.0 ** _POWERS[match[2]] or None
+    return size(str(metadata.values[key])) or None

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from perflog.formats.parser import Pattern
 from perflog.formats.vocabulary import Scalar
 from perflog.measurements.basis import Basis
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.factor import factor_of, needs_facts
 from perflog.runs.metadata import Metadata
@@ -29,14 +30,17 @@ PATH_ALONE = {
 }  # fmt: skip
 
 
-def notes_of_path(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> list[str]:
+def notes_of_path(reading: Reading, pattern: Pattern, basis: Basis | None, metadata: Metadata) -> list[Note]:
     """What is to be said of the factors of a run's number that nothing but its path tells."""
     from_path = [key for key in FACTORS if metadata.sources.get(key) == "path"]
     return [
-        f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
-        "which stands above the path that was given"
-        if key in metadata.above
-        else PATH_ALONE[key]
+        Note(
+            changes="number",
+            text=f"{FACTORS[key]}, {metadata.values[key]}, is known from the folder {metadata.above[key]!r} alone, "
+            "which stands above the path that was given"
+            if key in metadata.above
+            else PATH_ALONE[key],
+        )
         for key in _factors(from_path, reading, pattern, basis, metadata)
     ]
 

@@ -16,6 +16,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
+from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.primary import main_rank, primary_of
 from perflog.runs.run import Run
@@ -109,7 +110,7 @@ def _begin(first: int, places: Mapping[str, tuple[int, int]]) -> int:
 def of_several(run: Run, programs: int, span: tuple[int, int]) -> Run:
     """A run of one of the programs of its log, which says so."""
     note = f"{programs} programs speak in this log, one behind the other: this one in lines {span[0]} to {span[1]}"
-    return replace(run, notes=[*run.notes, note])
+    return replace(run, notes=[*run.notes, Note(note)])
 
 
 def _program(pattern: Pattern, places: Mapping[str, tuple[int, int]], lines: int) -> Program:

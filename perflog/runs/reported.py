@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from perflog.evidence.rounding import bounds, half_digit
 from perflog.formats.parser import Value
 from perflog.formats.printed import LARGEST, clock_seconds
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
+from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
+from perflog.runs.corroborate import COARSE
 from perflog.runs.factor import global_batch, scope_multiplier
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 
+#: Of the last so many rates that a program prints of its own, one that is so many times another is another quantity.
+LAST_RATES, TWO_QUANTITIES = 4, 1.5
+#: Rates within this share of each other are one that was printed with other digits.
+SAME_RATE = 0.001
 
-def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int]) -> tuple[dict[str, Metric], list[str]]:
+
+def summary_metrics(
+    reading: Reading, metadata: Metadata, span: tuple[int, int]
+) -> tuple[dict[str, Metric], list[Note]]:
     """(metrics, notes): reported rate, time to train, accuracy and others that summary and event lines give.
 
     Args:
@@ -25,39 +37,94 @@ def summary_metrics(reading: Reading, metadata: Metadata, span: tuple[int, int])
     if not reading.facts:
         return {}, []
     metrics: dict[str, Metric] = {}
-    printed: dict[tuple[str, str], set[float]] = {}
+    rates: list[Metric] = []
     summaries = [fact for fact in reading.facts if fact.pattern.role == "summary"]
     inside = [fact for fact in summaries if span[0] <= fact.line <= span[1]]
     outside = [fact for fact in summaries if not span[0] <= fact.line <= span[1] and _names_configuration(fact)]
     for fact in (*inside, *outside):
-        if not _is_for(fact, metadata):
+        if not _is_for(fact, metadata) or _is_of_evaluation(fact, reading):
             continue
         for value in fact.pattern.values:
             text = fact.fields.get(value.group)
-            if text is None or not _is_possible(value.quantity, _number(text)):
+            metric = None if text is None else _metric_of(fact, value, text, metadata)
+            if metric is None:
                 continue
-            name = _add_summary(metrics, fact, value, text, metadata)
-            if name == "reported" and fact.pattern.never_with:
-                metrics[name] = _unless_contradicted(metrics[name], fact, reading)
-            if name == "reported":
-                printed.setdefault((fact.pattern.key, value.group), set()).add(_number(text) or 0.0)
-    notes = [
-        f"the program printed {len(rates)} different rates of its own, {min(rates):g} to {max(rates):g}; "
-        "the last is taken"
-        for rates in printed.values()
-        if len(rates) > 1
-    ]
+            if metric.name == "reported":
+                metric = _unless_contradicted(metric, fact, reading)
+                rates.append(metric)
+            if _counts(metric, metrics.get(metric.name)):
+                metrics[metric.name] = metric
+    notes = list[Note]()
+    if rates:
+        metrics["reported"], notes = _one_of(rates, metrics["reported"])
     events = [fact for fact in reading.facts if fact.pattern.role == "event" and span[0] <= fact.line <= span[1]]
     _time_to_train(metrics, events)
     return metrics, notes
 
 
+def _counts(metric: Metric, old: Metric | None) -> bool:
+    """Whether a metric takes the place of the one of its name before it, by the pattern's ``pick``."""
+    if old is None or old.value is None or metric.value is None:
+        return True
+    pick = metric.estimator
+    return {"last": True, "first": False, "max": metric.value > old.value, "min": metric.value < old.value}[pick]
+
+
+def _one_of(rates: Sequence[Metric], chosen: Metric) -> tuple[Metric, list[Note]]:
+    """(the program's own rate, what is said of the others); without a value where the last of them differ by a factor.
+
+    Several rates of one run are of its epochs, or of one clock at several moments; a training's and an evaluation's
+    differ by more.
+    """
+    known = sorted({(r.value, r.last_line) for r in rates if r.value is not None and r.unit == chosen.unit})
+    values = [value for value, _ in known]
+    different = 1 + sum(after > before * (1 + SAME_RATE) for before, after in pairwise(values))
+    if chosen.value is None or different < 2:
+        return chosen, []
+    if chosen.estimator == "last":
+        last = sorted(known, key=lambda rate: rate[1])[-LAST_RATES:]
+        (low, low_line), (high, high_line) = min(last), max(last)
+        if high > TWO_QUANTITIES * low:
+            reason = (
+                f"the program prints rates of its own that differ by a factor, {low:g} (line {low_line}) and {high:g} "
+                f"(line {high_line}) {chosen.unit}: nothing says which is the training's"
+            )
+            return replace(chosen, value=None, reason=reason), []
+    return chosen, [
+        Note(
+            f"the program printed {different} different rates of its own, {values[0]:g} to {values[-1]:g}; "
+            f"the {_PICKED[chosen.estimator]} is taken"
+        )
+    ]
+
+
+_PICKED = {"last": "last", "first": "first", "max": "highest", "min": "lowest"}
+
+
+def _is_of_evaluation(fact: LogFact, reading: Reading) -> bool:
+    """Whether a summary is an evaluation's: a line before it says that one follows, and no measured step is between."""
+    names = {p.name for p in reading.patterns.values() if p.evaluates and p.parser == fact.pattern.parser}
+    names &= set(fact.pattern.never_with)
+    lines = [o.line for o in reading.facts if o.line < fact.line and o.pattern.name in names
+             and o.pattern.parser == fact.pattern.parser] if names else []  # fmt: skip
+    return bool(lines) and not any(
+        ((rows[5] > lines[-1]) & (rows[5] < fact.line)).any()
+        for key, ranks in reading.series.items()
+        if reading.patterns[key].parser == fact.pattern.parser
+        for series in ranks.values()
+        for segment in series.segments
+        for rows in segment.store.blocks()
+    )
+
+
 def _unless_contradicted(metric: Metric, fact: LogFact, reading: Reading) -> Metric:
     """The program's own rate; without its value where a line since its last summary says that it means another."""
-    lines = [other for other in reading.facts if other.line < fact.line and other.pattern.parser == fact.pattern.parser]
+    names = {p.name for p in reading.patterns.values() if not p.evaluates} & set(fact.pattern.never_with)
+    of_parser = [other for other in reading.facts if other.pattern.parser == fact.pattern.parser] if names else []
+    lines = [other for other in of_parser if other.line < fact.line]
     since = max((other.line for other in lines if other.pattern is fact.pattern), default=0)
     for other in lines:
-        if other.line > since and other.pattern.name in fact.pattern.never_with:
+        if other.line > since and other.pattern.name in names:
             reason = (
                 f"line {other.line} ({other.pattern.name}) says that the program's own rate counts more than this run"
             )
@@ -79,21 +146,27 @@ def _is_for(fact: LogFact, metadata: Metadata) -> bool:
     return True
 
 
-def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str, metadata: Metadata) -> str:
-    """Take one value of a summary line; the metric it counts as, empty for none."""
+def _metric_of(fact: LogFact, value: Value, text: str, metadata: Metadata) -> Metric | None:
+    """The metric that one value of a summary line gives; None where it gives none.
+
+    A rate of steps is one of samples where their number is known, unless it has a name of its own.
+    """
     number = _number(text)
+    if not _is_possible(value.quantity, number):
+        return None
     name, unit, reason = value.metric or value.quantity, value.unit, ""
+    share = (half_digit(text) or 0.0) / abs(number) if number else 0.0
     if value.quantity == "rate":
         name = value.metric or "reported"
         parsed = rate_unit(fact.fields.get("unit") or "") or rate_unit(value.unit)
         if parsed is None:
-            return ""
+            return None
         unit = parsed[0]
         factor, reason = scope_multiplier(value.scope, metadata)
-        if kind(unit) == "steps":
+        if kind(unit) == "steps" and not value.metric:
             batch = global_batch(metadata)
             if batch is None:
-                return ""
+                return None
             factor, unit = float(batch), "samples/s"
         number = number * parsed[1] * factor if number is not None else None
     elif value.quantity in ("time_to_train", "step_time", "interval_time", "elapsed"):
@@ -105,13 +178,8 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         unit = "%" if number > 1 else "fraction"
         unit = value.unit or unit
     if number is None or not abs(number) <= LARGEST:
-        return ""
-    old = out.get(name)
-    if old is not None and old.value is not None:
-        better = {"last": True, "first": False, "max": number > old.value, "min": number < old.value}[value.pick]
-        if not better:
-            return ""
-    out[name] = Metric(
+        return None
+    return Metric(
         name,
         None if reason else number,
         unit,
@@ -122,9 +190,9 @@ def _add_summary(out: dict[str, Metric], fact: LogFact, value: Value, text: str,
         fact.line,
         reason=reason,
         parser=fact.pattern.parser,
+        rounding=bounds(number, share) if value.quantity == "rate" and share > COARSE and not reason else None,
         definition=value.definition,
     )
-    return name
 
 
 def _is_possible(quantity: str, number: float | None) -> bool:

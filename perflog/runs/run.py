@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from perflog.evidence.witness import Verdict
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from perflog.runs.clock import Clock
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
@@ -50,7 +51,7 @@ class Run:
     metadata: Metadata
     label: str
     metrics: dict[str, Metric]
-    notes: list[str]
+    notes: list[Note]
     window: str
     first_line: int
     last_line: int

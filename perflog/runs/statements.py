@@ -32,6 +32,8 @@ class Statement(Struct, frozen=True):
         pattern: the pattern's key.
         parser: the pattern's parser; ``own``: whether that is the run's.
         weak: whether it counts only where no surer pattern of its parser says the same key.
+        ruled_out: lines by which it does not count, where one is of the same start or of a later one
+            (``use_amp: False`` beside ``level: O1``).
     """
 
     fact: Fact
@@ -41,6 +43,7 @@ class Statement(Struct, frozen=True):
     parser: str
     own: bool
     weak: bool = False
+    ruled_out: Sequence[int] = ()
 
 
 def in_force(
@@ -53,8 +56,8 @@ def in_force(
         starts: the lines from the run's begin to its first step that say that a run begins.
         failures: those among them that say that a start failed.
     """
-    statements = _without_weaker(statements, extent)
     last_start = _last_start(statements, extent, starts, failures)
+    statements = _without_weaker(_not_ruled_out(statements, extent, last_start), extent)
     by_key: dict[str, list[Statement]] = {}
     for statement in sorted(statements, key=lambda s: (s.rank, s.line)):
         by_key.setdefault(statement.fact.key, []).append(statement)
@@ -69,6 +72,19 @@ def in_force(
     inside = [s.fact for s in chosen.values() if s.line >= extent.begin]
     before = [s.fact for s in chosen.values() if s.line < extent.begin]
     return [*inside, *before, *contradictions[:MOST_CONTRADICTIONS]]
+
+
+def _not_ruled_out(statements: Sequence[Statement], extent: Extent, last_start: int) -> Sequence[Statement]:
+    """The statements but for those that another line of their start, or of a later one, rules out."""
+
+    def start_of(line: int) -> tuple[bool, bool]:
+        return line >= extent.begin, line > last_start
+
+    def ruled_out(s: Statement) -> bool:
+        latest = max(extent.first_step, s.line)  # what a test behind the first step prints is of the test
+        return any(line <= latest and start_of(line) >= start_of(s.line) for line in s.ruled_out)
+
+    return [s for s in statements if not ruled_out(s)]
 
 
 def _without_weaker(statements: Sequence[Statement], extent: Extent) -> Sequence[Statement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from perflog.notes import Note
 from perflog.runs.machine import Machine
 from perflog.runs.run import Run
 
@@ -43,9 +44,9 @@ def throttling_of(run: Run) -> list[str]:
     return findings_in(run.notes)
 
 
-def findings_in(notes: Iterable[str]) -> list[str]:
+def findings_in(notes: Iterable[Note | str]) -> list[str]:
     """In words what slowed a run that has these notes, without how often; empty where nothing is known to have."""
-    texts = (note.partition(_WAS)[2] for note in notes)
+    texts = (str(note).partition(_WAS)[2] for note in notes)
     return [_SAMPLES.sub("", finding) for text in texts if text for finding in text.split("; ")]
 
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from msgspec import Struct, field, structs
 
 from perflog.evidence.ranks import is_one_rank
 from perflog.evidence.rounding import bounds
+from perflog.evidence.share import Ruling, is_off
 from perflog.evidence.tails import unmeasured_tails
-from perflog.evidence.witness import Verdict
+from perflog.evidence.witness import Verdict, doubting, note_of
 from perflog.formats.parser import Pattern
 from perflog.formats.units import kind
 from perflog.measurements.basis import Basis
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
+from perflog.notes import Note
 from perflog.reading.reading import Reading
-from perflog.runs.accounts import accounts_of, accounts_of_epochs
+from perflog.runs.accounts import accounts_of, accounts_of_each_epoch, accounts_of_epochs
 from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
 from perflog.runs.doubts import clock_set, note_of_work, too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
@@ -45,7 +48,7 @@ class Speed(Struct, frozen=True):
 
     throughput: Metric
     step_time: Metric | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     measured: Measured | None = None
     verdict: Verdict | None = None
 
@@ -64,7 +67,7 @@ def speed_of(
     if len(speeds) == 1 or slowest.throughput.value is None:
         return Speed(slowest.throughput, main.step_time, main.notes, slowest.measured)
     note = f"the slowest of {len(speeds)} ranks is taken for all (each waits for the others)"
-    return Speed(slowest.throughput, slowest.step_time, [*main.notes, note], slowest.measured)
+    return Speed(slowest.throughput, slowest.step_time, [*main.notes, Note(note)], slowest.measured)
 
 
 def question_of(
@@ -77,7 +80,8 @@ def question_of(
     """
     if speed.measured is None or options.as_printed:
         return None
-    accounts = accounts_of(own, reading) + accounts_of_epochs(reading, speed.measured, metadata)
+    accounts = accounts_of(own, reading) + accounts_of_each_epoch(reading, speed.measured)
+    accounts += accounts_of_epochs(reading, speed.measured, metadata)
     return Question(reading, speed.measured, metadata, accounts)
 
 
@@ -91,7 +95,11 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     verdict = evidence.verdict
     reason = "" if options.convention else verdict.reason or evidence.broken or why_uncarried(speed.measured, verdict)
     reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
-    notes = [*speed.notes, *verdict.doubts, *verdict.remarks, *([evidence.ruling] if evidence.ruling else [])]
+    doubts = [note_of(witness, verdict.corroborated) for witness in doubting(verdict.witnesses)]
+    notes = [*speed.notes, *dict.fromkeys(doubts), *map(Note, verdict.remarks)]
+    notes += _notes_of_slow(options, speed.throughput, evidence, notes)
+    if evidence.ruling is not None and options.without_slow:
+        speed = _without(evidence.ruling, speed)
     throughput = speed.throughput
     if reason:
         throughput = replace(throughput, value=None, reason=reason, time_per_step=None)
@@ -100,8 +108,56 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         throughput = replace(throughput, rounding=bounds(throughput.value, evidence.rounding))
     if evidence.rounding > MOST_ROUNDED:
         low, high = bounds(throughput.value or 0.0, evidence.rounding)
-        notes.append(f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}")
+        text = f"the printed digits allow {low:.4g} to {high:.4g} {throughput.unit}"
+        farther = high if math.isfinite(high) else low
+        notes.append(Note.of_number(text, value=throughput.value, other=farther, label="by the printed digits"))
     return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
+
+
+def _notes_of_slow(options: Options, throughput: Metric, evidence: Evidence, said: Sequence[Note]) -> list[Note]:
+    """What is to be said of slow records: which they are, or that the median of all is another number.
+
+    Args:
+        said: what is said beside; a number that one of these gives is not given once more.
+    """
+    value, ruling = throughput.value, evidence.ruling
+    if value is None:
+        return []
+    notes, change = [], 1.0
+    if ruling is not None:
+        change = ruling.change
+        if options.without_slow:
+            notes.append(Note(f"{ruling.text}: left out (--without-slow), with it {value:.5g}"))
+        else:
+            other = value * change
+            notes.append(Note.of_number(ruling.text, value=value, other=other, label=ruling.label, undecided=True))
+    known = [1 + note.move for note in said if note.move is not None and note.move > -1]
+    alone = evidence.median and not options.convention
+    if alone and all(is_off(evidence.median / factor) for factor in (change, *known)):
+        other, unit = value * evidence.median, throughput.unit
+        text = f"the median of the records is {other:.5g} {unit}, all together give {value:.5g}: they are not alike"
+        given = value * change if options.without_slow else value
+        notes.append(Note.of_number(text, value=given, other=other, label="by the median", undecided=True))
+    return notes
+
+
+def _without(ruling: Ruling, speed: Speed) -> Speed:
+    """The speed without the slow records that rule it."""
+    assert speed.measured is not None
+    old, estimate = speed.throughput, speed.measured.taken.estimate
+    if old.value is None:
+        return speed
+    excluded = {**old.excluded, "slow": ruling.records}
+    change = (estimate.time - ruling.time) / (estimate.covers - ruling.covers) / (estimate.time / estimate.covers)
+
+    def changed(metric: Metric, factor: float) -> Metric:
+        value = None if metric.value is None else metric.value * factor
+        per_step = None if metric.time_per_step is None else metric.time_per_step * change
+        used = old.used - ruling.records
+        return replace(metric, value=value, used=used, excluded=excluded, time_per_step=per_step)
+
+    step_time = None if speed.step_time is None else changed(speed.step_time, change)
+    return structs.replace(speed, throughput=changed(old, ruling.change), step_time=step_time)
 
 
 def _why_too_coarse(throughput: Metric, rounding: float) -> str:
@@ -118,7 +174,7 @@ def _value(speed: Speed) -> float:
 
 def ranks_that_count(
     ranks: Mapping[int, RankSeries], index: int, metadata: Metadata
-) -> tuple[dict[int, Segment], Metadata, list[str]]:
+) -> tuple[dict[int, Segment], Metadata, list[Note]]:
     """(the segments that count, by rank; the metadata with what the ranks tell; notes).
 
     All ranks count where each speaks for itself, and of what each prints of the whole job those that print as much.
@@ -137,21 +193,21 @@ def ranks_that_count(
     devices = metadata.integer("devices")
     if devices is None and is_one_rank(list(segments.values())):
         note = f"{len(tagged)} ranks print the same numbers, as one does that is printed twice: they tell no devices"
-        return {main: segment}, metadata, [note]
+        return {main: segment}, metadata, [Note(note)]
     if devices is None and tagged == list(range(len(tagged))):
         metadata = replace(
             metadata,
             values={**metadata.values, "devices": len(tagged)},
             sources={**metadata.sources, "devices": "log"},
         )
-        return segments, metadata, [f"{COUNTED_BY_RANKS}{len(tagged)} ranks that print"]
+        return segments, metadata, [Note(f"{COUNTED_BY_RANKS}{len(tagged)} ranks that print")]
     if devices is None:
-        return segments, metadata, [f"{len(tagged)} ranks print, and the number of devices is unknown"]
+        return segments, metadata, [Note(f"{len(tagged)} ranks print, and the number of devices is unknown")]
     note = f"{len(tagged)} ranks print, of {devices} devices"
-    return segments, metadata, [note] if devices != len(tagged) else []
+    return segments, metadata, [Note(note)] if devices != len(tagged) else []
 
 
-def _of_job(ranks: int, basis: Basis | None) -> list[str]:
+def _of_job(ranks: int, basis: Basis | None) -> list[Note]:
     """What is said where several ranks print what a format prints of the whole job.
 
     The same line may be one rank's in a program that leaves the ranks to a launcher: MXNet's Speedometer tells the work
@@ -159,10 +215,11 @@ def _of_job(ranks: int, basis: Basis | None) -> list[str]:
     """
     if basis is None or not basis.is_rate or kind(basis.value.unit) == "steps":
         return []
-    return [
+    text = (
         f"{ranks} ranks print a rate each, which in this format is the job's; if each counts its own work alone, the "
         f"job does {ranks} times as much"
-    ]
+    )
+    return [Note(text, "number", ranks - 1.0, label="if each rank counts its own work")]
 
 
 def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment: Segment, metadata: Metadata) -> Speed:
@@ -194,29 +251,29 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         parser=pattern.parser,
         time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
     )
-    notes = [taken.note] if taken.note else []
+    notes = [Note(taken.note)]
     if not reason:
-        tails = "" if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
-        notes += [factor.note, *_notes_of_value(pattern, segment, taken), tails, taken.doubt]
+        tails = None if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
+        said = [*_notes_of_value(pattern, segment, taken), note_of_work(segment, taken), tails, taken.doubt]
+        notes += [Note(factor.note), *filter(None, said)]
     measured = None
     if not reason:
         measured = Measured(pattern, segment, basis, taken, scale, factor.value, factor.unit, options.estimator)
     step_time = None if coarse or _is_uncounted(segment, basis) else _step_time(taken, scale, throughput)
-    return Speed(throughput, step_time, [note for note in notes if note], measured)
+    return Speed(throughput, step_time, [note for note in notes if note.text], measured)
 
 
-def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[str]:
-    """What is said of a value by what it was made from; notes may be empty."""
+def _notes_of_value(pattern: Pattern, segment: Segment, taken: Taken) -> Iterator[Note]:
+    """What is said of a value by what it was made from; texts may be empty."""
     if segment.blend is not None:
-        yield RANKS_UNTAGGED
+        yield Note(RANKS_UNTAGGED)
         if segment.basis is not None and segment.basis.value.scope == "job":
             yield from _of_job(segment.blend.records, segment.basis)
     if segment.count.keyless:
-        yield "the lines print no step numbers; each is taken to cover equally many steps"
-    yield pattern.assumption
+        yield Note("the lines print no step numbers; each is taken to cover equally many steps")
+    yield Note(pattern.assumption)
     if taken.estimate.used == 1:
-        yield f"one measurement alone is behind the throughput (line {taken.last_line})"
-    yield note_of_work(segment, taken)
+        yield Note(f"one measurement alone is behind the throughput (line {taken.last_line})")
 
 
 def _why_no_ranks(segment: Segment, metadata: Metadata) -> str:
@@ -250,6 +307,7 @@ def _left_out(taken: Taken, segment: Segment) -> dict[str, int]:
         ("end of the bar, drawn when it was closed", tally.closings),
         ("first of an epoch, which covers fewer steps", tally.first_of_epochs),
         ("mean over fewer steps than the others", tally.partial),
+        ("evaluation or saving at the end of an epoch", segment.left_out.records),
     )
     return {**taken.excluded, **{why: count for why, count in counts if count}}
 

@@ -33,8 +33,8 @@ _COMMAND_LINE = "command line"
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
-    "aliases": {}, "values": "differenced", "convention": None, "parser": [], "parsers": [], "format": "table",
-    "database": None,
+    "aliases": {}, "values": "differenced", "without_slow": False, "convention": None, "parser": [], "parsers": [],
+    "format": "table", "database": None,
 }  # fmt: skip
 #: The options that a convention decides on, each with its name in words.
 _OF_CONVENTIONS: Mapping[str, str] = {
@@ -97,6 +97,8 @@ class Settings:
             dict(self.config_set),
             as_printed=values["values"] == "printed",
             aliases=dict(values["aliases"]),
+            without_slow=bool(values["without_slow"]),
+            decided=bool(values["without_slow"] or values["convention"] or self.sources["estimator"] != "default"),
         )
         if not values["convention"]:
             return options

@@ -49,6 +49,7 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     set: _Facts | None = None
     aliases: _Aliases | None = None
     values: Values | None = None
+    without_slow: bool | None = None
     convention: str | None = None
     parser: _Names | None = None
     parsers: _Names | None = None

@@ -81,6 +81,7 @@ class Convention:
             as_printed=self.fixed["values"] == "printed",
             digits=self.options.get("digits", ""),
             convention=self.name,
+            decided=True,
         )
 
 

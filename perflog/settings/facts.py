@@ -1,15 +1,15 @@
-"""Facts that users give: their names must be no misspellings, and counts must be whole numbers."""
+"""Facts that users give: their names must be no misspellings, and their values must fit the facts' forms."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from perflog.errors import UsageError
-from perflog.formats.vocabulary import INTEGERS, misspelt, normal
+from perflog.formats.vocabulary import misfit, misspelt
 
 
 def require_fact(given: str, key: str, value: Any) -> None:
-    """Let a fact pass whose name is no misspelling and whose count is a whole number.
+    """Let a fact pass whose name is no misspelling and whose value fits its form.
 
     Args:
         given: the fact and where it was given, as messages name it.
@@ -19,5 +19,5 @@ def require_fact(given: str, key: str, value: Any) -> None:
     """
     if meant := misspelt(key):
         raise UsageError(f"{given}: there is no fact {key!r}; did you mean {meant}?")
-    if key in INTEGERS and normal(key, value) is None:
-        raise UsageError(f"{given}: expected a whole number above 0 of at most 9 digits")
+    if expected := misfit(key, value):
+        raise UsageError(f"{given}: {expected}")

@@ -29,6 +29,9 @@ class Options:
         aliases: names of models, frameworks, accelerators and precisions, each with the name that it is another one of.
         as_printed: take values as the program printed them, running means not differenced.
         convention: the convention applied, empty for none: its name, and which of its options the user adjusted.
+        without_slow: leave out the slow records that rule a total.
+        decided: whether the user says, by the estimator or ``without_slow``, which of two numbers is meant where a log
+            leaves that open.
         digits: how a convention rounds a run's value (a printf form), empty for full precision.
     """
 
@@ -42,3 +45,5 @@ class Options:
     convention: str = ""
     digits: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
+    without_slow: bool = False
+    decided: bool = False

@@ -26,7 +26,7 @@ def _logs_are_read_once() -> Iterator[None]:
     """The two functions that read logs, which depend on their arguments alone, keep what they gave."""
     kept: dict[tuple[object, ...], list[Evidence]] = {}
     catalogs: list[Catalog] = []  # kept too, so that no other can have the same identity
-    read, read_more = evidence.read_evidence, evidence.with_plain_rules
+    read, read_more = evidence.read_evidence, evidence.with_more_rules
 
     def keeping(key: tuple[object, ...], compute: Callable[[], list[Evidence]]) -> list[Evidence]:
         if key not in kept:
@@ -40,7 +40,7 @@ def _logs_are_read_once() -> Iterator[None]:
         key = (_state(logs), id(catalog), repr(options))
         return keeping(key, lambda: read(logs, catalog, options, progress))
 
-    def with_plain_rules(
+    def with_more_rules(
         cases: Sequence[Evidence],
         wanted: Collection[Members],
         logs: Sequence[LogFile],
@@ -52,5 +52,5 @@ def _logs_are_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(auditing, "read_evidence", read_evidence)
-        patch.setattr(auditing, "with_plain_rules", with_plain_rules)
+        patch.setattr(auditing, "with_more_rules", with_more_rules)
         yield

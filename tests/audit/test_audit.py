@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from perflog.audit import Judgement, audit, documents
-from perflog.audit.agreement import consistent, rounds_to
 from perflog.audit.claims import claims
 from perflog.audit.document import read_document
 from perflog.audit.html_tables import HtmlTable, html_parts
+from perflog.audit.judgement import consistent, rounds_to
 from perflog.audit.report import markdown, pairs
 from perflog.audit.words import column, facts_of, missing, printed, unit_of
 from perflog.cli import app
@@ -75,8 +75,18 @@ def only(made: list[Judgement], cell: str) -> Judgement:
             {"accelerator": "V100", "nodes": 1, "devices": 8, "batch_size": 96, "precision": "amp"},
         ),
         ("4机32卡、FP32", {"nodes": 4, "devices": 32, "precision": "fp32"}),
-        ("NGC TensorFlow 1.15", {"framework": "TensorFlow"}),
+        ("NGC TensorFlow 1.15", {"framework": "TensorFlow", "framework_version": "1.15"}),
+        ("NGC PyTorch 20.06, 1.5x", {"framework": "PyTorch"}),
+        ("Paddle 版本：2.0.1", {"framework": "PaddlePaddle", "framework_version": "2.0.1"}),
+        ("PyTorch 1.7 or PyTorch 1.8", {"framework": "PyTorch", "framework_version": None}),
         ("FP32 and AMP", {"precision": None}),
+        ("1438.518(O2)", {"precision": "pure_fp16"}),
+        ("AMP-O2", {"precision": "pure_fp16"}),
+        ("混合精度 (O1)", {"precision": "amp"}),
+        ("FP16 (level O2)", {"precision": "pure_fp16"}),
+        ("AMP O1 / AMP O2", {"precision": None}),
+        ("FP32 / AMP(O2)", {"precision": None}),
+        ("gcc -O2", {}),
         (
             "ResNet50_bs256_pure_fp16_DP_N1C8",
             {"batch_size": 256, "precision": "pure_fp16", "nodes": 1, "devices_per_node": 8, "model": "resnet50"},
@@ -615,9 +625,14 @@ def test_the_farthest_off_comes_first(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, command).output
     assert re.findall(r"md:[0-9]+: samples/s: ([0-9.]+): differs", shown, re.M) == ["1276.79", "724.89", "2762.72"]
     every = CliRunner().invoke(app, [*command, "--all"]).output
-    order = ["724.89", "1276.79", "2762.72"]
+    order = ["1276.79", "724.89", "2762.72"]
     assert re.findall(r"md:[0-9]+: samples/s: ([0-9.]+): differs", every, re.M) == order
     cells = json.loads(CliRunner().invoke(app, [*command, "-f", "json"]).output)["cells"]
+    assert [cell["text"] for cell in cells] == [*order, "369.81", "5483.22", "10731.78"]
+    tests = CliRunner().invoke(app, [*command, "-f", "junit"]).output
+    assert re.findall(r'testcase name="samples/s: ([0-9.]+) ', tests)[:3] == order
+    annotated = CliRunner().invoke(app, [*command, "-f", "github"]).output
+    assert re.findall(r"samples/s: ([0-9.]+): differs", annotated) == order
     sizes = {cell["text"]: cell["difference"] for cell in cells}
     assert sizes["724.89"] == pytest.approx(724.89 / 710.68 - 1, abs=1e-4)
     assert sizes["369.81"] == pytest.approx(0, abs=1e-4)

@@ -18,6 +18,7 @@ from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
+from perflog.notes import texts
 from perflog.report import markdown as report
 from tests.cli.test_cli import run
 from tests.support import FIXTURES, ROOT, extracted
@@ -174,7 +175,7 @@ def test_a_failed_run_stands_with_the_others_of_its_case_until_it_is_run_again(t
     (case,) = extracted(logs, warmup=5).cases
     assert [run.throughput.value is None for run in case.runs] == [False, True]
     assert case.throughput.n == 1
-    assert any(note.startswith("1 of 2 runs has no value: OOM: ") for note in case.notes)
+    assert any(note.startswith("1 of 2 runs has no value: OOM: ") for note in texts(case.notes))
     assert case.key["batch_size"] == 8
     file = campaign(tmp_path, repeats=2)
     done = run("run", str(file))
@@ -357,7 +358,7 @@ def test_an_environment_is_made_from_its_requirements(tmp_path: Path, monkeypatc
     assert environment.state(load_runner(here)) == "unfinished"
 
 
-def test_the_machine_gives_version_and_accelerator(tmp_path: Path) -> None:
+def test_the_machine_gives_the_version_and_is_named(tmp_path: Path) -> None:
     log = tmp_path / "logs/pytorch/cnn/bz16/1n1g/cnn_b16_fp32_1.log"
     log.parent.mkdir(parents=True)
     shutil.copy(FIXTURES / "parsers/averagemeter/imagenet.log", log)
@@ -374,7 +375,8 @@ def test_the_machine_gives_version_and_accelerator(tmp_path: Path) -> None:
         json.dumps(facts | {"frameworks": {"pytorch": {"packages": {"torch": "2.13.0", "numpy": "2"}}}})
     )
     (found,) = extracted(tmp_path / "logs").runs
-    assert (found.values["framework_version"], found.values["accelerator"]) == ("2.13.0", "NVIDIA H200")
+    assert (found.values["framework_version"], found.values.get("accelerator")) == ("2.13.0", None)
+    assert "the machine's NVIDIA H200" in found.notes[0].text
     assert found.metadata.sources["framework_version"] == "machine"
     (of_all,) = report.environment(extracted(tmp_path / "logs"), "en")
     assert of_all.pairs[-2] == ("Machine", "NVIDIA H200, driver 580, A × 2, 4 GiB, S, Linux 6")

@@ -204,7 +204,11 @@ def test_the_recipe_in_a_runners_readme_gives_the_reports_table(name: str) -> No
         done = run(*shlex.split(recipe.replace("table logs", f"table {FIXTURES}/{logs}")), "--no-notes")
         assert done.returncode == 0, done.stderr
         made, wanted = (
-            [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.strip().splitlines() if "--" not in line]
+            [
+                [cell.strip() for cell in line.split("|")[1:-1]]
+                for line in table.strip().splitlines()
+                if "--" not in line
+            ]
             for table in (done.stdout, published[0])
         )
         assert [row for row in made if row[0] not in by_hand] == [row for row in wanted if row[0] not in by_hand]
@@ -271,9 +275,7 @@ def stand_in(name: str, folder: Path) -> Path:
             f"import sys\nopen('words', 'w').write(' '.join(sys.argv[1:]))\nprint(open({str(FIXTURES / log)!r}).read())\n"
         )
         with program.open("a") as opened:  # a stand-in of train.py keeps the text that its check wants
-            opened.writelines(
-                f"# {text}\n" for need in runner.prerequisites for text in need.contains.get(script, ())
-            )
+            opened.writelines(f"# {text}\n" for need in runner.prerequisites for text in need.contains.get(script, ()))
     places = f'programs = {{ {name} = "{folder}/program" }}\ndata = {{ {name} = "{folder}/data" }}\n'
     places += f'pythons = {{ {name} = "{sys.executable}" }}\nlogs = "logs"\n'
     lines = (RUNNERS / name / "campaign.toml").read_text().splitlines()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import extracted
 
@@ -33,7 +34,7 @@ def runs_of(folder: Path, *logs: str, name: str = "process_{}.txt") -> list[Run]
 
 
 def doubted(runs: list[Run]) -> list[bool]:
-    return [any("written in step" in note for note in run.notes) for run in runs]
+    return [any("written in step" in note for note in texts(run.notes)) for run in runs]
 
 
 @pytest.mark.parametrize("name", ["process_{}.txt", "train_{}.log"])
@@ -44,7 +45,7 @@ def test_logs_in_step_may_be_ranks(name: str, tmp_path: Path) -> None:
     assert (
         f"{names} and 2 more were written in step, to the second: they may be the logs of one training's ranks, which "
         "are no repeats"
-    ) in runs[0].notes
+    ) in texts(runs[0].notes)
 
 
 def test_repeats_are_not_in_step(tmp_path: Path) -> None:
@@ -100,4 +101,8 @@ def test_logs_of_nodes_that_each_count_their_own_ranks(tmp_path: Path) -> None:
         f"{tmp_path}/node0.log, {tmp_path}/node1.log were written in step, to the second: they may be the logs of one "
         "training's nodes, whose devices are those of all of them"
     )
-    assert {name: note in run.notes for name, run in runs.items()} == {"node0": True, "node1": True, "other": False}
+    assert {name: note in texts(run.notes) for name, run in runs.items()} == {
+        "node0": True,
+        "node1": True,
+        "other": False,
+    }

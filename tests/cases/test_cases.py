@@ -13,6 +13,7 @@ from perflog.cases.case import Case, Summary, name_of, short_labels
 from perflog.cases.versions import compared
 from perflog.errors import UsageError
 from perflog.logs.find import LogFile
+from perflog.notes import Note, texts
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run
 from perflog.settings.options import Options
@@ -35,7 +36,7 @@ def made(
         Metadata(values, {}),
         label,
         {"throughput": throughput},
-        list(notes),
+        list(map(Note, notes)),
         "all",
         line,
         9,
@@ -110,7 +111,7 @@ def test_a_failure_joins_the_one_case_that_its_path_tells() -> None:
     (case,) = cases(made(), failed())
     assert [run.parser for run in case.runs] == ["made", "perflog_run"]
     assert (case.throughput.value, case.throughput.unit, case.throughput.n) == (100, "samples/s", 1)
-    assert case.notes == ["1 of 2 runs has no value: OOM: line 3"]
+    assert texts(case.notes) == ["1 of 2 runs has no value: OOM: line 3"]
     assert case.key["nodes"] == 1
     (case,) = cases(failed(repeat=1), made(repeat=2))  # whatever comes first
     assert case.key["nodes"] == 1
@@ -132,7 +133,7 @@ def test_a_failure_of_another_configuration_stands_alone(run: dict[str, Any], fa
 def test_a_failure_that_may_be_of_two_cases_stands_alone() -> None:
     found = cases(made(nodes=1), made(nodes=2), failed())
     assert [[run.parser for run in case.runs] for case in found] == [["made"], ["perflog_run"], ["made"]]
-    assert (found[1].throughput.value, found[1].throughput.reason, found[1].notes[0]) == (
+    assert (found[1].throughput.value, found[1].throughput.reason, texts(found[1].notes)[0]) == (
         None,
         "OOM: line 3",
         "OOM: line 3",
@@ -151,7 +152,7 @@ def test_two_failures_of_one_configuration_are_one_case() -> None:
 
 def test_notes_are_said_once() -> None:
     (case,) = cases(made(notes=("a", "b")), made(notes=("b", "c")))
-    assert case.notes == ["a", "b", "c"]
+    assert texts(case.notes) == ["a", "b", "c"]
 
 
 def summed(aggregate: str, *values: float | None) -> Summary:
@@ -236,7 +237,6 @@ def test_speedup_against_one_device() -> None:
     [
         {"model": "gpt"},
         {"batch_size": 64},
-        {"optimizer": "lamb"},
         {"label": "b"},
         {"unit": "tokens/s"},
         {"precision": "fp16"},
@@ -244,7 +244,67 @@ def test_speedup_against_one_device() -> None:
 )
 def test_a_case_that_differs_in_more_is_no_baseline(other: dict[str, Any]) -> None:
     found = next(case for case in cases(made(100, **other), made(180, devices=2)) if case.key["devices"] == 2)
-    assert (found.speedup, found.notes) == (None, ["no speedup: the baseline (one device) is not among the logs"])
+    assert (found.speedup, texts(found.notes)) == (
+        None,
+        ["no speedup: the baseline (one device) is not among the logs"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "difference"),
+    [
+        ({"optimizer": "lamb"}, {}, "optimizer (lamb there, none here)"),
+        ({"optimizer": "lamb", "data": "a"}, {"data": "b"}, "data (a there, b here) and optimizer (lamb there, none here)"),
+        (
+            {"gradient_accumulation_steps": "66"}, {"gradient_accumulation_steps": "88"},
+            "gradient_accumulation_steps (66 there, 88 here)",
+        ),
+        (  # 704 micro-batches are the job's step of one device, 176 that of two
+            {"gradient_accumulation_steps": "704"}, {"gradient_accumulation_steps": "88"},
+            "gradient_accumulation_steps (704 there, 88 here)",
+        ),
+        ({"tokens_per_step": 1024}, {"tokens_per_step": 1024}, "tokens_per_step of a device (1024 there, 512 here)"),
+    ],
+)  # fmt: skip
+def test_what_keeps_a_baseline_away_is_named(one: dict[str, Any], two: dict[str, Any], difference: str) -> None:
+    """Tables do not show these keys: a reader sees two rows that differ in their devices alone."""
+    found = cases(made(100, **one), made(180, devices=2, **two), made(90, label="x", **two))
+    (case,) = (case for case in found if case.key["devices"] == 2)
+    assert (case.speedup, texts(case.notes)) == (
+        None,
+        [f"no speedup: the baseline (one device) differs in {difference}"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "eight", "speedup"),
+    [
+        # the job's batch is constant, and the micro-batches of a device follow from it
+        ({"gradient_accumulation_steps": "704"}, {"gradient_accumulation_steps": "88"}, 6),
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 64},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 64}, 6,
+        ),
+        # a device's batch is constant
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 8},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 64}, 6,
+        ),
+        # another batch of the job, or micro-batches whose product with the devices is not the batch
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 64},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "4", "batch_size": 16, "global_batch_size": 128}, None,
+        ),
+        (
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "16", "batch_size": 64, "global_batch_size": 72},
+            {"micro_batch_size": "4", "gradient_accumulation_steps": "2", "batch_size": 8, "global_batch_size": 72}, None,
+        ),
+    ],
+)  # fmt: skip
+def test_accumulation_that_follows_from_the_batch_parts_no_baseline(
+    one: dict[str, Any], eight: dict[str, Any], speedup: float | None
+) -> None:
+    assert speedups(made(100, **one), made(600, devices=8, **eight))[8][0] == speedup
 
 
 @pytest.mark.parametrize("other", [{"unit": "images/s"}, {"model": "BERT"}, {"threads": 4}])
@@ -255,7 +315,9 @@ def test_what_baselines_may_differ_in(other: dict[str, Any]) -> None:
 
 def test_baselines_that_cannot_be_used() -> None:
     def note(*runs: Run, **given: Any) -> list[str]:
-        return next(case.notes for case in cases(*runs, made(180, devices=2), **given) if case.key["devices"] == 2)
+        return next(
+            texts(case.notes) for case in cases(*runs, made(180, devices=2), **given) if case.key["devices"] == 2
+        )
 
     assert note(made(None, reason="short")) == ["no speedup: the baseline (one device) has no value"]
     assert note(made(1, threads=1), made(2, threads=2)) == [
@@ -263,12 +325,12 @@ def test_baselines_that_cannot_be_used() -> None:
     ]
     given = {"baseline": {"devices": "4"}}
     assert note(made(1), **given) == ["no speedup: the baseline (devices=4) is not among the logs"]
-    assert cases(made(180, devices=None))[0].notes == []  # nothing says that it has one
+    assert texts(cases(made(180, devices=None))[0].notes) == []  # nothing says that it has one
 
 
 def test_a_case_without_a_value_has_no_speedup_and_says_why_alone() -> None:
     case = cases(made(100), made(None, devices=2, reason="short"))[1]
-    assert (case.speedup, case.notes) == (None, ["short"])
+    assert (case.speedup, texts(case.notes)) == (None, ["short"])
 
 
 def test_a_baseline_that_is_asked_for() -> None:
@@ -283,7 +345,7 @@ def test_a_baseline_that_is_asked_for() -> None:
         "Paddle bert bs32 1 device": (1.5, 1.5),
         "PyTorch gpt bs32 1 device": (None, None),  # tokens are no samples
     }
-    assert cases(made(100), made(180, devices=2), baseline={"precision": "float16"})[0].notes == [
+    assert texts(cases(made(100), made(180, devices=2), baseline={"precision": "float16"})[0].notes) == [
         "no speedup: the baseline (precision=float16) is not among the logs"
     ]
 
@@ -294,11 +356,11 @@ def test_what_does_not_count_the_whole_jobs_work_has_no_speedup(unit: str) -> No
     one, eight = cases(made(10, unit=unit), made(9, devices=8, unit=unit))
     note = f"no speedup: {unit} does not count the work of the whole job"
     assert (one.speedup, eight.speedup, eight.efficiency, eight.baseline) == (None, None, None, "")
-    assert (one.notes, eight.notes) == ([note], [note])
+    assert (texts(one.notes), texts(eight.notes)) == ([note], [note])
     (alone,) = cases(made(9, devices=None, unit=unit))
-    assert alone.notes == []  # nobody looks for a speedup where the devices are unknown
+    assert texts(alone.notes) == []  # nobody looks for a speedup where the devices are unknown
     asked = cases(made(10, unit=unit), made(9, precision="fp16", unit=unit), baseline={"precision": "fp16"})
-    assert [(case.speedup, case.notes) for case in asked] == [(None, [note])] * 2
+    assert [(case.speedup, texts(case.notes)) for case in asked] == [(None, [note])] * 2
 
 
 def test_efficiency_against_several_devices() -> None:

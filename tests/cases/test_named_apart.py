@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perflog.notes import texts
 from tests.support import FIXTURES, extracted
 
 LOGS = FIXTURES / "campaign/releases/2.13.0/pytorch/cnn/bz16/1n1g"
@@ -24,7 +25,7 @@ def test_two_models_by_their_names_are_two_cases(tmp_path: Path) -> None:
     cases = {case.label.rpartition("/")[2]: case for case in extracted(tmp_path).cases}
     assert {label: len(case.runs) for label, case in cases.items()} == {"rn50": 2, "bert": 2}
     assert {case.key["model"] for case in cases.values()} == {"cnn"}
-    assert "model is cnn by the log, bert by the path" in cases["bert"].runs[0].notes
+    assert "model is cnn by the log, bert by the path" in texts(cases["bert"].runs[0].notes)
 
 
 def test_a_short_name_beside_the_logs_own_is_no_second_model(tmp_path: Path) -> None:
@@ -32,4 +33,4 @@ def test_a_short_name_beside_the_logs_own_is_no_second_model(tmp_path: Path) -> 
     (case,) = extracted(tmp_path).cases
     assert len(case.runs) == 2
     assert not case.label.endswith("rn50")
-    assert not [note for run in case.runs for note in run.notes if "by the path" in note]
+    assert not [note for run in case.runs for note in texts(run.notes) if "by the path" in note]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflog.extraction import Extraction
+from perflog.notes import texts
 from perflog.runs.origin import PATH_ALONE
 from tests.support import FIXTURES, extracted
 
@@ -58,14 +59,14 @@ def test_a_copied_log_leaves_its_siblings_repeats(tmp_path: Path) -> None:
     assert cases_of(made, tmp_path) == [["x_1.log", "x_3.log"]]
     assert [run.values["repeat"] for run in made.runs] == [1, 3]
     assert [Path(left_out.log.name).name for left_out in made.skipped] == ["x_2.log"]
-    assert not any("no repeats" in note for case in made.cases for note in case.notes)
+    assert not any("no repeats" in note for case in made.cases for note in texts(case.notes))
 
 
 def test_what_is_no_series_is_said(tmp_path: Path) -> None:
     made = extraction(tmp_path, {f"x_{number}.log": benchmark(100 + number) for number in (18, 50)})
     assert [case.label.rpartition("/")[2] for case in made.cases] == ["x_18", "x_50"]
     note = "the logs x_N.log are no repeats of one case: 18, 50 is no series from 0 or 1"
-    assert all(note in case.notes for case in made.cases)
+    assert all(note in texts(case.notes) for case in made.cases)
     assert all("repeat" not in run.values for run in made.runs)
 
 
@@ -73,7 +74,7 @@ def test_what_is_no_series_is_said(tmp_path: Path) -> None:
 def test_logs_that_say_different_configurations_are_no_repeats(tmp_path: Path, other: dict[str, object]) -> None:
     made = extraction(tmp_path, {"x_1.log": benchmark(100), "x_2.log": benchmark(101, **other)})  # type: ignore[arg-type]
     assert cases_of(made, tmp_path) == [["x_1.log"], ["x_2.log"]]
-    assert all("they say different configurations" in " ".join(case.notes) for case in made.cases)
+    assert all("they say different configurations" in " ".join(texts(case.notes)) for case in made.cases)
 
 
 def test_logs_of_another_length_are_another_case(tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_a_copy_counts_once(tmp_path: Path) -> None:
     assert [(skipped.log.name, skipped.reason) for skipped in made.skipped] == [
         (copy, f"the same text as {first}: a log counts once")
     ]
-    assert f"{first} counts once: the same text is in {copy}" in made.cases[0].notes
+    assert f"{first} counts once: the same text is in {copy}" in texts(made.cases[0].notes)
 
 
 def test_of_copies_the_one_in_the_fewest_folders_counts(tmp_path: Path) -> None:
@@ -138,7 +139,7 @@ def test_a_factor_that_names_alone_tell_is_said_once_of_all(tmp_path: Path) -> N
     fixture = FIXTURES / "seed001/GPUx1-bs8.log"
     made = extraction(tmp_path, {"GPUx1-bs8.log": fixture.read_text(encoding="utf-8")})
     assert made.notes == [PATH_ALONE["devices"]]
-    assert all(PATH_ALONE["devices"] not in case.notes for case in made.cases)
+    assert all(PATH_ALONE["devices"] not in texts(case.notes) for case in made.cases)
 
 
 def test_a_devices_number_is_no_number_of_devices(tmp_path: Path) -> None:

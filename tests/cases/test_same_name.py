@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflog.export.reason_codes import reason_code
+from perflog.notes import texts
 from tests.cases.test_repeats import benchmark, cases_of, extraction
 from tests.support import extracted
 
@@ -27,7 +28,7 @@ def test_a_name_with_another_ending_is_no_repeat(tmp_path: Path, other: str) -> 
     )
     assert reason_code(left_out.reason) == "counted-already"
     note = f"{counted} counts for {tmp_path / other} too: their names differ in their ending alone"
-    assert made.cases[0].notes.count(note) == 1
+    assert texts(made.cases[0].notes).count(note) == 1
 
 
 def test_what_is_not_packed_counts(tmp_path: Path) -> None:

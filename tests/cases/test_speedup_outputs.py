@@ -72,7 +72,16 @@ def test_csv(logs: Path, wanted: tuple[float, float]) -> None:
 
 def test_the_tables_style_that_shows_intervals(logs: Path, wanted: tuple[float, float]) -> None:
     table = printed(
-        "table", logs, "--rows", "devices", "--value", "throughput,speedup,efficiency", "--style", "intervals", "-q"
+        "table",
+        logs,
+        "--rows",
+        "devices",
+        "--value",
+        "throughput,speedup,efficiency",
+        "--style",
+        "intervals",
+        "--notes",
+        "-q",
     )
     eight = next(line for line in table.splitlines() if line.startswith("| 8 "))
     found = [tuple(map(float, ends)) for ends in re.findall(r"\[([\d.]+), ([\d.]+)\]", eight.replace("\\", ""))]
@@ -87,7 +96,8 @@ def test_too_few_runs_are_said(logs: Path) -> None:
     case = cases_of(logs)[1]
     why = "no interval of the speedup: it needs 4 runs of the case and of its baseline"
     assert (case["speedup_interval"], case["no_interval"]) == (None, why)
-    assert why in printed("extract", logs, "-q")
+    assert why in printed("extract", logs, "--notes", "-q")
+    assert why not in printed("extract", logs, "-q")
 
 
 def test_the_panel_of_the_page(logs: Path, wanted: tuple[float, float], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from tests.support import extracted
 
 #: Ten prints of 50 iterations each: 0.4 s each, of which a warm-up of 20 iterations leaves the last nine.
@@ -49,7 +50,7 @@ def test_a_json_file_with_the_text_logs_name_is_its_second_account(tmp_path: Pat
     (run,) = extraction.runs
     assert Path(run.log.name).name == "a.log"
     assert run.throughput.value == pytest.approx(2.5)
-    assert any("counts once" in note and "a.log.json tells the same run" in note for note in map(str, run.notes))
+    assert any("counts once" in note and "a.log.json tells the same run" in note for note in texts(run.notes))
     (left_out,) = extraction.skipped
     assert left_out.reason.startswith("it tells the same run as ")
 
@@ -93,4 +94,4 @@ def test_a_table_beside_the_text_log_is_its_second_account(tmp_path: Path) -> No
     write(tmp_path, log_dot_txt=text, progress_dot_csv=rows)
     (run,) = extracted(tmp_path).runs
     assert (Path(run.log.name).name, run.throughput.value) == ("log.txt", 512)
-    assert any("progress.csv tells the same run" in note for note in map(str, run.notes))
+    assert any("progress.csv tells the same run" in note for note in texts(run.notes))

@@ -93,7 +93,7 @@ def test_version_and_help() -> None:
 def test_every_option_has_help_and_may_stand_in_the_config() -> None:
     text = run("extract", "--help", env={"COLUMNS": "200"}).stdout
     for option in set(DEFAULTS) - {"database", "aliases"}:  # of `save` and `history`; of perflog.toml alone
-        assert f"--{option}" in text
+        assert f"--{option.replace('_', '-')}" in text
 
 
 def test_no_colour_and_no_progress_off_a_terminal() -> None:
@@ -103,7 +103,7 @@ def test_no_colour_and_no_progress_off_a_terminal() -> None:
 
 def test_json_holds_every_run_with_its_source() -> None:
     data = json.loads(run("extract", BZ128, "-w", "100", "-n", "100", "--format", "json").stdout)
-    assert data["schema"] == "perflog/extraction/1"
+    assert data["schema"] == "perflog/extraction/2"
     assert len(data["cases"]) == 6
     first = data["cases"][0]["runs"][0]
     metric = first["metrics"]["throughput"]
@@ -149,7 +149,7 @@ def test_config_beside_the_logs(tmp_path: Path) -> None:
     (case,) = data["cases"]
     assert case["case"]["model"] == "hrnet"
     assert case["case"]["devices"] == 4
-    assert any("devices is 4 by the config, 8 by the path" in note for note in case["notes"])
+    assert any("devices is 4 by the config, 8 by the path" in note["text"] for note in case["notes"])
     assert data["options"]["warmup"] == "50 steps"
     (tmp_path / "campaign" / "perflog.toml").write_text("warmup_steps = 50\n")
     wrong = run("extract", str(logs))
@@ -172,7 +172,7 @@ def test_compressed_logs(tmp_path: Path) -> None:
         for run in case["runs"]
     }
     assert values["a_gpu8.log.gz"] == values["b_gpu8.log.zst"] == values["c.zip"] == pytest.approx(96.0, abs=1e-3)
-    assert any("damaged or cut short" in note for case in found["cases"] for note in case["notes"])
+    assert any("damaged or cut short" in note["text"] for case in found["cases"] for note in case["notes"])
     assert next(s["reason"] for s in found["skipped"] if s["file"].endswith("e.log.gz")).startswith(
         "the gzip data are damaged"
     )

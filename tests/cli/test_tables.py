@@ -16,6 +16,7 @@ from perflog.export.columns import TextTable
 from perflog.export.order import in_order
 from perflog.export.text import to_markdown, to_terminal
 from perflog.extraction import Extraction, extract_paths
+from perflog.notes import Note
 from perflog.settings.options import Options
 from tests.support import FIXTURES
 
@@ -68,7 +69,7 @@ def test_wide_shows_every_column_and_the_ends() -> None:
 
 def test_columns_are_those_asked_for_and_the_notes() -> None:
     noted = case(200.0, model="a", devices=1)
-    noted.notes.append("a doubt")
+    noted.notes.append(Note.of_case("a doubt"))
     assert shown(noted, columns=("throughput", "model")).titles == ["throughput", "model", "notes"]
     assert shown(case(1.0), columns=("throughput",)).titles == ["throughput"]
     assert shown(case(1.0), columns=("throughput",)).heading == "throughput in samples/s"

@@ -258,7 +258,7 @@ def test_a_warmup_that_is_not_over_is_noted_and_auto_finds_its_end(tmp_path: Pat
     )
     done = CliRunner().invoke(app, ["extract", str(old), "--warmup", "auto", "-f", "json"])
     (case,) = json.loads(done.output)["cases"]
-    assert "warm-up auto: 60 steps left out (MSER-5)" in case["notes"]
+    assert "warm-up auto: 60 steps left out (MSER-5)" in [note["text"] for note in case["notes"]]
     assert case["metrics"]["throughput"]["value"] == pytest.approx(1000.0, rel=0.01)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perflog.evidence.survey import Heaviest, survey
+from perflog.evidence.survey import Heaviest, Slow, survey
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.segment import Segment, Taken
 from perflog.settings.amount import Amount, Window
@@ -64,7 +64,7 @@ def test_slow_records_are_of_the_window_in_whatever_blocks_they_came() -> None:
     whole = segment_of(pattern("step ips"), rows("step ips", *rates))
     parts = segment_of(pattern("step ips"), rows("step ips", *rates[:40]), rows("step ips", *rates[40:], line=41))
     for made in (whole, parts):
-        assert survey(made, window, np.array([1])).slow == (2, 30, 40, 2)
-        assert survey(made, window, np.array([1]), spare=13.2).slow == (0, 0, 0, 0)  # 20 s are 5 × 1.38 s and 13.1 s
+        assert survey(made, window, np.array([1])).slow == Slow(2, 30, 40, 2, 2)
+        assert survey(made, window, np.array([1]), spare=13.2).slow == Slow()  # 20 s are 5 × 1.38 s and 13.1 s
     later = Taken((Window(Amount(0)), "total", False), estimate, first_line=31, last_line=100)
-    assert survey(parts, later, np.array([31])).slow == (1, 70, 20, 1)
+    assert survey(parts, later, np.array([31])).slow == Slow(1, 70, 20, 1, 1)

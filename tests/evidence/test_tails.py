@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import extracted
 
@@ -37,7 +38,7 @@ def log_of(steps: int, every: int, first: float, other: float, told: bool = True
 def test_the_steps_behind_the_last_line_of_an_epoch_are_said(tmp_path: Path) -> None:
     """15 steps, one of 0.7 s and 14 of 0.1 s: 14.29 samples/s, while the lines of 11 of them say 12.94."""
     made = run_of(tmp_path, log_of(15, 5, 0.7, 0.1))
-    (said,) = [note for note in made.notes if "behind its last line" in note]
+    (said,) = [note for note in texts(made.notes) if "behind its last line" in note]
     assert made.throughput.value == pytest.approx(12.94, rel=0.005)
     assert said.startswith("4 steps of each epoch, ")
     assert float(said.split()[-2]) == pytest.approx(2 * 15 / (0.7 + 14 * 0.1), rel=0.01)
@@ -51,12 +52,12 @@ def test_the_steps_behind_the_last_line_of_an_epoch_are_said(tmp_path: Path) -> 
 def test_nothing_is_said_where_it_changes_little(tmp_path: Path, steps: int, every: int, first: float) -> None:
     made = run_of(tmp_path, log_of(steps, every, first, 0.1))
     assert made.throughput.value == pytest.approx(2 * steps / (first + (steps - 1) * 0.1), rel=0.01)
-    assert not [note for note in made.notes if "behind its last line" in note]
+    assert not [note for note in texts(made.notes) if "behind its last line" in note]
 
 
 def test_of_an_epoch_of_unknown_length_the_most_is_said(tmp_path: Path) -> None:
     """Lines behind steps 1, 6 and 11: up to four more steps."""
     made = run_of(tmp_path, log_of(15, 5, 0.7, 0.1, told=False))
-    (said,) = [note for note in made.notes if "behind its last line" in note]
+    (said,) = [note for note in texts(made.notes) if "behind its last line" in note]
     assert said.startswith("up to 4 steps of each epoch, ")
     assert float(said.split()[-2]) == pytest.approx(2 * 15 / (0.7 + 14 * 0.1), rel=0.01)

@@ -56,6 +56,21 @@ def test_doubts_and_remarks_are_told_once() -> None:
     assert not verdict.corroborated
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (100.5, "two numbers of the log are slightly apart (0.5%): "),
+        (1 / 1.005 * 100, "two numbers of the log are slightly apart (0.5%): "),
+        (112, "two numbers of the log are apart (12%): "),
+        (170, "two numbers of the log are far apart (70%): "),
+        (100 / 3.4, "two numbers of the log are far apart (3.4 times): "),
+    ],
+)
+def test_a_doubts_words_grade_with_its_size(told: float, said: str) -> None:
+    doubt = Witness("the clock", "throughput", "samples/s", 100, told, "doubts", (3, 9))
+    assert sentence(doubt).startswith(f"{said}throughput is 100 samples/s by the measurements and ")
+
+
 def test_without_witnesses_nothing_is_corroborated() -> None:
     assert judged([]) == Verdict()
     assert not Verdict().corroborated

@@ -160,7 +160,7 @@ def test_texts_in_latex(text: str, escaped: str) -> None:
 
 
 def test_no_text_of_a_log_is_a_command_of_latex(logs: Path) -> None:
-    made = perflog.extract(logs, set={"model": HOSTILE}).encoded("latex")
+    made = perflog.extract(logs, set={"framework": HOSTILE}).encoded("latex")
     assert isinstance(made, str)
     body = made.split("\\midrule")[1].split("\\bottomrule")[0]
     for command in re.findall(r"\\[a-zA-Z]+", body):
@@ -209,7 +209,7 @@ def test_no_text_is_a_formula_in_a_workbook(logs: Path) -> None:
     assert {cell.data_type for cell in cells} == {"s"} and not any(cell.hyperlink for cell in cells)
     # what would become a formula once somebody edits the cell has the mark that it stays a text
     assert [bool(cell.quotePrefix) for cell in cells] == [True, True, True, False, True, False, False, False]
-    assert HOSTILE in str(sheets(perflog.extract(logs, set={"model": HOSTILE}).encoded("xlsx")))
+    assert HOSTILE in str(sheets(perflog.extract(logs, set={"framework": HOSTILE}).encoded("xlsx")))
 
 
 def test_what_a_sheet_cannot_hold() -> None:
@@ -258,9 +258,9 @@ def test_openmetrics_are_read_by_prometheus(logs: Path) -> None:
 
 def test_hostile_labels_of_openmetrics(logs: Path) -> None:
     hostile = 'a"} 1\n# EOF\\'
-    text = to_openmetrics(perflog.extract(logs, set={"model": hostile, "strange key": "x"}).extraction)
-    models = {labels["model"] for labels, _ in families(text)["perflog_throughput"]}
-    assert models == {'a"} 1\\n# EOF\\'}
+    text = to_openmetrics(perflog.extract(logs, set={"framework": hostile, "strange key": "x"}).extraction)
+    frameworks = {labels["framework"] for labels, _ in families(text)["perflog_throughput"]}
+    assert frameworks == {'a"} 1\\n# EOF\\'}
     assert text.count("# EOF") == 1 + text.count("\\n# EOF")
 
 

@@ -55,7 +55,9 @@ def test_each_form_keeps_all_that_varies() -> None:
 def test_usual_tables_are_chinese_throughout(words: tuple[str, ...]) -> None:
     """What the program says today is what the forms are of."""
     table = ["table", str(FIXTURES / "seed004/logs_fp32"), "--rows", "devices", "--value", "throughput,speedup"]
-    done = CliRunner().invoke(app, [*table, *words, "--lang", "zh"])
+    brief = CliRunner().invoke(app, [*table, *words, "--lang", "zh"]).stdout.partition("\n\n")[2]
+    assert not re.search(r"[a-z]+ [a-z]+ [a-z]+", brief), brief
+    done = CliRunner().invoke(app, [*table, *words, "--lang", "zh", "--notes"])
     below = done.stdout.partition("\n\n")[2]
     assert done.exit_code == 0 and "次重复的中位数；估计方法 total；" in below and "卡数仅由文件名" in below
     assert LEFT_IN_ENGLISH["zh"] not in below and not re.search(r"[a-z]+ [a-z]+ [a-z]+", below), below

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +63,34 @@ def test_a_pattern_counts_steps_as_the_one_does_that_places_it() -> None:
 
 def test_facts_are_texts() -> None:
     facts = {
-        "name": "facts", "role": "metadata", "literal": "uses ", "regex": "uses (?P<precision>[a-z]+)",
-        "set": {"devices": 8}, "map": {"precision": {"yes": True}}, "sample": [{"line": "uses yes", "expect": {"precision": "yes"}}],
+        "name": "facts", "role": "metadata", "literal": "uses ", "regex": "uses (?P<packing>[a-z]+)",
+        "set": {"devices": 8}, "map": {"packing": {"yes": True}}, "sample": [{"line": "uses yes", "expect": {"packing": "yes"}}],
     }  # fmt: skip
     parser = load(facts, default={"batch_size": 32}, priority=60, framework="F", traps=["a"])
     (pattern,) = parser.patterns
-    assert (dict(pattern.set), dict(pattern.map)) == ({"devices": "8"}, {"precision": {"yes": "True"}})
+    assert (dict(pattern.set), dict(pattern.map)) == ({"devices": "8"}, {"packing": {"yes": "True"}})
     assert (dict(parser.default), parser.priority, parser.framework, parser.traps) == (
         {"batch_size": "32"},
         60,
         "F",
         ("a",),
     )
-    assert pattern.samples == (Sample("uses yes", {"precision": "yes"}),)
+    assert pattern.samples == (Sample("uses yes", {"packing": "yes"}),)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "more", "fault"),
+    [
+        ({"map": {"precision": {"O1": "high"}}}, {}, "pattern 'facts': map.precision = 'high': expected one of fp64, fp32"),
+        ({"set": {"devices": "many"}}, {}, "pattern 'facts': set.devices = 'many': expected a whole number"),
+        ({"set": {"model": "best.pt"}}, {}, "pattern 'facts': set.model = 'best.pt': expected the name of a model"),
+        ({}, {"default": {"precision": "True"}}, "mine.toml: default.precision = 'True': expected one of fp64, fp32"),
+    ],
+)  # fmt: skip
+def test_a_fact_that_a_file_gives_fits_its_form(pattern: dict[str, Any], more: dict[str, Any], fault: str) -> None:
+    facts = {"name": "facts", "role": "metadata", "literal": "uses ", "regex": "uses (?P<precision>[A-Z0-9]+)"}
+    with pytest.raises(ParserError, match=re.escape(fault)):
+        load({**facts, "sample": [{"line": "uses O1"}], **pattern}, **more)
 
 
 def test_two_values_of_one_group() -> None:

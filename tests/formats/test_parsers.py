@@ -15,7 +15,7 @@ from perflog.formats.load import load_parser
 from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.regexes import tail_after
-from perflog.formats.samples import check_parser, is_sound
+from perflog.formats.samples import check_parser, is_sound, read_line
 from perflog.formats.units import kind
 from perflog.logs.find import find_logs
 from perflog.reading.schedule import read_logs
@@ -166,3 +166,147 @@ def test_a_unit_printed_on_the_line_counts_only_where_it_is_plain(
     assert run.throughput.value == (None if value is None else pytest.approx(value)) and bool(
         run.throughput.reason
     ) == (value is None)
+
+
+def test_a_sample_names_all_facts_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    head = (
+        'title = "t"\nsource = "s"\n[[pattern]]\nname = "amp"\nrole = "metadata"\nliteral = "amp: "\n'
+        "regex = 'amp: (?P<precision>True|False)(?: on (?P<devices>{I}))?'\nmap.precision = { True = \"amp\" }\n"
+    )
+    for line, right, wrong in (
+        ("amp: True on 8", '{ precision = "amp", devices = 8 }', '{ precision = "amp" }'),
+        ("amp: True", '{ precision = "amp" }', '{ precision = "True" }'),
+        ("amp: False", "{}", '{ precision = "fp32" }'),
+    ):
+        for facts, sound in ((right, True), (wrong, False)):
+            file.write_text(f"{head}[[pattern.sample]]\nline = '{line}'\nfacts = {facts}\n")
+            assert is_sound(load_parser(file)) == sound, (line, facts)
+    assert "sample expects the facts {'precision': 'fp32'}, given {}" in check_parser(load_parser(file))[0]
+
+
+@pytest.mark.parametrize(
+    ("fixture", "lines", "facts"),
+    [
+        ("oneflow_bert/n1g8.log", "batch_size_per_device = 32\nnum_accumulation_steps = 1", {"batch_size": 32}),
+        ("oneflow_bert/n1g8.log", "batch_size_per_device = 32\nnum_accumulation_steps = 4", {"batch_size": None}),
+        (
+            "oneflow_models/resnet50.log",
+            "  num_devices_per_node .... 1\n  train_batch_size .... 96\n  train_global_batch_size .... 768",
+            {"devices": 8, "batch_size": 96},
+        ),
+        (
+            "oneflow_models/resnet50.log",
+            "  num_devices_per_node .... 1\n  train_batch_size .... 96\n  train_global_batch_size .... 96",
+            {"devices": 1, "batch_size": 96},
+        ),
+        *(
+            (
+                "paddle_launch/new_launcher.log",
+                "".join(f"LAUNCH INFO 2023-03-04 11:38:40,004 {line}\n" for line in lines),
+                facts,
+            )
+            for lines, facts in (
+                (("nnodes: 2", "Run Pod: a, replicas 4, status ready"), {"nodes": 2, "devices": 8}),
+                (("ips: None", "nnodes: 1", "Run Pod: a, replicas 4, status ready"), {"nodes": 1, "devices": 4}),
+                (("ips: 10.0.0.1,10.0.0.2", "nnodes: 1", "Run Pod: a, replicas 4, status ready"), {"devices": None}),
+                (
+                    ("nnodes: 1", "Job: default, mode ps, replicas 1[1:1]", "Run Pod: a, replicas 4, status ready"),
+                    {"devices": None},
+                ),
+            )
+        ),
+        *(
+            (log, "".join(f"[2023/07/28 06:53:36] {words}{line}\n" for line in lines), {"precision": precision})
+            for log, words, lines, precision in (
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : False", "level : O1"), "fp32"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("level : O2", "use_amp : False"), "fp32"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True", "level : O1"), "amp"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True", "level : O2"), "pure_fp16"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("use_amp : True",), "amp"),
+                ("paddleclas/static.log", "ppcls INFO:     ", ("scale_loss : 128.0", "level : O2"), "pure_fp16"),
+                ("paddleclas/static.log", "INFO: ", ("use_amp : False", "use_pure_fp16 : True"), "pure_fp16"),
+                ("paddleclas/static.log", "INFO: ", ("use_amp : True", "use_pure_fp16 : False"), "amp"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : False", "amp_level : O2"), "fp32"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True", "amp_level : O2"), "pure_fp16"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True", "amp_level : O1"), "amp"),
+                ("paddleocr/train.log", "ppocr INFO:     ", ("use_amp : True",), None),  # the level differs by version
+                ("paddleocr/train.log", "ppocr INFO:     ", ("amp_level : O2",), None),  # off without a switch
+            )
+        ),
+        (
+            "paddlenlp_transformer/static.log",
+            " 'use_amp': False,\n 'use_pure_fp16': False,",
+            {"precision": "fp32"},
+        ),
+        ("paddlenlp_transformer/static.log", " 'use_amp': True,\n 'use_pure_fp16': False,", {"precision": "amp"}),
+        ("paddlenlp_transformer/static.log", " 'use_amp': True,\n 'use_pure_fp16': True,", {"precision": "pure_fp16"}),
+        ("paddlenlp_transformer/static.log", " 'use_amp': False,\n 'use_pure_fp16': True,", {"precision": None}),
+        ("basicsr/msrresnet.log", "  dist: True\n\tWorld size (gpu number): 4", {"devices": 4}),
+        ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 4\n\tWorld size (gpu number): 1", {"devices": 4}),
+        ("basicsr/msrresnet.log", "  dist: False\n  num_gpu: 0\n\tWorld size (gpu number): 1", {"devices": 1}),
+        ("coqui/tts.log", " | > Num. of GPUs: 1", {"devices": 1}),
+        ("coqui/tts.log", " | > Num. of GPUs: 8", {"devices": None}),
+        ("darknet/yolov4.log", " Tensor Cores are used.", {"precision": "amp"}),
+        (
+            "darknet/yolov4.log",
+            " Tensor Cores are disabled until the first 30 iterations are reached.\n Tensor Cores are used.",
+            {"precision": None},
+        ),
+        ("detectron2/new.log", "GPU 0     Tesla T4 (arch=7.5)", {"accelerator": "Tesla T4"}),
+        (
+            "detectron2/new.log",
+            "GPU 0     Tesla T4 (arch=7.5)\nd2: Running with full config:\nMODEL:\n  DEVICE: cpu",
+            {"accelerator": "CPU"},
+        ),
+        ("flair/tagger.log", ' - mini_batch_size: "32"', {"global_batch_size": 32, "devices": None}),
+        (
+            "flair/tagger.log",
+            ' - mini_batch_size: "32"\n - compute on device: cuda:0, cuda:1',
+            {"global_batch_size": None, "devices": 2},
+        ),
+        ("gluoncv/yolo3_voc.log", "(kvstore=None)\nTotal batch size is set to 64 on 4 GPUs", {"devices": 4}),
+        ("gluoncv/yolo3_voc.log", "(kvstore='dist_sync')\nTotal batch size is set to 64 on 4 GPUs", {"devices": None}),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16", {"precision": "bf16"}),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp8", {"precision": "fp8"}),
+        ("maxtext/llama2_7b.log", "Config param dtype: bfloat16\nConfig param quantization: fp4", {"precision": None}),
+        ("megatron/newest.log", "  fp8 ......... None\nusing torch.bfloat16 for parameters", {"precision": "bf16"}),
+        ("megatron/newest.log", "  fp8 ......... hybrid\nusing torch.bfloat16 for parameters", {"precision": "fp8"}),
+        ("mmcv1/mmdet_epoch.log", "    samples_per_gpu=4,\n        samples_per_gpu=1,", {"batch_size": 4}),
+        (
+            "mmcv1/mmdet_epoch.log",
+            "    samples_per_gpu=4,\n    train_dataloader=dict(samples_per_gpu=8),",
+            {"batch_size": 8},
+        ),
+        ("ms_swift/seconds.log", "rank: 0, local_rank: 0, world_size: 4, local_world_size: 4", {"devices": 4}),
+        ("ms_swift/seconds.log", "rank: -1, local_rank: -1, world_size: 1, local_world_size: 1", {"devices": None}),
+        (
+            "ms_swift/seconds.log",
+            "rank: -1, local_rank: -1, world_size: 1, local_world_size: 1\ndevice_count: 1",
+            {"devices": 1},
+        ),
+        (
+            "ms_swift/seconds.log",
+            "rank: 0, local_rank: 0, world_size: 4, local_world_size: 4\nUsing MP(device_map) + DDP",
+            {"devices": None},
+        ),
+        ("nanochat/base.log", "COMPUTE_DTYPE: torch.bfloat16 (", {"precision": "bf16"}),
+        (
+            "nanochat/base.log",
+            "COMPUTE_DTYPE: torch.bfloat16 (\nFP8 training enabled (tensorwise scaling) - converted 9/9",
+            {"precision": "fp8"},
+        ),
+    ],
+)
+def test_a_switch_decides_over_what_is_printed_always(
+    fixture: str, lines: str, facts: dict[str, object], tmp_path: Path
+) -> None:
+    """Each group of lines is what the program prints of one run; the facts follow from its source."""
+    log = (FIXTURES / "parsers" / fixture).read_text(encoding="utf-8")
+    parser = catalog()[fixture.split("/", 1)[0]]
+    patterns = [pattern for pattern in parser.patterns if pattern.role == "metadata"]
+    told = {line for line in log.splitlines() for pattern in patterns if read_line(pattern, line) is not None}
+    place = tmp_path / "run.log"
+    place.write_text(f"{lines}\n" + "".join(f"{line}\n" for line in log.splitlines() if line not in told))
+    metadata = extracted(place).runs[0].metadata
+    assert ({key: metadata.values.get(key) for key in facts}, metadata.contradictions) == (facts, {})

@@ -23,6 +23,7 @@ from perflog.history.listing import campaigns, delete
 from perflog.history.loading import load
 from perflog.history.place import url_of
 from perflog.history.saving import save
+from perflog.notes import Note
 from perflog.runs.run import Metric, Run
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
@@ -135,7 +136,7 @@ def odd(text: str, number: int, value: float) -> Extraction:
     run.label = text
     run.metadata.values |= {"model": text, "batch_size": number, "other": text}
     run.log = replace(run.log, path=f"logs/{text.replace(chr(0), '')}")
-    run.notes = [text]
+    run.notes = [Note(text), Note.of_number(text, value=100.0, other=112.0, label="by hand", undecided=True)]
     run.metrics["throughput"].value = value
     return Extraction(build_cases([run], Options()), [], Options())
 

@@ -17,6 +17,7 @@ from perflog.inference.new import write_parser
 from perflog.inference.shapes import LEAST_LINES, may_have_shapes, shapes_of
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import find_logs
+from perflog.notes import texts
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
 from tests.support import FIXTURES
@@ -96,7 +97,7 @@ def test_two_witnesses_that_agree_give_the_number(name: str, tmp_path: Path) -> 
     log, per_step = written(tmp_path, line, stamps=stamps, every=every)
     (run,) = extracted(log).runs
     assert run.parser == "inferred"
-    assert any("inferred from the log" in note for note in run.notes)
+    assert any("inferred from the log" in note for note in texts(run.notes))
     assert run.throughput.value == pytest.approx(WORK[run.throughput.unit] / per_step, rel=0.01)
 
 

@@ -17,6 +17,7 @@ from perflog.logs.limits import UnreadableError
 from perflog.logs.ranks import rank_of
 from perflog.logs.streams import Stream
 from perflog.logs.unwrap import unwrapped, wrapping_of
+from perflog.notes import texts
 from perflog.runs.run import Run, Skipped
 from tests.logs.prefixes import SHAPES, cri, docker_json_in_halves
 from tests.support import CAMPAIGN, FIXTURES, arguments, catalog, extracted, parser_fixtures
@@ -118,7 +119,7 @@ def _told(outcome: Run | Skipped, line_numbers: bool) -> tuple[Any, ...]:
     lines = (value.first_line, value.last_line) if line_numbers else ()
     metrics = sorted((metric.name, metric.value) for metric in outcome.metrics.values())
     facts = sorted((name, str(fact)) for name, fact in outcome.values.items())
-    notes = [worded(note) for note in outcome.notes]
+    notes = [worded(note) for note in texts(outcome.notes)]
     return outcome.parser, value.value, value.unit, worded(value.reason), value.used, lines, metrics, facts, notes
 
 

@@ -11,6 +11,7 @@ import pytest
 from perflog.logs.limits import UnreadableError
 from perflog.logs.streams import Stream
 from perflog.logs.tfevents import is_event_file, masked_checksum, text_of_events
+from perflog.notes import texts
 from tests.support import FIXTURES, extracted
 
 LOSS = FIXTURES / "parsers" / "tensorboard_loss" / "events.out.tfevents.1777889472.node.77.0"
@@ -120,4 +121,4 @@ def test_a_cut_file_gives_the_same_value_with_a_note(tmp_path: Path) -> None:
     (tmp_path / "events").write_bytes(LOSS.read_bytes()[:-30])
     (run,) = extracted(tmp_path / "events", set={"global_batch_size": "64"}).runs
     assert run.throughput.value == pytest.approx(256.0)
-    assert "the TensorBoard records are damaged or cut short: cut short" in run.notes
+    assert "the TensorBoard records are damaged or cut short: cut short" in texts(run.notes)

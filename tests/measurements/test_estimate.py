@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perflog.measurements import store
-from perflog.measurements.estimate import estimate
+from perflog.measurements.estimate import Digits, estimate
 from perflog.measurements.rows import Floats
 from perflog.measurements.store import FIELDS
 
@@ -57,10 +57,13 @@ def test_a_trimmed_mean_of_too_few() -> None:
     assert estimate([block(*((rate, 1) for rate in range(1, 12)))], "trimmed").value == 6
 
 
-@pytest.mark.parametrize(("estimator", "value"), [("mean", 4), ("median", 4)])
-def test_rates_that_are_none_are_dropped_and_counted(estimator: str, value: float) -> None:
-    result = estimate([block((6, 1), (6, 3), (6, 0), (6, -2), (0, 1))], estimator)
-    assert (result.value, result.used, result.dropped) == (value, 2, 3)
+@pytest.mark.parametrize("estimator", ["mean", "median", "last"])
+def test_a_tenth_without_a_rate_may_be_left_out_and_no_more(estimator: str) -> None:
+    result = estimate([block(*[(6, 3)] * 9, (6, -2))], estimator)
+    assert (result.value, result.used, result.dropped) == (2, 9, 1) if estimator != "last" else (2, 10, 1)
+    result = estimate([block(*[(6, 3)] * 8, (6, -2), (6, 0))], estimator)
+    assert math.isnan(result.value)
+    assert result.reason.startswith("2 of 10 records have no positive rate")
 
 
 def test_a_trimmed_mean_counts_what_was_no_rate_too() -> None:
@@ -68,18 +71,49 @@ def test_a_trimmed_mean_counts_what_was_no_rate_too() -> None:
     assert (result.value, result.used, result.dropped) == (6, 1, 11)
 
 
-@pytest.mark.parametrize("estimator", ["mean", "median"])
+@pytest.mark.parametrize("estimator", ["mean", "median", "last", "trimmed"])
 def test_no_rate_at_all(estimator: str) -> None:
     result = estimate([block((6, 0), (6, -1))], estimator)
     assert math.isnan(result.value)
-    assert (result.reason, result.used, result.dropped) == ("no measurement has a positive rate", 2, 2)
+    assert (result.used, result.dropped) == (2, 2)
+    assert result.reason.startswith("2 of 2 records have no positive rate")
 
 
-@pytest.mark.parametrize(
-    ("estimator", "rows"), [("total", ((6, 1), (6, -1))), ("total", ((6, -2),)), ("last", ((6, 1), (6, -1)))]
-)
-def test_without_time_there_is_no_throughput(estimator: str, rows: tuple[tuple[float, float], ...]) -> None:
-    assert estimate([block(*rows)], estimator).reason == "the measured time is zero or negative"
+@pytest.mark.parametrize("rows", [((6, 1), (6, -1)), ((6, -2),)])
+def test_without_time_there_is_no_throughput(rows: tuple[tuple[float, float], ...]) -> None:
+    assert estimate([block(*rows)], "total").reason == "the measured time is zero or negative"
+
+
+@pytest.mark.parametrize("estimator", ["mean", "median", "trimmed", "last"])
+@pytest.mark.parametrize("rate", [0.3, 8.0, 15.0])
+@pytest.mark.parametrize("size", [1, 7, 2000])
+def test_records_shorter_than_their_clock_are_merged(estimator: str, rate: float, size: int) -> None:
+    """2,000 steps at one rate, the clock of each cut to whole seconds: one by one they take 0 s, 1 s or 4 s."""
+    ends = np.floor(np.arange(2001) / rate)
+    rows = block(*((1, time) for time in np.diff(ends).tolist()))
+    blocks = [rows[:, place : place + size] for place in range(0, 2000, size)]
+    result = estimate(blocks, estimator, Digits(clock=1.0))
+    assert result.reason == ""
+    assert result.value == pytest.approx(rate, rel=0.12 if estimator == "last" else 0.02)
+
+
+def test_what_cannot_be_merged_into_three_is_refused() -> None:
+    rows = block(*((1, time) for time in np.diff(np.floor(np.arange(201) / 8.0)).tolist()))  # 25 s
+    result = estimate([rows], "median", Digits(clock=1.0))
+    assert math.isnan(result.value)
+    assert "merged into stretches of 10 times its last digit they are 2" in result.reason
+    assert "are 0, and 3 are needed" in estimate([rows[:, :20]], "median", Digits(clock=1.0)).reason
+
+
+def test_running_means_of_many_steps_are_merged_by_their_last_digit() -> None:
+    """A mean time of 0.2 s printed with three digits: at step 5,000 it places the time of ten steps within 5 s."""
+    ends = np.arange(10.0, 20001, 10)
+    totals = np.round(0.2 + 0.00 * ends, 3) * ends + np.random.default_rng(1).uniform(-0.0005, 0.0005, 2000) * ends
+    rows = block(*((10, time) for time in np.diff(totals, prepend=0).tolist()))
+    rows[0], rows[1], rows[2] = ends - 10, ends, 10
+    assert estimate([rows], "mean").reason  # one by one, many take no time
+    for estimator in ("mean", "median"):
+        assert estimate([rows], estimator, Digits(mean=0.001)).value == pytest.approx(5, rel=0.05)
 
 
 @pytest.mark.parametrize("estimator", ["total", "mean", "median", "trimmed", "last"])

@@ -71,7 +71,9 @@ def plain(
     text = np.repeat(np.arange(len(texts)), [len(rows) for rows in texts])
     lines = np.concatenate([np.arange(1, len(rows) + 1) for rows in texts]).astype(np.int64)
     segments: dict[int, Segment] = {}
-    for batch in plain_batches(made, text, lines, columns_of(made, texts), as_printed):
+    for batch in plain_batches(
+        made, text, lines, columns_of(made, texts), as_printed, np.zeros(len(texts), dtype=bool)
+    ):
         if window is not None:
             take_of_batch(batch, window, "total", doubts=True)
         segments |= dict(zip(batch.texts.number.tolist(), batch.segments, strict=True))
@@ -261,7 +263,17 @@ def test_patterns_of_which_no_log_is_plain(made: Pattern) -> None:
 def test_no_rows_and_no_value_to_measure() -> None:
     nothing = np.empty(0, dtype=np.int64)
     assert (
-        list(plain_batches(PATTERNS["rate"], nothing, nothing, {"step": np.empty(0), "ips": np.empty(0)}, False)) == []
+        list(
+            plain_batches(
+                PATTERNS["rate"],
+                nothing,
+                nothing,
+                {"step": np.empty(0), "ips": np.empty(0)},
+                False,
+                np.zeros(0, dtype=bool),
+            )
+        )
+        == []
     )
     assert plain(PATTERNS["rate"], [lines(1, 2, ips=[NAN, NAN])]) == {}
 
@@ -293,7 +305,7 @@ def test_logs_of_one_pattern_may_differ_in_what_they_measure() -> None:
 def test_windows_that_are_not_taken_for_a_batch(window: Window, estimator: str) -> None:
     made, texts = PATTERNS["rate"], [lines(1, 2, 3)]
     text, number = np.zeros(3, dtype=np.int64), np.arange(1, 4)
-    (batch,) = plain_batches(made, text, number, columns_of(made, texts), False)
+    (batch,) = plain_batches(made, text, number, columns_of(made, texts), False, np.zeros(len(texts), dtype=bool))
     take_of_batch(batch, window, estimator, doubts=True)
     assert [segment.taken for segment in batch.segments] == [None]
 
@@ -301,7 +313,9 @@ def test_windows_that_are_not_taken_for_a_batch(window: Window, estimator: str) 
 def test_a_batch_without_plain_logs_is_left_alone() -> None:
     made = PATTERNS["rate"]
     text, number = np.zeros(3, dtype=np.int64), np.arange(1, 4)
-    for batch in plain_batches(made, text, number, columns_of(made, [lines(1, 2, 3, ips=[1, 0, 3])]), False):
+    for batch in plain_batches(
+        made, text, number, columns_of(made, [lines(1, 2, 3, ips=[1, 0, 3])]), False, np.zeros(1, dtype=bool)
+    ):
         take_of_batch(batch, PLAIN_WINDOW, "total", doubts=True)
         assert batch.segments == []
 

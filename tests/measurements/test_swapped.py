@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from perflog.measurements.rows import Floats
+from perflog.measurements.swapped import are_swapped
 from perflog.runs.run import Run
 from tests.support import extracted
 
@@ -50,3 +53,27 @@ def test_what_stands_in_each_others_place_gives_no_number(
 def test_what_stands_in_its_place_gives_its_number(tmp_path: Path, scatter: float, steps: int, epochs: int) -> None:
     made, truth = run_of(tmp_path / "train.log", scatter, steps, epochs, swapped=False)
     assert made.throughput.value == pytest.approx(truth, rel=0.01)
+
+
+COUNTED = np.tile(np.arange(1, 202, 10, dtype=float), 6)
+EPOCH = np.repeat(np.arange(6), 21)
+
+
+def means(share: float) -> Floats:
+    """Running means of steps of 0.3 s of which those up to the second line of each epoch take so much less."""
+    return np.asarray(0.3 - np.where(COUNTED > 1, 10 * 0.3 * share, 0.0) / COUNTED)
+
+
+def test_the_clearer_evidence_decides() -> None:
+    """Each epoch's first interval by the means is short; but it is the single steps that scatter, by a tenth."""
+    last = np.full(len(COUNTED), 0.3) * (1 + 0.1 * np.where(COUNTED > 11, (-1.0) ** (COUNTED // 10), 0.0))
+    assert not are_swapped(means(0.05), last, COUNTED, EPOCH)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.0023, 0.01])
+def test_a_slight_effect_is_no_evidence(share: float) -> None:
+    assert not are_swapped(means(share), np.full(len(COUNTED), 0.3), COUNTED, EPOCH)
+
+
+def test_a_large_effect_is_evidence() -> None:
+    assert are_swapped(means(0.1), np.full(len(COUNTED), 0.3), COUNTED, EPOCH)

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, arguments, extracted, parser_fixtures
 from tests.tools.known_logs import FAST, SLOW, KnownLog, Speed, known_logs
@@ -66,7 +67,10 @@ def check(runs: Sequence[Run], truths: Iterable[KnownLog], *reasons: str) -> Non
             assert re.match("|".join(reasons) or "nothing", metric.reason), metric.reason
         else:
             values = [log.truths.get(metric.unit) for log in truths]
-            assert metric.value in [pytest.approx(value, rel=1e-6) for value in values if value], (metric, run.notes)
+            assert metric.value in [pytest.approx(value, rel=1e-6) for value in values if value], (
+                metric,
+                texts(run.notes),
+            )
 
 
 def test_the_logs_say_what_they_were_made_of() -> None:
@@ -225,7 +229,7 @@ def same_or_refused(log: Log, runs: list[Run], *reasons: str) -> None:
             )
         else:
             own = [pytest.approx(wanted, rel=1e-9) for wanted in original(log[0])]
-            assert value in own, (log[0], value, original(log[0]), run.notes)
+            assert value in own, (log[0], value, original(log[0]), texts(run.notes))
 
 
 @cache
@@ -283,7 +287,7 @@ def test_a_real_log_given_twice_in_one_file(log: Log) -> None:
     if log[0] in BARS_TWICE:
         return
     runs = read(log, log[1] + log[1])
-    if not any("no step numbers" in note for run in runs for note in run.notes):
+    if not any("no step numbers" in note for run in runs for note in texts(run.notes)):
         same_or_refused(log, runs, BACK)
 
 
@@ -306,7 +310,7 @@ def test_missing_lines_leave_a_note(name: str) -> None:
     log = next(entry for entry in logs() if entry[0] == name)
     lines = log[1].splitlines(keepends=True)
     (run,) = read(log, b"".join(lines[:24] + lines[30:]))
-    assert any("missing" in note for note in run.notes)
+    assert any("missing" in note for note in texts(run.notes))
 
 
 def test_two_runs_appended_are_refused_with_the_reason() -> None:

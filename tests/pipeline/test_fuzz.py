@@ -13,6 +13,7 @@ import pytest
 
 from perflog.extraction import Extraction, extract_logs
 from perflog.logs.find import LogFile
+from perflog.notes import Note
 from tests.support import FIXTURES
 from tests.tools import fuzz_seeds
 from tests.tools.fuzz_batch import ALONE, Laboratory, laboratory_in, try_batch
@@ -102,7 +103,7 @@ def test_the_unread_lines_of_a_note_are_counted() -> None:
     run = extracted([FIXTURES / "seed001" / "GPUx32_time2train_ips-bs4.log"], options_of({})).runs[0]
     note = "12 lines hold 'Epoch[' and could not be read, 4 could: see `perflog explain`"
     assert said_of([run]).unread == 0
-    assert said_of([replace(run, notes=[*run.notes, note])]).unread == 12
+    assert said_of([replace(run, notes=[*run.notes, Note(note)])]).unread == 12
 
 
 def test_a_log_that_says_something_else_alone_is_found() -> None:

@@ -16,6 +16,7 @@ import pytest
 from perflog.export.encoding import encoded
 from perflog.extraction import Extraction
 from perflog.formats.catalog import load_catalog
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, extracted
 from tests.tools.engines import Engines
@@ -55,7 +56,7 @@ def test_a_step_of_many_digits_is_no_step(digits: int, tmp_path: Path) -> None:
         assert (run.throughput.value is None) == bool(run.throughput.reason)
         return
     assert run.throughput.value == pytest.approx(whole.throughput.value, rel=0.01)
-    assert "1 record without a usable number" in " ".join(run.notes)
+    assert "1 record without a usable number" in " ".join(texts(run.notes))
 
 
 def test_tags_of_twenty_digits_are_no_ranks(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_a_number_with_a_lost_character_in_it_is_none(lost: bytes, tmp_path: Pat
     (whole,) = extracted(ONEFLOW).runs
     assert run.throughput.value == pytest.approx(whole.throughput.value, rel=0.005)
     assert run.throughput.used == 40
-    assert "60 lines hold 'train: iter' and could not be read, 60 could: see `perflog explain`" in run.notes
+    assert "60 lines hold 'train: iter' and could not be read, 60 could: see `perflog explain`" in texts(run.notes)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_a_lost_character_elsewhere_changes_nothing() -> None:
 def test_a_few_lines_that_could_not_be_read_are_not_worth_a_note(tmp_path: Path) -> None:
     lines = ONEFLOW.read_bytes().splitlines(keepends=True)
     lines[30] = lines[30].replace(b"loss", b"lo\xffs")
-    notes = only_run(of_bytes(tmp_path, ONEFLOW, b"".join(lines))).notes
+    notes = texts(only_run(of_bytes(tmp_path, ONEFLOW, b"".join(lines))).notes)
     assert not [note for note in notes if "could not be read" in note]
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, extracted, mostly_long, parser_fixtures
 
@@ -39,7 +40,7 @@ def numbers(runs: Iterable[Run]) -> list[Any]:
             run.parser,
             dict(run.values),
             {name: (m.value, m.unit, m.used, m.excluded, no_lines(m.reason)) for name, m in run.metrics.items()},
-            [no_lines(note) for note in run.notes],
+            [no_lines(note) for note in texts(run.notes)],
         )
         for run in runs
     ]

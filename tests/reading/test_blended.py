@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, extracted
 from tests.tools.mutations_of_numbers import scaled
@@ -85,7 +86,7 @@ def test_one_mixed_record_is_left_out_and_many_refuse_the_run(
 ) -> None:
     (run,) = runs_of(tmp_path, "a.log", composer(range(100, 401, 10), broken))
     assert run.throughput.value == value
-    assert words in " ".join([run.throughput.reason, *run.notes])
+    assert words in " ".join([run.throughput.reason, *texts(run.notes)])
 
 
 KERAS = b"400/400 - 12s - %dms/step - accuracy: 0.40 - loss: 2.0000\n"
@@ -186,7 +187,7 @@ def test_two_shapes_of_a_formats_lines_are_two_programs(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, "a.log", b"".join(first) + second)
     numbers = {run.throughput.unit: run.throughput.value for run in runs}
     assert numbers == {"tokens/s": golf.throughput.value, "steps/s": pytest.approx(10.0)}
-    said = [note for run in runs for note in run.notes if "programs speak" in note]
+    said = [note for run in runs for note in texts(run.notes) if "programs speak" in note]
     assert [note.rpartition(" in ")[2] for note in said] == [
         f"lines {len(first) + 1} to {len(first) + 80}", f"lines 1 to {len(first)}"
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, extracted
 
@@ -29,7 +30,7 @@ def test_lines_of_epochs_that_are_lost_are_in_no_other_epochs_time(tmp_path: Pat
     log = keras((1, KERAS % 7), (2, KERAS % 3), (5, KERAS % 3))
     run = run_of(tmp_path, log)
     assert run.throughput.value == pytest.approx(782 / 3)
-    assert "2 records are missing, the first before epoch 5 step 782 (line 7)" in run.notes
+    assert "2 records are missing, the first before epoch 5 step 782 (line 7)" in texts(run.notes)
 
 
 def test_a_line_of_fewer_steps_than_its_epoch_ends_none(tmp_path: Path) -> None:
@@ -37,13 +38,13 @@ def test_a_line_of_fewer_steps_than_its_epoch_ends_none(tmp_path: Path) -> None:
     log = keras((1, KERAS % 7), (2, KERAS % 3), (3, b"78\b\b\b" + KERAS[2:] % 3), (4, KERAS % 3))
     run = run_of(tmp_path, log)
     assert run.throughput.value == pytest.approx(782 / 3)
-    assert "1 record without a usable number, the first at line 7" in run.notes
+    assert "1 record without a usable number, the first at line 7" in texts(run.notes)
 
 
 def test_a_line_before_the_first_heading_is_of_no_epoch(tmp_path: Path) -> None:
     run = run_of(tmp_path, KERAS % 1 + keras((2, KERAS % 4), (3, KERAS % 3), (4, KERAS % 3)))
     assert run.throughput.value == pytest.approx(782 / 3)
-    assert "1 record without a usable number, the first at line 1" in run.notes
+    assert "1 record without a usable number, the first at line 1" in texts(run.notes)
 
 
 def mindspore() -> list[bytes]:
@@ -69,7 +70,7 @@ def test_epochs_behind_the_last_measurement_are_said(kept: int, note: str, tmp_p
         lines += [] if line.startswith(b"Train") and printed > kept else [line]
     run = run_of(tmp_path, b"".join(lines))
     assert run.throughput.value == pytest.approx(4.155, rel=5e-3)
-    missing = [each for each in run.notes if "their times are missing" in each]
+    missing = [each for each in texts(run.notes) if "their times are missing" in each]
     last = 3 * kept - 1
     assert missing == ([f"{note} the last measurement (line {last}): their times are missing"] if note else [])
 
@@ -81,12 +82,12 @@ def test_records_that_lie_further_apart_than_the_first_from_the_start_may_be_mis
         "600 steps lie between the two records and 300 before the first: if records between them are missing, the times "
         "are of fewer steps"
     )
-    assert note in run_of(tmp_path, line % 300 + line % 900).notes
+    assert note in texts(run_of(tmp_path, line % 300 + line % 900).notes)
     odd = run_of(tmp_path, b"".join(line % step for step in range(300, 9001, 600)))
-    assert note.replace("the two", "two") in odd.notes
+    assert note.replace("the two", "two") in texts(odd.notes)
     whole = run_of(tmp_path, line % 300 + line % 600 + line % 900)
     assert whole.throughput.value == pytest.approx(6.0)
-    assert not [each for each in whole.notes if "records" in each]
+    assert not [each for each in texts(whole.notes) if "records" in each]
 
 
 TENSORPACK = b"[0802 20:46:46 @base.py:285] Epoch %d (global_step %d) finished, time:%s\n"
@@ -115,7 +116,7 @@ def test_each_end_of_an_epoch_tells_of_its_own_steps(
     """Every second one lost, the time of an epoch was taken for the steps of two."""
     run = run_of(tmp_path, tensorpack(*epochs, time=time))
     assert run.throughput.value == pytest.approx(6.0)
-    assert [note for note in run.notes if "missing" in note] == ([missing] if missing else [])
+    assert [note for note in texts(run.notes) if "missing" in note] == ([missing] if missing else [])
 
 
 def test_of_one_end_of_an_epoch_alone_the_steps_are_known_in_the_first_alone(tmp_path: Path) -> None:
@@ -127,7 +128,7 @@ def test_of_one_end_of_an_epoch_alone_the_steps_are_known_in_the_first_alone(tmp
     assert run.throughput.reason == (
         "the log holds one record, and nothing tells how many steps: those before are missing, or it resumed"
     )
-    assert "1 record left out: how many steps they cover cannot be known" in run.notes
+    assert "1 record left out: how many steps they cover cannot be known" in texts(run.notes)
 
 
 @pytest.mark.parametrize("lost", [b"[step=", b"total_tokens", b"batches_per_second"])
@@ -179,23 +180,22 @@ def test_few_records_at_uneven_distances_may_be_those_that_are_left(
 ) -> None:
     """A line each 10 batches, most of them lost: 78.6 for 32.2 steps/s, and nothing was said."""
     run = run_of(tmp_path, b"".join(ESTIMATOR % (batch, 16 * batch) for batch in batches))
-    uneven = [each for each in run.notes if " steps apart: " in each]
+    uneven = [each for each in texts(run.notes) if " steps apart: " in each]
     assert uneven == ([f"{note}: if records between them are missing, the times are of fewer steps"] if note else [])
 
 
 def test_one_measurement_alone_is_said(tmp_path: Path) -> None:
     epochs = [(1, KERAS % 7), (2, KERAS % 3), (3, KERAS % 3)]
     note = "one measurement alone is behind the throughput (line 5)"
-    assert note in run_of(tmp_path, keras(*epochs[:2])).notes
-    assert not [each for each in run_of(tmp_path, keras(*epochs)).notes if "alone" in each]
+    assert note in texts(run_of(tmp_path, keras(*epochs[:2])).notes)
+    assert not [each for each in texts(run_of(tmp_path, keras(*epochs)).notes) if "alone" in each]
 
 
 def test_epochs_behind_a_measurement_without_a_heading_are_said(tmp_path: Path) -> None:
     lines = mindspore()
     cut = [lines[1], *(line for line in lines[3:] if not line.startswith(b"Train"))]
-    assert (
-        "5 epochs begin behind the last measurement (line 1): their times are missing"
-        in run_of(tmp_path, b"".join([lines[1], *cut])).notes
+    assert "5 epochs begin behind the last measurement (line 1): their times are missing" in texts(
+        run_of(tmp_path, b"".join([lines[1], *cut])).notes
     )
 
 
@@ -206,8 +206,8 @@ def test_a_line_that_did_most_of_the_work_is_said(tmp_path: Path) -> None:
     assert b": 8188.68 words/s" in lines[9]
     lines[9] = lines[9].replace(b"8188.68", b"1837180000")
     note = "line 10 alone holds 100% of the measured work: its numbers may be damaged"
-    assert note in run_of(tmp_path, b"".join(lines)).notes
-    assert not [each for each in run_of(tmp_path, log).notes if "of the measured work" in each]
+    assert note in texts(run_of(tmp_path, b"".join(lines)).notes)
+    assert not [each for each in texts(run_of(tmp_path, log).notes) if "of the measured work" in each]
 
 
 def test_records_that_hold_a_save_are_not_missing(tmp_path: Path) -> None:
@@ -221,8 +221,8 @@ def test_records_that_hold_a_save_are_not_missing(tmp_path: Path) -> None:
             lines.append("- root - INFO - Finished saving the checkpoint in 3.00 seconds.\n")
     run = run_of(tmp_path, "".join(lines).encode())
     assert run.throughput.value == pytest.approx(8000)
-    assert "14 records left out that hold an evaluation or the like" in run.notes
-    assert not [note for note in run.notes if " steps apart: " in note]
+    assert "14 records left out that hold an evaluation or the like" in texts(run.notes)
+    assert not [note for note in texts(run.notes) if " steps apart: " in note]
 
 
 def test_an_episode_behind_a_lost_one_is_in_no_measurement(tmp_path: Path) -> None:
@@ -234,4 +234,4 @@ def test_an_episode_behind_a_lost_one_is_in_no_measurement(tmp_path: Path) -> No
     assert run_of(tmp_path, b"".join(lines)).throughput.value == pytest.approx(40)
     run = run_of(tmp_path, b"".join([*lines[:2], *lines[3:]]))
     assert run.throughput.value == pytest.approx(40)
-    assert "1 record left out: how many steps they cover cannot be known" in run.notes
+    assert "1 record left out: how many steps they cover cannot be known" in texts(run.notes)

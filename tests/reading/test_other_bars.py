@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from perflog.reading.reading import Reading
 from perflog.runs.run import Run
 from tests.reading.support import read
@@ -45,7 +46,7 @@ def run_of(folder: Path, lines: Iterator[str]) -> Run:
 def test_a_bar_that_begins_between_two_refreshes_is_no_training(name: str, evaluation: str, tmp_path: Path) -> None:
     run = run_of(tmp_path, training(name, evaluation))
     assert run.throughput.value == pytest.approx(1.0)
-    assert any("29 records left out that hold an evaluation" in note for note in run.notes)
+    assert any("29 records left out that hold an evaluation" in note for note in texts(run.notes))
 
 
 def test_a_bar_of_which_the_end_alone_is_left_begins_each_time(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_bar_around_the_training_is_no_pause(around: str, tmp_path: Path) -> N
     ]
     run = run_of(tmp_path, iter(lines))
     assert run.throughput.value == pytest.approx(1.0, rel=0.005)
-    assert [note for note in run.notes if "left out that hold" in note] == [
+    assert [note for note in texts(run.notes) if "left out that hold" in note] == [
         "1 record left out that holds an evaluation or the like (20 s)"  # in which the other bar is first drawn
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.measurements.support import STEP_TIME, folded, pattern, rows
 from tests.reading.support import read
@@ -45,7 +46,7 @@ def test_the_slowest_of_tagged_ranks_decides(order: Sequence[int], estimator: st
     run = run_of(tmp_path, "\n".join(lines) + "\n", 2, estimator=estimator)
     assert run.throughput.value == pytest.approx(2 * 16 / 0.220, rel=1e-6)
     assert run.metrics["step_time"].value == pytest.approx(0.220, rel=1e-6)
-    assert "the slowest of 2 ranks is taken for all (each waits for the others)" in run.notes
+    assert "the slowest of 2 ranks is taken for all (each waits for the others)" in texts(run.notes)
 
 
 def sinks(devices: int, count: int = 30, first: int = 1) -> list[list[str]]:
@@ -70,7 +71,7 @@ def test_the_slowest_record_of_each_step_decides_without_tags(devices: int, esti
     run = run_of(tmp_path, text_of(sinks(devices)), devices, estimator=estimator)
     assert run.throughput.value == pytest.approx(devices * 16 / 0.220, rel=1e-6)
     assert run.metrics["step_time"].value == pytest.approx(0.220, rel=1e-6)
-    assert any(SLOWEST in note for note in run.notes)
+    assert any(SLOWEST in note.text for note in run.notes)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
@@ -100,7 +101,7 @@ def test_a_lost_line_leaves_out_its_step(tmp_path: Path) -> None:
         del of_sinks[11][lost]
         run = run_of(tmp_path, text_of(of_sinks), 4)
         assert run.throughput.value == pytest.approx(4 * 16 / 0.220, rel=1e-3)
-        assert any(SLOWEST in note for note in run.notes)
+        assert any(SLOWEST in note.text for note in run.notes)
 
 
 def test_a_step_in_five_that_lacks_a_record_is_too_many(tmp_path: Path) -> None:

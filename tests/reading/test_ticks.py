@@ -64,7 +64,7 @@ def epochs(*bars_of_each: tuple[int, ...]) -> str:
 
 
 def reading_of_epochs(text: str, *, by_lines: bool) -> Reading:
-    step = table("epoch step run_steps clock", ELAPSED, ticks_told_by=["header"], redrawn=True, restarts="epoch")
+    step = table("epoch step run_steps clock", ELAPSED, ticks_told_by=["header"], redrawn=True, restarts=True)
     step["sample"] = [{"line": "row epoch=1 step=1 run_steps=8 clock=5", "expect": {"step": 1}}]
     made = formats(step, fact("header"))
     return read(made, *text.splitlines(keepends=True)) if by_lines else read(made, text)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.notes import texts
 from tests.support import extracted
 
 #: Ten steps take 5 s; what happens after every hundredth step takes 20 s more and is inside the next line's time.
@@ -55,7 +56,7 @@ def test_a_line_behind_a_pause_is_left_out(name: str, tmp_path: Path) -> None:
     file.write_text("".join(log(line, behind)))
     (run,) = extracted(file).runs
     assert run.throughput.value == pytest.approx(true)
-    assert any(note.startswith("5 records left out that hold an evaluation or the like") for note in run.notes)
+    assert any(note.startswith("5 records left out that hold an evaluation or the like") for note in texts(run.notes))
 
 
 MISTRAL = (
@@ -108,7 +109,7 @@ def test_an_evaluations_table_belongs_to_no_record_and_its_time_to_none(tmp_path
     (tmp_path / "ppo.log").write_text("\n".join(lines) + "\n")
     (run,) = extracted(tmp_path / "ppo.log").runs
     assert (run.throughput.value, run.throughput.unit) == (2048 / 4, "env_steps/s")
-    assert any("12 records left out that hold an evaluation" in note for note in run.notes)
+    assert any("12 records left out that hold an evaluation" in note for note in texts(run.notes))
 
 
 def test_a_clock_that_falls_in_every_second_line_is_none(tmp_path: Path) -> None:

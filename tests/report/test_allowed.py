@@ -36,4 +36,4 @@ def test_a_report_on_logs_elsewhere_names_them(tmp_path: Path) -> None:
     readme = str(tmp_path / "out/README.md")
     assert CliRunner().invoke(app, ["readme", "--check", "--allow", str(tmp_path / "logs"), readme]).exit_code == 0
     refused = CliRunner().invoke(app, ["readme", "--check", readme])
-    assert "README.md:52: the log" in str(refused.exception) and "perflog readme --allow" in str(refused.exception)
+    assert "README.md:49: the log" in str(refused.exception) and "perflog readme --allow" in str(refused.exception)

@@ -266,5 +266,5 @@ def test_a_published_shape_by_options_alone(shape: str, two_frameworks: Path, tm
         app, ["table", *([] if "{" in options else [str(two_frameworks)]), *arguments, "--no-notes"]
     )
     text = done.output
-    assert heading in text, text
-    assert line in text, text
+    bare, told = (re.sub(r" +", " ", re.sub(r" ⚠ [^|]*", " ", shown)) for shown in (text, "\n".join((heading, line))))
+    assert all(row in re.sub("-+", "-", bare) for row in re.sub("-+", "-", told).split("\n")), text

@@ -11,6 +11,7 @@ from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.load import load_parser
 from perflog.logs.find import LogFile
+from perflog.notes import texts
 from perflog.reading.reading import Reading
 from perflog.resources import folder
 from perflog.runs.build import build_runs
@@ -44,7 +45,7 @@ def test_the_throughput_of_a_run() -> None:
     )
     assert (throughput.first_line, throughput.last_line, throughput.first_step, throughput.last_step) == (3, 5, 1, 4)
     assert (made.first_line, made.last_line, made.lines, made.window) == (2, 5, 5, "warm-up 1 step")
-    assert (made.parser, made.framework, made.notes) == ("made", "", [])
+    assert (made.parser, made.framework, texts(made.notes)) == ("made", "", [])
     assert "step_time" not in made.metrics  # nothing says how many samples a step has
 
 
@@ -72,7 +73,7 @@ def test_the_printed_digits_bound_the_throughput(printed: str, bounds: tuple[flo
     """Above 0.2 % the bounds are there, above 2 % they are said too; equal numbers may all be rounded one way."""
     made = run(SIMPLE, "".join(f"row step={step} ips={printed}\n" for step in (1, 2, 3)))
     assert made.throughput.rounding == (None if bounds is None else pytest.approx(bounds, rel=1e-12))
-    assert made.notes == ([note] if note else [])
+    assert texts(made.notes) == ([note] if note else [])
 
 
 def test_what_the_log_says_besides_is_the_runs_evidence() -> None:
@@ -109,7 +110,9 @@ def test_a_window_that_cannot_be_taken_leaves_a_reason() -> None:
 def test_without_a_batch_size_steps_are_counted() -> None:
     made = run(formats(sampled("step ms", STEP_TIME)), "row step=1 ms=500\nrow step=2 ms=500\n")
     assert (made.throughput.value, made.throughput.unit) == (2, "steps/s")
-    assert any(note.startswith("batch_size and devices are unknown, so that steps are counted") for note in made.notes)
+    assert any(
+        note.startswith("batch_size and devices are unknown, so that steps are counted") for note in texts(made.notes)
+    )
     assert made.metrics["step_time"].value == 0.5
 
 
@@ -128,7 +131,7 @@ def test_what_is_refused_has_neither_throughput_nor_step_time() -> None:
 
 def test_two_runs_of_one_log_have_their_lines() -> None:
     first, second = runs(SIMPLE, "begin\n" + steps(1, 2) + "begin\n" + steps(1, 2, ips=6) + "bye\n")
-    assert (first.notes, second.notes) == (
+    assert (texts(first.notes), texts(second.notes)) == (
         ["run 1 of 2 in this log (lines 1 to 3)"],
         ["run 2 of 2 in this log (lines 4 to 7)"],
     )
@@ -138,23 +141,23 @@ def test_two_runs_of_one_log_have_their_lines() -> None:
 def test_notes_of_what_was_printed() -> None:
     text = steps(1, 2) + steps(2) + "row step=3 ips=0\n" + steps(4, 9)
     made = run(SIMPLE, text)
-    assert made.notes == [
+    assert texts(made.notes) == [
         "1 event printed twice, counted once",
         "4 records are missing, the first before step 9 (line 6)",
         "1 record without a usable number, the first at line 4",
     ]
     assert made.throughput.excluded == {"no usable number": 1, "printed twice": 1}
-    assert run(SIMPLE, steps(1, 2, 4, 5)).notes == ["1 record is missing, the first before step 4 (line 3)"]
+    assert texts(run(SIMPLE, steps(1, 2, 4, 5)).notes) == ["1 record is missing, the first before step 4 (line 3)"]
 
 
 def test_notes_of_running_means_and_formats_without_steps() -> None:
     means = formats(sampled("epoch step ms", {**MEAN_TIME, "since": "epoch"}, step_per="epoch"))
     text = "".join(f"row epoch={e} step={s} ms=100\n" for e, s in ((3, 50), (3, 60), (4, 10), (4, 20)))
     made = run(means, text, set={"global_batch_size": "10"})
-    assert made.notes == ["2 running means left out: how many steps they cover cannot be known"]
+    assert texts(made.notes) == ["2 running means left out: how many steps they cover cannot be known"]
     assert made.throughput.value == pytest.approx(100)
     keyless = run(formats(sampled("ips", RATE)), "row ips=5.000\nrow ips=6.000\n", window=Window(Amount(0, "records")))
-    assert keyless.notes == ["the lines print no step numbers; each is taken to cover equally many steps"]
+    assert texts(keyless.notes) == ["the lines print no step numbers; each is taken to cover equally many steps"]
 
 
 def test_times_of_unknown_numbers_of_steps_give_no_speed() -> None:
@@ -177,10 +180,10 @@ def test_notes_of_the_basis_and_the_warmup() -> None:
     text = "".join(f"row step={10 * n} ips={1 if n < 6 else 3}.000\n" for n in range(1, 41))
     basis = "each line tells of its last step only: 1 of 10 steps measured"
     doubt = "warm-up 0 steps, the detector (MSER-5) finds 59 steps: the rate then differs by +25.0 %"
-    assert run(last, text).notes == [doubt, basis]
-    assert run(last, text, convention="c").notes == [basis]
+    assert texts(run(last, text).notes) == [doubt, basis]
+    assert texts(run(last, text, convention="c").notes) == [basis]
     found = run(last, text, window=Window(Amount(0, "auto")))
-    assert found.notes == ["warm-up auto: 59 steps left out (MSER-5)", basis]
+    assert texts(found.notes) == ["warm-up auto: 59 steps left out (MSER-5)", basis]
 
 
 def test_the_last_step_of_each_epoch_alone_gives_no_number() -> None:
@@ -264,7 +267,7 @@ def ranked(*rates: float, first: int = 0) -> str:
 def test_the_slowest_of_ranks_that_speak_for_themselves_is_taken_for_all() -> None:
     made = run(PER_RANK, ranked(5, 4, 6))
     assert (made.throughput.value, made.values["devices"], made.metadata.sources["devices"]) == (12, 3, "log")
-    assert made.notes == [
+    assert texts(made.notes) == [
         "devices taken from the 3 ranks that print",
         "the slowest of 3 ranks is taken for all (each waits for the others)",
     ]
@@ -273,8 +276,8 @@ def test_the_slowest_of_ranks_that_speak_for_themselves_is_taken_for_all() -> No
 def test_ranks_and_devices_that_are_not_as_many() -> None:
     made = run(PER_RANK, "set devices=8\n" + ranked(5, 4))
     assert made.throughput.value == 32
-    assert made.notes[0] == "2 ranks print, of 8 devices"
-    assert run(PER_RANK, "set devices=2\n" + ranked(5, 4)).notes == [
+    assert texts(made.notes)[0] == "2 ranks print, of 8 devices"
+    assert texts(run(PER_RANK, "set devices=2\n" + ranked(5, 4)).notes) == [
         "the slowest of 2 ranks is taken for all (each waits for the others)"
     ]
 
@@ -282,7 +285,7 @@ def test_ranks_and_devices_that_are_not_as_many() -> None:
 def test_some_ranks_alone_do_not_tell_the_devices() -> None:
     made = run(PER_RANK, ranked(5, 4, first=2))
     assert (made.throughput.value, made.throughput.unit) == (4, "samples/s/rank")
-    assert made.notes == [
+    assert texts(made.notes) == [
         "2 ranks print, and the number of devices is unknown",
         "the printed rate is one rank's and the number of devices is unknown: give --set devices=N",
         "the slowest of 2 ranks is taken for all (each waits for the others)",
@@ -296,7 +299,7 @@ def test_of_ranks_that_print_the_jobs_rate_the_slowest_is_taken() -> None:
         "2 times as much"
     )
     slowest = "the slowest of 2 ranks is taken for all (each waits for the others)"
-    assert (made.throughput.value, made.notes) == (4, [note, slowest])
+    assert (made.throughput.value, texts(made.notes)) == (4, [note, slowest])
 
 
 def test_a_rank_that_is_printed_twice_tells_no_devices() -> None:
@@ -304,7 +307,10 @@ def test_a_rank_that_is_printed_twice_tells_no_devices() -> None:
     made = run(PER_RANK, text)
     assert (made.throughput.unit, "devices" in made.values) == ("samples/s/rank", False)
     assert made.throughput.value == pytest.approx(4 / sum(1 / (4 + step / 8) for step in range(1, 5)))
-    assert made.notes[0] == "2 ranks print the same numbers, as one does that is printed twice: they tell no devices"
+    assert (
+        texts(made.notes)[0]
+        == "2 ranks print the same numbers, as one does that is printed twice: they tell no devices"
+    )
 
 
 @pytest.mark.parametrize(
@@ -335,7 +341,7 @@ def test_the_log_may_be_drawn_anew_on_one_line() -> None:
 
 def test_a_rank_without_measurements_does_not_count() -> None:
     made = run(PER_RANK, "set devices=1\n" + ranked(5) + "[rank1]:row step=1 ips=nan\n")
-    assert (made.throughput.value, made.notes) == (5, [])
+    assert (made.throughput.value, texts(made.notes)) == (5, [])
 
 
 def test_a_rank_without_a_number_leaves_all_without() -> None:
@@ -386,7 +392,7 @@ TABLE = {
 
 def test_lines_with_blanks_are_no_lines_that_could_not_be_read() -> None:
     text = "".join(f"{step}         0.5\n" + "blanks         of no table\n" * 20 for step in range(1, 31))
-    assert not [note for note in run(formats(TABLE), text).notes if "could not be read" in note]
+    assert not [note for note in texts(run(formats(TABLE), text).notes) if "could not be read" in note]
 
 
 @pytest.mark.parametrize(

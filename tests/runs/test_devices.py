@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from perflog.formats.vocabulary import Fact
+from perflog.notes import texts
 from perflog.runs.build import RunBuilder
 from perflog.runs.factor import global_batch
-from perflog.runs.mesh import facts_of_mesh, model_parallel, with_devices_of_batches
+from perflog.runs.mesh import facts_of_mesh, model_parallel
 from perflog.runs.metadata import merge
 from perflog.runs.run import Run
 from tests.measurements.support import STEP_TIME, table
@@ -57,12 +58,35 @@ def test_a_mesh_on_a_line_is_a_fact() -> None:
     assert (told.values, told.throughput.value) == ({"devices": 8, "tensor_parallel": "2"}, 400)
 
 
-def test_devices_by_batch_sizes_of_one_line() -> None:
-    values = {"device_batch_size": "16", "global_batch_size": "2,048"}
-    assert with_devices_of_batches(values) == {"batch_size": "16", "global_batch_size": "2,048", "devices": "128"}
-    assert with_devices_of_batches({"device_batch_size": "16"}) == {"batch_size": "16"}
-    uneven = with_devices_of_batches({"device_batch_size": "3", "global_batch_size": "64"})
-    assert uneven == {"batch_size": "3", "global_batch_size": "64"}
+@pytest.mark.parametrize(
+    ("lines", "devices"),
+    [
+        (["batch=16, total=2,048"], 128),
+        (["batch=16", "total=128"], 8),
+        (["total=128", "batch=16"], 8),
+        (["batch=16"], None),
+        (["batch=3, total=64"], None),  # no whole number
+    ],
+)
+def test_a_devices_batch_and_that_of_all_tell_the_devices(lines: list[str], devices: int | None) -> None:
+    patterns = [
+        {
+            "name": "batch", "role": "metadata", "literal": "batch=",
+            "regex": "batch=(?P<device_batch_size>{I})(?:, total=(?P<global_batch_size>[0-9,]+))?",
+            "sample": [{"line": "batch=16"}],
+        },
+        {
+            "name": "total", "role": "metadata", "literal": "total=",
+            "regex": "^total=(?P<global_batch_size>{I})", "sample": [{"line": "total=16"}],
+        },
+    ]  # fmt: skip
+    catalog = formats(table("step own", DEVICE, sample=[{"line": "row step=1 own=1"}]), *patterns)
+    found = run(catalog, "\n".join([*lines, "row step=1 own=50.00", "row step=2 own=50.00", ""]))
+    assert (found.values.get("devices"), found.throughput.value) == (
+        devices,
+        50 * (devices or 1),
+    )  # of one device where their number is unknown
+    assert "device_batch_size" not in found.values
 
 
 def test_devices_that_share_a_model_share_its_batch() -> None:
@@ -135,10 +159,10 @@ def test_what_the_rates_tell_is_held_against_what_the_log_says() -> None:
     told = made(JOB, DEVICE, text="set devices=16\n" + lines)
     assert told.values["devices"] == 16
     doubt = "the log gives two values for devices: 16 and 8 (the rates on lines 2 to 3)"
-    assert doubt in told.notes
+    assert doubt in texts(told.notes)
     assert "tokens_per_second_per_device" not in told.metrics  # of which number nothing tells
     given = made(JOB, DEVICE, text=lines, set={"devices": "4"})
-    assert "devices is 4 by the command line, 8 by the log" in given.notes
+    assert "devices is 4 by the command line, 8 by the log" in texts(given.notes)
 
 
 def test_each_log_has_its_own_devices() -> None:

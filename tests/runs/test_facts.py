@@ -9,14 +9,19 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+import perflog
 from perflog.formats.catalog import Catalog
+from perflog.formats.load import load_parser
 from perflog.formats.paths import PathPatterns, _path_pattern, _PatternTable
+from perflog.notes import texts
+from perflog.resources import folder
 from perflog.runs.build import build_runs
 from perflog.runs.origin import PATH_ALONE
 from perflog.runs.run import Run
 from tests.measurements.support import RATE, STEP_TIME, parser, table
 from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, steps
 from tests.runs.support import options, run, runs
+from tests.support import FIXTURES, extracted
 
 KEYS = ("batch_size", "devices", "precision", "model", "framework")
 MADE = formats(STEPS, BEGIN, *(fact(key) for key in KEYS[:4]), framework="PyTorch", default={"precision": "fp32"})
@@ -24,7 +29,7 @@ MADE = formats(STEPS, BEGIN, *(fact(key) for key in KEYS[:4]), framework="PyTorc
 
 def notes_of(made: Run) -> list[str]:
     """A run's notes but for what its coarse print allows."""
-    return [note for note in made.notes if not note.startswith("the printed digits allow")]
+    return [note for note in texts(made.notes) if not note.startswith("the printed digits allow")]
 
 
 def said(text: str, **given: str) -> dict[str, object]:
@@ -57,7 +62,7 @@ def test_what_a_run_says_itself_counts_before_what_was_said_before_it() -> None:
     first, second = runs(MADE, text)
     assert (first.values["model"], second.values["model"]) == ("a", "b")
     assert (first.values["devices"], second.values["devices"]) == (4, 4)  # said once for both
-    assert not [note for note in second.notes if "two values" in note]
+    assert not [note for note in texts(second.notes) if "two values" in note]
     assert notes_of(second) == ["run 2 of 2 in this log (lines 5 to 8)"]
 
 
@@ -228,7 +233,7 @@ def test_aliases_are_other_names_of_one() -> None:
     made = run(MADE, "set model=RN50\nset batch_size=8\n" + steps(1, 2), aliases={"rn50": "resnet50", "8": "9"})
     assert (made.values["model"], made.values["batch_size"]) == ("resnet50", 8)
     made = run(MADE, "set model=x\n" + steps(1, 2), aliases={"x": "resnet50"}, set={"model": "resnet50"})
-    assert [note for note in made.notes if "model" in note] == []
+    assert [note for note in texts(made.notes) if "model" in note] == []
 
 
 # Programs that speak in one log.
@@ -324,7 +329,10 @@ def test_paths_and_machines_say_something(tmp_path: Path) -> None:
     (tmp_path / "machine.json").write_text(json.dumps({"cpus": 1, "gpus": ["NVIDIA H200, 141 GiB, 0"]}))
     found = run(made, steps(1, 2), path=str(tmp_path / "bs32_abc.log"))
     assert (found.values["batch_size"], found.metadata.sources["batch_size"]) == (32, "path")
-    assert (found.values["accelerator"], found.metadata.sources["accelerator"]) == ("NVIDIA H200", "machine")
+    assert "accelerator" not in found.values
+    assert found.notes[0].text == (
+        "the log does not say whether the machine's NVIDIA H200 (machine.json) trained, or its CPU"
+    )
     assert found.label.endswith("abc")
     assert found.machine is not None
     (tmp_path / "machine.json").write_text("[]")
@@ -337,3 +345,101 @@ def test_paths_and_machines_say_something(tmp_path: Path) -> None:
 def test_the_framework_of_a_rates_parser() -> None:
     assert run(formats(table("step ips", RATE, sample=STEPS["sample"])), steps(1, 2)).framework == ""
     assert run(MADE, steps(1, 2)).framework == "PyTorch"
+
+
+#: A made format beside the lines by which programs of every framework say that they train on the CPU.
+ON_CPU = Catalog((*MADE.parsers, load_parser(folder("parsers") / "trained_on_cpu.toml")), MADE.path_patterns)
+MACHINE = {
+    "cpus": 8, "gpus": ["Tesla V100, 32 GiB, 0"],
+    "frameworks": {"pytorch": {"packages": {"torch": "2.13.0"}}, "cpu_build": {"packages": {"torch": "2.13.0+cpu"}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Using device: cpu", "device: cpu", "Running on Place(cpu)", "Device: CPUPlace", "INFO:root:context: cpu(0)",
+     "device_target: CPU", "Process rank: -1, device: cpu, n_gpu: 0distributed training: False"],
+)  # fmt: skip
+def test_a_training_on_the_cpu_is_never_an_accelerators(line: str, tmp_path: Path) -> None:
+    """The machine has a V100 and the path names one; the log says what trained."""
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
+    patterns = PathPatterns((_path_pattern(_PatternTable(regex="(?P<accelerator>V100)"), "t"),))
+    found = run(Catalog(ON_CPU.parsers, patterns), f"{line}\n" + steps(1, 2), path=str(tmp_path / "V100.log"))
+    assert (found.values["accelerator"], found.metadata.sources["accelerator"]) == ("CPU", "log")
+    assert found.notes[0].text == "trained on the CPU, not on the machine's Tesla V100 (machine.json)"
+    assert "accelerator is CPU by the log, V100 by the path" in texts(found.notes)
+
+
+@pytest.mark.parametrize(
+    "line", ["    device: cpu", "Epoch 0 Var LOSS - place: CPUPlace", "device: cuda:0", "load cpu"]
+)
+def test_what_says_nothing_of_the_device(line: str, tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
+    found = run(ON_CPU, f"{line}\n" + steps(1, 2), path=str(tmp_path / "x.log"))
+    assert "accelerator" not in found.values
+    assert (
+        found.notes[0].text
+        == "the log does not say whether the machine's Tesla V100 (machine.json) trained, or its CPU"
+    )
+
+
+def test_a_cpu_build_on_a_machine_with_accelerators(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
+    for name, note in (
+        ("cpu_build", "trained on the CPU, not on the machine's Tesla V100 (machine.json)"),
+        ("pytorch", "the log does not say whether the machine's Tesla V100 (machine.json) trained, or its CPU"),
+    ):
+        found = run(MADE, steps(1, 2), path=str(tmp_path / name / "x.log"))
+        assert ("accelerator" in found.values, found.notes[0].text) == (False, note)
+
+
+def test_a_log_that_names_its_accelerator_has_no_note_of_the_machines(tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text(json.dumps(MACHINE))
+    made = formats(STEPS, fact("accelerator"), framework="PyTorch")
+    found = run(made, "set accelerator=V100\n" + steps(1, 2), path=str(tmp_path / "x.log"))
+    assert (found.values["accelerator"], notes_of(found)) == ("V100", [])
+
+
+def test_a_statement_that_does_not_fit_hides_none_that_does() -> None:
+    """Of two statements of one start the one that fits counts; what does not is said with its line."""
+    made = run(MADE, "set precision=fp16\nset precision=O7\n" + steps(1, 2) + "set precision=O9\n")
+    assert (made.values["precision"], notes_of(made)) == ("fp16", [])
+    assert [said.split(" does")[0] for said in made.metadata.unfit] == ["precision 'O7' (line 2)"]
+    text = "set precision=fp16\n" + steps(1, 2) + "begin\nset precision=O7\n" + steps(1, 2, ips=6)
+    first, second = runs(formats(STEPS, BEGIN, fact("precision")), text)
+    assert (first.values.get("precision"), second.values.get("precision")) == ("fp16", None)
+    alone = run(formats(STEPS, fact("precision")), "set precision=O7\n" + steps(1, 2))
+    assert "precision" not in alone.values and str(notes_of(alone)[0]).startswith(
+        "precision 'O7' (line 1) does not count: "
+    )
+
+
+def test_an_alias_makes_a_name_of_what_does_not_fit() -> None:
+    text = "set precision=O7\nset model=out/best.pt\n" + steps(1, 2)
+    made = run(MADE, text, aliases={"O7": "fp16 by hand", "out/best.pt": "yolov8n"})
+    assert (made.values["precision"], made.values["model"]) == ("fp16 by hand", "yolov8n")
+
+
+def test_what_is_no_fact_is_said_with_file_and_line(tmp_path: Path) -> None:
+    """A path of weights is no model; where nothing else names one, the run says so too."""
+    log = tmp_path / "train.log"
+    text = (FIXTURES / "parsers/ultralytics/train.log").read_text(encoding="utf-8")
+    (number,) = (n for n, line in enumerate(text.splitlines(), 1) if "model=yolov8n.pt" in line)
+    log.write_text(text.replace("model=yolov8n.pt", "model=runs/detect/train/weights/best.pt"), encoding="utf-8")
+    (explained,) = perflog.explain(log)
+    said = f"model 'runs/detect/train/weights/best' (line {number}) does not count: expected the name of a model"
+    assert f"  no fact            {log}: {said}" in explained.text
+    assert [text[: len(said)] for text in explained.data["no_facts"]] == [said]
+    (found,) = extracted(log).runs
+    assert "model" not in found.values and any(note.text.startswith(said) for note in found.notes)
+
+
+def test_an_accelerator_is_cut_to_its_name(tmp_path: Path) -> None:
+    """mmcv's dumped environment, as loggers of JSON write it: one line with escaped line ends."""
+    log = tmp_path / "train.log"
+    dumped = r"env_info: GPU 0,1: Tesla V100-SXM2-32GB\nCUDA_HOME: /usr/local/cuda\nGCC: gcc (GCC) 7.3"
+    lines = (FIXTURES / "parsers/mmcv1/mmseg_iter.log").read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if "GPU 0" not in line]
+    log.write_text("\n".join([dumped, *kept, ""]), encoding="utf-8")
+    (found,) = extracted(log).runs
+    assert found.values["accelerator"] == "Tesla V100-SXM2-32GB"

@@ -6,6 +6,7 @@ import pytest
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.load import load_parser
+from perflog.notes import texts
 from perflog.resources import folder
 from tests.measurements.support import STEP_TIME, parser, table
 from tests.reading.support import BEGIN, catalog, fact
@@ -37,7 +38,7 @@ def test_the_settings_behind_the_last_failure_count(made: Catalog, end: str) -> 
     text = "set batch_size=64\nset devices=4\n" + end + "set batch_size=32\nset devices=4\n" + end
     found = run(made, text + "set batch_size=8\nset devices=4\n" + timed(1, 2))
     assert found.throughput.value == 8 * 4 / 0.1
-    assert not [note for note in found.notes if "two values" in note]
+    assert not [note for note in texts(found.notes) if "two values" in note]
 
 
 def test_a_start_line_between_the_failure_and_the_settings_changes_nothing() -> None:

@@ -110,3 +110,50 @@ def test_what_follows_has_the_weaker_source() -> None:
 def test_whole_numbers_alone_are_integers() -> None:
     found = Metadata({"devices": 8, "model": "8"})
     assert (found.integer("devices"), found.integer("model"), found.integer("nodes")) == (8, None, None)
+
+
+def test_what_does_not_fit_is_no_fact_and_is_said() -> None:
+    """Where another source says the fact it counts; where none does, the case lacks it, which is a doubt."""
+    alone = merged(("precision", "O1", "log"), ("precision", "O1", "log"), ("model", "bert", "log"))
+    said = "precision 'O1' (at 0) does not count: expected one of fp64, fp32"
+    assert (alone.values, alone.unfit[0].startswith(said)) == ({"model": "bert"}, True)
+    assert alone.doubts == alone.unfit[:1]
+    beside = merged(("model", "runs/train/weights/best.pt", "log"), ("model", "yolov8n", "path"))
+    assert (beside.values, beside.sources, beside.doubts) == ({"model": "yolov8n"}, {"model": "path"}, [])
+    assert beside.unfit[0].startswith("model 'runs/train/weights/best.pt' (at 0) does not count: expected the name")
+    default = merged(("precision", "O1", "log"), ("precision", "fp32", "parser"))
+    assert (default.values, len(default.doubts)) == ({}, 1)  # what a format declares is no answer to it
+    assert merged(("batch_size", "auto", "log")).unfit[0].startswith("batch_size 'auto' (at 0) does not count")
+
+
+def test_what_does_not_fit_is_shown_on_one_line() -> None:
+    (said,) = merged(("model", "a" * 50 + "\n" + "b" * 50, "log")).unfit
+    assert "\n" not in said and len(said) < 200
+
+
+def test_a_name_of_the_users_own_fits() -> None:
+    facts = [Fact("precision", "mixed by hand", "log", "line 1")]
+    assert merge(facts).values == {}
+    assert merge(facts, own={"mixed by hand"}).values == {"precision": "mixed by hand"}
+
+
+CPU_BUILD = ("framework_version", "2.13.0+cpu", "machine")
+
+
+def test_a_framework_for_cpus_trained_on_none_of_the_accelerators_that_others_name() -> None:
+    for source in ("log", "path", "machine", "parser"):
+        found = merged(CPU_BUILD, ("accelerator", "Tesla V100", source))
+        assert ("accelerator" in found.values, found.device) == (False, "CPU")
+        doubt = f"the framework, 2.13.0+cpu, is built for CPUs alone; accelerator is Tesla V100 by the {source}"
+        assert found.doubts[0] == doubt
+    for source in ("command line", "config"):  # the user's word counts, and is doubted
+        found = merged(CPU_BUILD, ("accelerator", "Tesla V100", source))
+        assert (found.device, len(found.doubts)) == ("Tesla V100", 1)
+    assert merged(CPU_BUILD, ("accelerator", "cpu", "log")).doubts == []
+    assert merged(("framework_version", "2.13.0+cu126", "log"), ("accelerator", "V100", "path")).device == "V100"
+    assert merged(("framework_version", "2.13.0", "log")).device is None
+
+
+def test_the_cpu_that_a_log_says_is_no_short_name_of_a_paths_accelerator() -> None:
+    found = merged(("accelerator", "cpu", "log"), ("accelerator", "V100", "path"))
+    assert (found.values["accelerator"], found.doubts) == ("CPU", ["accelerator is CPU by the log, V100 by the path"])

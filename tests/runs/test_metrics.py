@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from perflog.export.reason_codes import reason_code
 from perflog.formats.accelerators import Accelerator
 from perflog.runs.metadata import Metadata
-from perflog.runs.metrics import Peaks, computed_metrics, flops_per_token, further_metrics, tokens_metrics
+from perflog.runs.metrics import Peaks, computed_metrics, flops_per_token, further_metrics, possible, tokens_metrics
 from perflog.runs.run import Metric
 from perflog.settings.amount import Amount, Window
 from tests.measurements.support import table
@@ -231,3 +233,120 @@ def test_the_facts_of_a_log_reach_the_table_of_peaks() -> None:
                text + "row step=1 tps=50.00 tf=78\nrow step=2 tps=50.00 tf=78\n")  # fmt: skip
     assert made.metrics["mfu_of_printed_tflops"].value == pytest.approx(25)
     assert made.metrics["tokens_per_second_per_device"].value == 25
+
+
+@pytest.mark.parametrize(
+    ("facts", "printed", "limit"),
+    [
+        (BOARD, 500.5, "500 is the dense bf16 peak of Board (its sheet)"),
+        ({**BOARD, "precision": "tf32"}, 251.0, "250 is the dense tf32 peak of Board (its sheet)"),
+        # where the precision is not known, or may run as another, the most that the device can do
+        ({"accelerator": "Board"}, 501.0, "500 is the dense fp16 peak of Board (its sheet)"),
+        ({**BOARD, "precision": "fp32"}, 501.0, "500 is the dense fp16 peak of Board (its sheet)"),
+        # where the device is not known, the most that any can do
+        ({}, 801.0, "800 is the most of any device that is known, the dense bf16 peak of Card (a sheet)"),
+        ({"accelerator": "Tesla V9"}, 801.0, "800 is the dense bf16 peak of Card (a sheet)"),
+    ],
+)
+def test_flops_beyond_the_peak_are_refused_with_both_numbers(facts: dict[str, Any], printed: float, limit: str) -> None:
+    peaks = Peaks((*BOARDS, Accelerator(name="Card", names=("card",), source="a sheet", bf16=800.0)))
+    for name in ("tflops_per_device", "tflops_per_device_with_recomputation"):
+        metric = Metric(name, printed, "TFLOP/s", "printed")
+        refused = possible({name: metric}, known(**facts), peaks)[name]
+        assert refused.value is None and refused.reason.startswith(f"{printed:.4g} TFLOP/s of a device cannot be: ")
+        assert refused.reason.endswith(limit) and reason_code(refused.reason) == "impossible-value"
+        below = replace(metric, value=printed - 2)
+        assert possible({name: below}, known(**facts), peaks) == {name: below}
+
+
+def test_a_precision_without_figures_has_no_limit() -> None:
+    metric = {"tflops_per_device": Metric("tflops_per_device", 900.0, "TFLOP/s", "printed")}
+    assert possible(metric, known(accelerator="Board", precision="fp8"), Peaks(BOARDS)) == metric
+
+
+@pytest.mark.parametrize(("unit", "value", "kept"), [("%", 101.0, False), ("%", 41.0, True), ("fraction", 1.02, False),
+                                                     ("fraction", 0.41, True)])  # fmt: skip
+def test_more_than_the_whole_of_the_peak_is_refused(unit: str, value: float, kept: bool) -> None:
+    metric = Metric("mfu_actor", value, unit, "printed")
+    found = possible({"mfu_actor": metric}, known(), Peaks(BOARDS))["mfu_actor"]
+    assert (found.value is not None, "of the peak cannot be" in found.reason) == (kept, not kept)
+
+
+def test_a_log_whose_flops_cannot_be() -> None:
+    """4202 TFLOP/s of an A100, whose peak is 312: the program counts all devices, or other FLOP."""
+    facts = "set accelerator=NVIDIA-A100-SXM4-80GB\nset precision=bf16\n"
+    lines = "row step=1 tps=50.00 tf=4202 mfu=41\nrow step=2 tps=50.00 tf=4202 mfu=41\n"
+    made = run(CATALOG, facts + lines)
+    tflops = made.metrics["tflops_per_device"]
+    assert (tflops.value, made.metrics["mfu"].value, made.throughput.value) == (None, 41, 50)
+    assert "4202 TFLOP/s of a device cannot be: 312 is the dense bf16 peak of NVIDIA A100" in tflops.reason
+    (alone,) = (run(CATALOG, lines).metrics["tflops_per_device"],)
+    assert alone.value is None and "2500 is the most of any device that is known" in alone.reason
+
+
+#: A program's own summary of tokens per second, beside measured steps of 50 tokens/s.
+OWN = {"group": "own", "quantity": "metric", "metric": "average_throughput", "unit": "tokens/s"}
+OWNS = formats(LINES, fact("devices"), fact("nodes"), fact("gradient_accumulation_steps"), summary(OWN))
+STEPS_OF_50 = (
+    "row step=1 tps=50.00 tf=90 mfu=12\nrow step=2 tps=50.00 tf=90 mfu=12\nrow step=3 tps=50.00 tf=90 mfu=12\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "own", "reason"),
+    [
+        ("set devices=8\n", 400.0, "400 tokens/s is 8 times the 50 of the measured steps: each device may count the work of all"),
+        ("set devices=8\n", 6.25, "6.25 tokens/s is 1/8 of the 50 of the measured steps: each device may"),
+        ("set devices=6\n", 300.0, "300 tokens/s is 6 times the 50 of the measured steps: each device may"),
+        ("set devices=6\n", 297.0, "297 tokens/s is 6 times the 50 of the measured steps"),  # within 3 %
+        ("set devices=64\nset nodes=5\n", 250.0, "250 tokens/s is 5 times the 50 of the measured steps: each node may"),
+        ("set gradient_accumulation_steps=16\n", 800.0, "800 tokens/s is 16 times the 50 of the measured steps: one of the two"),
+        ("", 100.0, "100 tokens/s is 2 times the 50 of the measured steps: the two do not count the same"),
+        ("", 400.0, "400 tokens/s is 8 times the 50 of the measured steps: the two do not count the same"),
+        ("", 25.0, ""),  # a mean over the whole run may hold pauses as long as its steps
+        ("set devices=6\n", 50.0, ""),
+        ("set devices=6\n", 44.0, ""),
+        ("set devices=6\n", 270.0, ""),
+        ("", 300.0, ""),
+    ],
+)  # fmt: skip
+def test_a_summary_a_whole_factor_from_the_measured_steps_is_refused_with_both_numbers(
+    facts: str, own: float, reason: str
+) -> None:
+    made = run(OWNS, facts + STEPS_OF_50 + f"sum own={own}\n")
+    metric = made.metrics["average_throughput"]
+    assert (metric.value, metric.reason[: len(reason)]) == ((None, reason) if reason else (own, ""))
+    assert made.throughput.value == 50
+    assert reason_code(metric.reason) == ("contradiction" if reason else None)
+
+
+@pytest.mark.parametrize("more", [{"pick": "max"}, {"metric": "tokens_per_second_of_a_worker"},
+                                  {"metric": "tokens_per_second_per_gpu"}, {"unit": "images/s"}])  # fmt: skip
+def test_what_counts_something_else_contradicts_nothing(more: dict[str, Any]) -> None:
+    own = {**OWN, **more}
+    made = run(formats(LINES, fact("devices"), summary(own)), "set devices=8\n" + STEPS_OF_50 + "sum own=400\n")
+    assert made.metrics[own["metric"]].value == 400
+
+
+def test_printed_tokens_of_a_device_are_held_against_the_measured_steps() -> None:
+    device = {**OWN, "metric": "tokens_per_second_per_device"}
+    made = formats(LINES, fact("devices"), summary(device))
+    for printed, kept in (("50", False), ("6.3", True)):  # of the job, of one of eight devices
+        found = run(made, "set devices=8\n" + STEPS_OF_50 + f"sum own={printed}\n").metrics[
+            "tokens_per_second_per_device"
+        ]
+        assert (found.value is not None) == kept, found
+
+
+def test_printed_flops_are_held_against_the_tokens() -> None:
+    """8 billion parameters at 1000 tokens/s of a device: 61 TFLOP/s by PaLM's formula."""
+    facts = known(devices=8, **SIZES)
+    throughput, computed = rate(8000.0, "tokens/s"), 1000 * PALM / 1e12
+    for times, kept in ((1, True), (1.33, True), (0.7, True), (2, True), (8, False), (7, False), (1 / 8, True)):
+        printed = {"tflops_per_device": Metric("tflops_per_device", computed * times, "TFLOP/s", "last")}
+        found = further_metrics(throughput, None, facts, "T", printed, Peaks(BOARDS))["tflops_per_device"]
+        assert (found.value is not None) == kept, (times, found.reason)
+    assert f"is 8 times the {computed:.6g} of the measured steps" in further_metrics(
+        throughput, None, facts, "T", {"tflops_per_device": Metric("tflops_per_device", 8 * computed, "TFLOP/s", "last")},
+        Peaks(BOARDS),
+    )["tflops_per_device"].reason  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perflog.formats.catalog import Catalog
+from perflog.notes import texts
 from perflog.reading.reading import Reading
 from perflog.runs.metadata import Metadata
 from perflog.runs.reported import summary_metrics
@@ -23,7 +24,8 @@ def metrics(
     formats: Catalog, text: str, metadata: Metadata | None = None, span: tuple[int, int] | None = None
 ) -> tuple[dict[str, Metric], list[str]]:
     reading: Reading = read(formats, text)
-    return summary_metrics(reading, metadata or Metadata(), span or (1, reading.lines))
+    found, notes = summary_metrics(reading, metadata or Metadata(), span or (1, reading.lines))
+    return found, texts(notes)
 
 
 def one(value: Mapping[str, Any], printed: str, metadata: Metadata | None = None, **more: Any) -> Metric | None:
@@ -244,15 +246,69 @@ def test_the_programs_own_rate_in_place_of_the_measured_one() -> None:
     assert (without.throughput.value, without.throughput.reason) == (None, "the program printed no summary of its own")
 
 
-def test_a_rate_of_the_programs_own_ten_times_as_high_refuses_the_measured_one() -> None:
+@pytest.mark.parametrize("estimator", ["total", "median", "reported"])
+def test_a_rate_of_the_programs_own_ten_times_as_high_and_the_measured_one_refuse_each_other(estimator: str) -> None:
     text = steps(1, 2, 3, ips=4) + "sum ips=40\n"
-    made = run(REPORTING, text)
-    assert (made.throughput.value, made.metrics["reported"].value) == (None, 40)
-    assert made.throughput.reason == (
-        "the log contradicts itself: throughput is 4 samples/s by the measurements and 40 samples/s by the program's "
-        "own summary (line 4)"
+    made = run(REPORTING, text, estimator=estimator)
+    assert (made.throughput.value, made.metrics["reported"].value) == (None, None)
+    assert (
+        made.throughput.reason
+        == made.metrics["reported"].reason
+        == (
+            "the log contradicts itself: throughput is 4 samples/s by the measurements and 40 samples/s by the program's "
+            "own summary (line 4)"
+        )
     )
-    assert run(REPORTING, text, estimator="reported").throughput.value == 40
+
+
+def test_a_doubtful_rate_of_the_programs_own_is_given_with_both_numbers() -> None:
+    made = run(REPORTING, steps(1, 2, 3, ips=4) + "sum ips=5.2\n", estimator="reported")
+    assert made.throughput.value == 5.2
+    (note,) = (note.text for note in made.notes if "two numbers of the log are apart (30%): " in note.text)
+    assert "4 samples/s by the measurements and 5.2 samples/s by the program's own summary (line 4)" in note
+
+
+def test_two_rates_that_differ_by_a_factor_are_two_quantities() -> None:
+    text = steps(1, 2, 3, ips=3354) + "sum ips=3353.67\nsum ips=765.95\n"
+    for estimator in ("total", "reported"):
+        made = run(REPORTING, text, estimator=estimator)
+        reported = made.metrics["reported"]
+        assert (reported.value, reported.reason) == (
+            None,
+            "the program prints rates of its own that differ by a factor, 765.95 (line 5) and 3353.67 (line 4) "
+            "samples/s: nothing says which is the training's",
+        )
+        assert made.throughput.value == (None if estimator == "reported" else pytest.approx(3354))
+
+
+def test_a_rate_that_rises_from_summary_to_summary_is_one_quantity() -> None:
+    """A program that prints its rate since the start again and again: the last is of all its time."""
+    rates = [100 * (1 - 0.9**number) for number in range(1, 40)]
+    found, notes = metrics(formats(summary(RUN)), "".join(f"sum ips={rate:.3f}\n" for rate in rates))
+    assert found["reported"].value == pytest.approx(rates[-1], abs=0.001)
+    assert notes == ["the program printed 39 different rates of its own, 10 to 98.358; the last is taken"]
+
+
+@pytest.mark.parametrize(
+    ("pick", "said"), [("last", "last"), ("first", "first"), ("max", "highest"), ("min", "lowest")]
+)
+def test_which_rate_is_taken_is_true(pick: str, said: str) -> None:
+    found, notes = metrics(formats(summary({**RUN, "pick": pick})), "sum ips=4\nsum ips=5\nsum ips=3.9\n")
+    assert found["reported"].value == {"last": 3.9, "first": 4, "max": 5, "min": 3.9}[pick]
+    assert notes == [f"the program printed 3 different rates of its own, 3.9 to 5; the {said} is taken"]
+
+
+EVALUATING = formats(STEPS, summary(RUN, never_with=["evaluated"]), fact("evaluated", evaluates=True))
+
+
+@pytest.mark.parametrize("estimator", ["total", "reported"])
+def test_a_heading_decides_whose_a_summary_is(estimator: str) -> None:
+    """An evaluation in the midst, one at the end, each rate twice: they are 30 per cent apart from the training's."""
+    text = steps(1, 2, 3) + "set evaluated=1\nsum ips=6.5\nsum ips=6.5\n" + steps(4, 5) + "sum ips=5.01\n"
+    made = run(EVALUATING, text + "set evaluated=2\nsum ips=6.5\nsum ips=6.5\n", estimator=estimator)
+    assert made.metrics["reported"].value == 5.01
+    assert made.throughput.value == (5.01 if estimator == "reported" else 5)
+    assert made.notes == []
 
 
 def test_a_summary_of_the_slowest_is_kept_where_one_value_has_no_factor() -> None:

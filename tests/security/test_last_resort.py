@@ -105,7 +105,7 @@ def test_cases_that_cannot_be_built_together_stand_alone(logs: Path) -> None:
     document = json.loads(done.stdout)
     assert rates(document) == {"a.log": 10.0, "b.log": 20.0, "c.log": 30.0}
     for case in document["cases"]:
-        assert case["notes"][-1] == (
+        assert case["notes"][-1]["text"] == (
             "internal error while the cases of all logs were built, please report it: each log stands alone, "
             "and none is compared with others (KeyError: 'rank')"
         )

@@ -36,7 +36,7 @@ def test_what_a_convention_fixes(tmp_path: Path) -> None:
     }
     made = rule.apply(Options(set={"devices": "8"}))
     assert made == Options(
-        Window(Amount(1, "records"), Amount(5, "records")), "mean", "olympic", {}, {"devices": "8"}, {}, True, "mine", "%.2f"
+        Window(Amount(1, "records"), Amount(5, "records")), "mean", "olympic", {}, {"devices": "8"}, {}, True, "mine", "%.2f", decided=True
     )  # fmt: skip
 
 
@@ -44,7 +44,9 @@ def test_what_a_convention_leaves_out_is_the_users(tmp_path: Path) -> None:
     rule = load_convention(written(tmp_path, 'last = "25records"\n'))
     assert rule.fixed == {"warmup": 0, "steps": None, "last": "25records", "values": "differenced"}
     made = rule.apply(Options(Window(Amount(100)), "trimmed", "mean"))
-    assert made == Options(Window(Amount(0), None, Amount(25, "records")), "trimmed", "mean", convention="mine")
+    assert made == Options(
+        Window(Amount(0), None, Amount(25, "records")), "trimmed", "mean", convention="mine", decided=True
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,44 +8,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
-from perflog.evidence.witness import Verdict
 from perflog.formats import moments
 from perflog.formats.parser import Value
-from perflog.reading.account import LogFact
-from perflog.runs.measured import Measured
-from perflog.runs.metadata import Metadata
+from perflog.formats.printed import clock_seconds
+from perflog.formats.units import seconds_in
+from tests.tools.laboratory import Subject
 
+_BAR_CLOCK = re.compile(r"\d+(:\d\d){1,2}")
 #: What a number on a line becomes, by the line's place among the measured lines.
 Change = Callable[[float, int], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A log with a number and a witness: its name, the options it needs, its lines, and what was read from it."""
-
-    name: str
-    options: dict[str, Any]
-    lines: list[str]
-    value: float
-    unit: str
-    verdict: Verdict
-    measured: Measured
-    metadata: Metadata
-    facts: Sequence[LogFact]
-    remarks: frozenset[str]
-
-    @property
-    def interval(self) -> float:
-        return self.measured.segment.count.interval
-
-    @property
-    def devices(self) -> int | None:
-        return self.metadata.integer("devices")
 
 
 def by_factor(subject: Subject, factor: float) -> str | None:
@@ -70,25 +44,42 @@ def running_mean(subject: Subject) -> str | None:
     return rewritten(subject, mean)
 
 
-def long_step(subject: Subject, times: float) -> str | None:
-    """One measured line in the middle takes so many times as long, and the stamps below it are later by that much."""
-    value = subject.measured.basis.value
-    if value.span not in ("interval", "last"):
-        return None
-    places = measured_lines(subject)
-    if len(places) < 8:
-        return None
-    middle = len(places) // 2
-    rate = subject.measured.basis.is_rate
+def slower(subject: Subject, extra: Mapping[int, float]) -> str | None:
+    """Some measured lines take longer, and the stamps behind them are later; None where that cannot be written.
+
+    Args:
+        extra: by their places among the measured lines, how much longer, in times that a line takes on average.
+    """
+    value, rate = subject.measured.basis.value, subject.measured.basis.is_rate
+    places, seconds = measured_lines(subject), _seconds_of_a_line(subject)
+    if value.span not in ("interval", "last") and not value.is_clock:
+        return None  # differences of means: each would be another one
+    clock = [0.0, 0.0]  # what the clock showed last, and how much longer the steps behind it took
 
     def change(number: float, place: int) -> float:
-        if place != middle:
-            return number
-        return number / times if rate else number * times
+        more = extra.get(place, 0.0)
+        if not value.is_clock:
+            return number / (1 + more) if rate else number * (1 + more)
+        clock[1] = more * seconds + (clock[1] if number >= clock[0] and value.span == "cumulative" else 0.0)
+        clock[0] = number
+        return number + clock[1] / (seconds_in(value.unit) if value.unit != "clock" else 1.0)
 
-    text = rewritten(subject, change)
-    seconds = _seconds_of_a_line(subject) * (times - 1)
-    return text if text is None else later(text.split("\n"), places[middle], seconds)
+    text = "\n".join(subject.lines) if value.quantity == "timestamp" else rewritten(subject, change)
+    for place in sorted(extra, reverse=True):
+        text = text and later(text.split("\n"), places[place], seconds * extra[place])
+    return text if text != "\n".join(subject.lines) else None
+
+
+def long_step(subject: Subject, times: float) -> str | None:
+    """One measured line in the middle takes so many times as long."""
+    count = len(measured_lines(subject))
+    return slower(subject, {count // 2: times - 1}) if count >= 8 else None
+
+
+def slow_last(subject: Subject, times: float = 60) -> str | None:
+    """The last measured line takes so many times as long, as one does that holds the validation."""
+    count = len(measured_lines(subject))
+    return slower(subject, {count - 1: times - 1}) if count >= 8 else None
 
 
 def evaluation_inside(subject: Subject) -> str | None:
@@ -197,25 +188,30 @@ def rewritten(subject: Subject, change: Change) -> str | None:
     """The text with the measured value's numbers changed; None where they are printed in a form of their own."""
     pattern, value = subject.measured.pattern, subject.measured.basis.value
     groups = [value.group, *value.plus, *(other.group for other in pattern.values if other.same == value.group)]
-    if any(group in pattern.forms for group in groups) or value.quantity == "timestamp":
+    if any(pattern.forms.get(group, "clock") != "clock" for group in groups) or value.quantity == "timestamp":
         return None
     by_group = {other.group: other for other in pattern.values}
     regex, lines = re.compile(pattern.regex), list(subject.lines)
     any_changed = False
     for number, place in enumerate(measured_lines(subject)):
         found = regex.search(lines[place])
-        spans = [(found.span(group), group) for group in groups if found is not None and found[group] is not None]
+        printed = found.groupdict() if found is not None else {}
+        spans = [(found.span(group), group) for group in groups if found is not None and printed.get(group) is not None]
         for (start, end), group in sorted(spans, reverse=True):
             text = _changed(lines[place][start:end], number, change, by_group.get(group))
             line = lines[place][:start] + text + lines[place][end:]
             again = regex.search(line)
             if again is None or again[group] != text:
                 return None
-            lines[place], any_changed = line, True
+            any_changed = any_changed or line != lines[place]
+            lines[place] = line
     return "\n".join(lines) if any_changed else None
 
 
 def _changed(text: str, place: int, change: Change, value: Value | None) -> str:
+    if value is not None and value.unit == "clock":
+        shown = clock_seconds(text) if _BAR_CLOCK.fullmatch(text) else None
+        return text if shown is None else clock_text(change(shown, place))
     try:
         number = float(text.replace(",", ""))
     except ValueError:
@@ -224,8 +220,17 @@ def _changed(text: str, place: int, change: Change, value: Value | None) -> str:
         return text
     inverse = value is not None and value.inverse
     new = 1 / change(1 / number, place) if inverse else change(number, place)
+    if new == number:
+        return text
     decimals = max(0, 7 - math.floor(math.log10(abs(new))) - 1) if new else 0
     return f"{new:.{decimals}f}"
+
+
+def clock_text(seconds: float) -> str:
+    """Seconds as a bar shows them: ``01:02``, ``1:02:03``."""
+    minutes, whole = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{whole:02d}" if hours else f"{minutes:02d}:{whole:02d}"
 
 
 # ---------------------------------------------------------------- stamps

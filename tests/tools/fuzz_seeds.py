@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perflog.extraction import Extraction, extract_logs
 from perflog.logs.find import find_logs
+from perflog.notes import texts
 from perflog.runs.run import Run
 from perflog.settings.options import Options
 from tests.support import CORPUS, FIXTURES, catalog, options
@@ -105,8 +106,8 @@ def said_of(runs: Sequence[Run], reason: str = "", fault: str = "") -> Said:
         if metric.value is not None:
             values.setdefault(metric.unit, []).append(metric.value)
             bounds.setdefault(metric.unit, []).append(metric.rounding or (metric.value, metric.value))
-        kinds.update(kind_of(text) for text in (metric.reason, *run.notes) if text)
-    unread = sum(int(count[1]) for run in runs for note in run.notes if (count := _UNREAD.match(note)))
+        kinds.update(kind_of(text) for text in (metric.reason, *texts(run.notes)) if text)
+    unread = sum(int(count[1]) for run in runs for note in texts(run.notes) if (count := _UNREAD.match(note)))
     records = sum(run.throughput.used for run in runs if run.throughput.value is not None)
     return Said(values, frozenset(kinds), fault, bounds, unread, records)
 

@@ -1,20 +1,30 @@
-"""How many faults the evidence of a log finds, and how often it doubts a clean log: ``python -m tests.tools.inject``.
+"""How many faults of its logs perflog finds under each estimator: ``python -m tests.tools.inject``.
 
-Every log of the fixtures and of the corpus that has a number and a witness is read anew with each fault in it. A fault
-that leaves the number as it was (within 1 %) did no harm. Of the others, *could tell* counts those where a witness of
-the clean log is at odds with the number now; what nothing in a log speaks of nobody can find.
+Every log of the fixtures and of the corpus that has a number is read anew with each fault in it: misreadings of the
+measured numbers in the logs that have a witness of them, and what happens to logs in all. What an estimator says of the
+clean log is the truth for it, where that is no factor from the total; where it is, the row of the clean logs counts it.
+
+A number within 1 % is *harmless*; *given in another unit* is steps or one device's, which is true. One that is not is
+*refused* (there is none), *doubted* (something is said against it, by a sentence that the clean log does not have and
+whose other number, where it has one, is nearer to the truth), *off* by less than a factor of 1.5 without a word, or by
+such a factor: *missed*, or *nothing could tell* where no witness of the clean log stands otherwise to the number now. A
+log that has more runs than there were is *split*, whatever their numbers are.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
 import tempfile
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -23,50 +33,104 @@ from perflog.evidence.witness import Witness
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern, Value
 from perflog.runs.run import Run
+from perflog.settings.options import ESTIMATORS
 from tests.support import catalog
-from tests.tools import faults
-from tests.tools.faults import Subject
-from tests.tools.laboratory import Laboratory, Result, copied, subjects
+from tests.tools import faults, faults_of_logs
+from tests.tools.faults_of_logs import Faulty
+from tests.tools.laboratory import A_FACTOR, Laboratory, Made, Result, Subject, copied, subjects
 
 #: A number that moved by no more than this share is as it was.
 SAME = 0.01
 #: A witness is at odds with the number where the ratio between them moved by more than this share.
 MOVED = 0.25
+#: ``--quick`` puts the faults in one of so many logs, where it names no other number.
+QUICK = 8
+#: A log without a fault.
+CLEAN = "none"
 
 
 # ---------------------------------------------------------------- the faults
 
-Fault = Callable[[Subject], str | None]
+Fault = Callable[[Subject], str | Faulty | None]
 
 
-def _factor(of: Callable[[Subject], float | None], inverse: bool = False) -> Fault:
-    def fault(subject: Subject) -> str | None:
+class Kind(NamedTuple):
+    """Faults of one kind.
+
+    Attributes:
+        make: the faults; each log is read once with each that it can have.
+        everywhere: whether it is put in the logs without a witness too.
+        remarks_count: whether remarks about a record, stamps or ranks, which give no other number, are doubts of it.
+        of_facts: whether it is a fault of what is known of a run, and not of its number.
+    """
+
+    make: Sequence[Fault]
+    everywhere: bool = False
+    remarks_count: bool = False
+    of_facts: bool = False
+
+
+def _factor(of: Callable[[Subject], float | None]) -> Kind:
+    def fault(subject: Subject, inverse: bool) -> str | None:
         factor = of(subject)
         return None if not factor else faults.by_factor(subject, 1 / factor if inverse else factor)
 
-    return fault
+    return Kind([partial(fault, inverse=False), partial(fault, inverse=True)])
 
 
-def _both(of: Callable[[Subject], float | None]) -> tuple[Fault, Fault]:
-    return _factor(of), _factor(of, inverse=True)
+def _line_lost(subject: Subject, share: float) -> str | None:
+    lost = faults_of_logs.without_line(subject, share)
+    return None if lost is None else lost[1]
 
 
-FACTORS: Mapping[str, tuple[Fault, Fault]] = {
-    "2 ×": _both(lambda _: 2.0),
-    "devices ×": _both(lambda subject: float(subject.devices or 0)),
-    "1,000 ×": _both(lambda _: 1000.0),
-    "print interval ×": _both(lambda subject: subject.interval),
+def _everywhere(*make: Fault) -> Kind:
+    return Kind(make, everywhere=True)
+
+
+KINDS: Mapping[str, Kind] = {
+    "2 ×": _factor(lambda _: 2.0),
+    "devices ×": _factor(lambda subject: float(subject.devices or 0)),
+    "1,000 ×": _factor(lambda _: 1000.0),
+    "print interval ×": _factor(lambda subject: subject.interval),
+    "batch size of another start": Kind([faults.failed_start]),
+    "batch size of one device × devices": Kind([faults.batch_of_all_devices]),
+    "running mean for the last value": Kind([faults.running_mean]),
+    "configuration cut": Kind([faults.cut_configuration]),
+    "a rank printed twice": Kind([faults.doubled_rank], remarks_count=True),
+    "evaluation inside a record": Kind([faults.evaluation_inside], True, True),
+    "evaluation between the lines": Kind([faults.evaluation_between], True, True),
+    "one step 50 × as long": Kind([partial(faults.long_step, times=50)], True, True),
+    "slow last record, 60 ×": Kind([faults.slow_last], True, True),
+    "one line lost, at each tenth": Kind([partial(_line_lost, share=n / 10) for n in range(1, 10)], True, True),
+    "bar of epochs around": _everywhere(faults_of_logs.outer_bar),
+    "bar of each epoch": _everywhere(faults_of_logs.bar_of_an_epoch),
+    "bar of each shard": _everywhere(faults_of_logs.bar_of_a_shard),
+    "clock in whole seconds": _everywhere(faults_of_logs.coarse_clock),
+    "clock set back": Kind([faults_of_logs.set_back, faults_of_logs.begun_anew], True, True),
+    "resume, with the summary of all": _everywhere(faults_of_logs.resumed),
+    "summary 2 × (its own account)": _everywhere(
+        partial(faults_of_logs.summary_times, times=2), partial(faults_of_logs.summary_times, times=0.5)
+    ),
+    "summary of an evaluation behind it": _everywhere(faults_of_logs.second_summary),
+    "columns cut": _everywhere(
+        *(partial(faults_of_logs.cut_columns, width=n) for n in (60, 80, 90, 100, 120, 150)),
+        faults_of_logs.cut_in_number,
+    ),
+    "defaults of features that are off": Kind([faults_of_logs.defaults], True, of_facts=True),
 }
-TEXTS: Mapping[str, tuple[Fault, ...]] = {
-    "batch size of another start": (faults.failed_start,),
-    "batch size of one device × devices": (faults.batch_of_all_devices,),
-    "evaluation inside the time": (faults.evaluation_inside,),
-    "evaluation between the lines": (faults.evaluation_between,),
-    "running mean for the last value": (faults.running_mean,),
-    "one step 50 × as long": (lambda subject: faults.long_step(subject, 50),),
-    "a rank printed twice": (faults.doubled_rank,),
-    "configuration cut": (faults.cut_configuration,),
-}
+
+
+def of_pairs(chosen: Sequence[Subject]) -> Mapping[str, Kind]:
+    """The faults that two logs make together."""
+    partner = {subject.name: other for subject, other in faults_of_logs.partners(chosen)}
+
+    def together(subject: Subject, how: Callable[[Subject, Subject], Faulty | None]) -> Faulty | None:
+        return how(subject, partner[subject.name]) if subject.name in partner else None
+
+    return {
+        "another run inside": _everywhere(partial(together, how=faults_of_logs.inside)),
+        "two processes' blocks of 4 kB": _everywhere(partial(together, how=faults_of_logs.mixed)),
+    }
 
 
 def _scope(value: Value) -> Value | None:
@@ -116,36 +180,93 @@ def declared(formats: Catalog, chosen: Sequence[Subject], change: Callable[[Valu
 
 # ---------------------------------------------------------------- what became of them
 
+#: What becomes of a faulty log, the worst first.
+COLUMNS = (
+    "split", "missed", "nothing could tell", "off", "doubted", "refused", "refused though right", "another unit", "harmless",
+)  # fmt: skip
 
-def outcome(subject: Subject, result: Result | None, remarks_count: bool) -> tuple[str, bool]:
-    """(what became of a faulty log, whether a witness could tell).
 
-    Args:
-        remarks_count: whether a new remark about a record, stamps or ranks is what the fault asks for.
+def became(subject: Subject, fault: Faulty, result: Result | None, kind: Kind, estimator: str) -> str:
+    """What became of a faulty log under an estimator: the worst of its runs (:data:`COLUMNS`)."""
+    made = result.runs.get(estimator, ()) if result is not None else ()
+    if result is None or not made:
+        return "refused"
+    if kind.of_facts:
+        return "harmless" if _same_facts(subject.clean["total"].run, made[-1].run) else "missed"
+    truths = [(subject.truth(estimator) or subject.value) * fault.times]
+    if fault.also is not None:
+        truths.append(fault.also.truth(estimator) or fault.also.value)
+    of_runs = {_of_run(subject, truths, of_one, kind, estimator, result) for of_one in made}
+    most = subject.runs + (2 * fault.also.runs if fault.also is not None else 0)
+    if len(made) > most:
+        of_runs.add("split")
+    return next(column for column in COLUMNS if column in of_runs)
+
+
+def _same_facts(clean: Run, faulty: Run) -> bool:
+    """Whether the same is known of a run, but for a precision that nothing told before."""
+    before, now = dict(clean.values), dict(faulty.values)
+    if "precision" not in before and now.get("precision") == "fp32":
+        now.pop("precision")
+    return before == now
+
+
+def _of_run(subject: Subject, truths: Sequence[float], made: Made, kind: Kind, estimator: str, result: Result) -> str:
+    raw = made.raw.throughput if made.raw is not None else made.run.throughput
+    if made.value is None:
+        right = raw.value is not None and raw.unit == subject.unit and _error(raw.value, truths) <= SAME
+        return "refused though right" if right else "refused"
+    if made.run.throughput.unit != subject.unit:
+        return "another unit"
+    if _error(made.value, truths) <= SAME:
+        return "harmless"
+    if is_doubted(subject, truths, made, kind, estimator):
+        return "doubted"
+    if _error(made.value, truths) < A_FACTOR - 1:
+        return "off"
+    return "missed" if could_tell(subject, made, estimator, result) else "nothing could tell"
+
+
+def _error(value: float, truths: Sequence[float]) -> float:
+    """By how much a number is off the nearest truth, upwards or downwards: 0.5 is half as much again or a third less."""
+    return min(math.exp(abs(math.log(value / truth))) for truth in truths) - 1 if value > 0 else math.inf
+
+
+def is_doubted(subject: Subject, truths: Sequence[float], made: Made, kind: Kind, estimator: str) -> bool:
+    """Whether something is said against a number that is wrong, and not of something else.
+
+    A doubt that gives another number is one where that is nearer to the truth; a remark without one counts where the
+    fault is of its kind and the clean log has none like it.
     """
-    if result is None:
-        return "refused", True
-    raw, run = result.raw.throughput, result.run
-    could = could_tell(subject, run)
-    if raw.value is not None and raw.unit == subject.unit and abs(raw.value / subject.value - 1) <= SAME:
-        if run.throughput.value is None:
-            return "refused though right", could
-        return "no harm", could
-    if run.throughput.value is None:
-        return "refused", could or not (run.evidence and run.evidence.reason)
-    if raw.unit != subject.unit:
-        return "another unit", could
-    remarked = remarks_count and bool(result.remarks - subject.remarks)
-    return ("doubted" if result.doubted or remarked else "missed"), could
+    clean = (
+        {_wordings(doubt.text) for doubt in subject.clean[estimator].doubts} if estimator in subject.clean else set()
+    )
+    for doubt in made.doubts:
+        if doubt.other is not None and doubt.other > 0:
+            if _error(doubt.other, truths) < _error(made.value or 0.0, truths):
+                return True
+        elif kind.remarks_count and _wordings(doubt.text) not in clean:
+            return True
+    return False
 
 
-def could_tell(subject: Subject, run: Run) -> bool:
-    """Whether a witness of the clean log stands otherwise to the number now, or is no longer heard."""
-    now = {witness.name: witness for witness in run.evidence.witnesses} if run.evidence else {}
+def _wordings(text: str) -> str:
+    """A sentence without its numbers."""
+    return "".join(letter for letter in text if not letter.isdigit())
+
+
+def could_tell(subject: Subject, made: Made, estimator: str, result: Result) -> bool:
+    """Whether a witness of the clean log stands otherwise to the number now, or the total does."""
+    total = result.runs["total"][-1].run.throughput if result.runs.get("total") else None
+    value = total.value if total is not None and estimator != "total" else None
+    if value and made.value and _error(made.value, [value]) >= A_FACTOR - 1:
+        return True
+    verdict = made.run.evidence
+    now = {witness.name: witness for witness in verdict.witnesses} if verdict else {}
     rated = subject.measured.basis.is_rate and not subject.measured.basis.real_time
     return any(
         _at_odds(w, now.get(w.name))
-        for w in subject.verdict.witnesses
+        for w in (subject.verdict.witnesses if subject.verdict is not None else ())
         if w.agreement in ("agrees", "slower")
         # a clock that speaks of the printed time beside a rate knows nothing of the rate
         and not (rated and w.name == CLOCK and w.about == "time per step" and w.name not in now)
@@ -161,103 +282,184 @@ def _at_odds(clean: Witness, faulty: Witness | None) -> bool:
     return not 1 / (1 + MOVED) <= moved <= 1 + MOVED
 
 
+# ---------------------------------------------------------------- the tables
+
+
 @dataclass
 class Row:
-    """One line of the table, with the names of the logs of each column; ``said``: how many without harm are remarked."""
+    """What became of the logs with one fault, by estimator and column: their names, a log once for each fault."""
 
-    remarks_count: bool
-    said: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    names: dict[str, list[str]] = field(default_factory=dict)
+    names: dict[str, defaultdict[str, list[str]]] = field(
+        default_factory=lambda: {estimator: defaultdict(list) for estimator in ESTIMATORS}
+    )
 
-    def add(self, subject: Subject, result: Result | None) -> None:
-        became, could = outcome(subject, result, self.remarks_count)
-        if became == "missed" and not could:
-            became = "nothing could tell"
-        self.counts[became] += 1
-        self.said += became == "no harm" and result is not None and bool(result.remarks - subject.remarks)
-        self.names.setdefault(became, []).append(subject.name)
+    def add(self, subject: Subject, fault: Faulty, result: Result | None, kind: Kind, place: str = "") -> None:
+        for estimator in ESTIMATORS:
+            if subject.truth(estimator) is not None:
+                column = became(subject, fault, result, kind, estimator)
+                self.names[estimator][column].append(f"{subject.name}{place}")
 
-
-COLUMNS = ("no harm", "another unit", "refused", "doubted", "missed", "nothing could tell", "refused though right")
+    def count(self, estimator: str) -> Counter[str]:
+        return Counter({column: len(names) for column, names in self.names[estimator].items()})
 
 
-def run_texts(
-    lab: Laboratory, chosen: Sequence[Subject], kinds: Sequence[Fault], folder: Path, remarks_count: bool
-) -> Row:
-    row = Row(remarks_count)
-    for number, fault in enumerate(kinds):
-        place, faulty = folder / str(number), []
+def injected(lab: Laboratory, chosen: Sequence[Subject], kind: Kind, folder: Path, kept: Path | None) -> Row:
+    row = Row()
+    for number, fault in enumerate(kind.make):
+        place = (kept or folder) / str(number)
+        faulty: dict[str, Faulty] = {}
         for subject in chosen:
-            text = fault(subject)
+            text = fault(subject) if kind.everywhere or subject.is_witnessed else None
             if text is None:
                 continue
+            faulty[subject.name] = text if isinstance(text, Faulty) else Faulty(text)
             (place / subject.name).parent.mkdir(parents=True, exist_ok=True)
-            (place / subject.name).write_bytes(text.encode("latin-1"))
-            faulty.append(subject)
+            (place / subject.name).write_bytes(faulty[subject.name].text.encode("latin-1"))
         results = lab.results(place, catalog()) if faulty else {}
-        for subject in faulty:
-            row.add(subject, results.get(subject.name))
-        shutil.rmtree(place, ignore_errors=True)
+        for subject in chosen:
+            if subject.name in faulty:
+                mark = f" ({number + 1})" if len(kind.make) > 1 else ""
+                row.add(subject, faulty[subject.name], results.get(subject.name), kind, mark)
+        if kept is None:
+            shutil.rmtree(place, ignore_errors=True)
     return row
 
 
-def run_declared(
+def redeclared(
     lab: Laboratory, chosen: Sequence[Subject], change: Callable[[Value], Value | None], folder: Path
 ) -> Row:
-    row = Row(remarks_count=False)
-    affected = [s for s in chosen if change(s.measured.basis.value) is not None]
+    row = Row()
+    affected = [s for s in chosen if s.is_witnessed and change(s.measured.basis.value) is not None]
     affected = [s for s in affected if change is not _scope or (s.devices or 1) > 1]
-    results = lab.results(folder, declared(catalog(), affected, change))
+    results = lab.results(folder, declared(catalog(), affected, change), [subject.name for subject in affected])
     for subject in affected:
-        row.add(subject, results.get(subject.name))
+        row.add(subject, Faulty(""), results.get(subject.name), Kind([]))
     return row
 
 
-def table(rows: Mapping[str, Row]) -> Iterator[str]:
-    yield "| fault | logs | " + " | ".join(COLUMNS) + " | caught |"
-    yield "|---|" + "--:|" * (len(COLUMNS) + 2)
+def unharmed(chosen: Sequence[Subject], results: Mapping[str, Result]) -> Row:
+    """The clean logs: what an estimator gives, beside the total; and those whose number the evidence refuses."""
+    row = Row()
+    for name, result in results.items():
+        for estimator, of_one in result.runs.items():
+            verdict = of_one[-1].run.evidence
+            if of_one[-1].value is None and verdict is not None and verdict.reason:
+                row.names[estimator]["refused"].append(name)
+    for subject in chosen:
+        for estimator, made in subject.clean.items():
+            if made.value is None:
+                continue
+            if made.run.throughput.unit != subject.unit:
+                column = "another unit"
+            elif subject.truth(estimator) is None:
+                column = "doubted" if is_doubted(subject, [subject.value], made, Kind([]), "") else "missed"
+            else:
+                verdict = made.run.evidence
+                column = "doubted" if verdict is not None and verdict.doubts else "harmless"
+            row.names[estimator][column].append(subject.name)
+    return row
+
+
+def of_clean(row: Row, chosen: Sequence[Subject]) -> str:
+    """How many of the clean logs with a number are doubted, refused by the evidence, and marked by a note that moves it."""
+    count = row.count("total")
+    marked = sum(any(doubt.other is not None for doubt in subject.clean["total"].doubts) for subject in chosen)
+    return (
+        f"clean logs with a number by the total: {len(chosen)}; a witness doubts {count['doubted']} "
+        f"({count['doubted'] / len(chosen):.1%}), the evidence refuses {count['refused']}, another number stands beside "
+        f"{marked} ({marked / len(chosen):.1%})"
+    )
+
+
+def shares(rows: Mapping[str, Row]) -> Iterator[str]:
+    """By fault and estimator: errors by a factor that are refused or doubted, of all that something could tell."""
+    yield "| fault | " + " | ".join(ESTIMATORS) + " |"
+    yield "|---|" + "--:|" * len(ESTIMATORS)
+    yield from (share(name, row) for name, row in rows.items())
+    every = Row()
+    for row in (row for name, row in rows.items() if name != CLEAN):
+        for estimator, columns in row.names.items():
+            for column, names in columns.items():
+                every.names[estimator][column] += names
+    yield share("all faults", every)
+
+
+def share(name: str, row: Row) -> str:
+    """A line of the table of shares: a dash where no number is wrong by a factor, nothing where there is no log."""
+    cells = []
+    for estimator in ESTIMATORS:
+        count = row.count(estimator)
+        missed = count["missed"] + count["split"]
+        of = missed + count["refused"] + count["doubted"]
+        cells.append(f"{(of - missed) / of:.1%} of {of}" if of else f"– ({sum(count.values())})" if count else "")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def table(rows: Mapping[str, Row], estimator: str) -> Iterator[str]:
+    """What became of the logs with each fault under one estimator."""
+    shown = tuple(reversed(COLUMNS))
+    yield f"| fault | {estimator} | " + " | ".join(shown) + " |"
+    yield "|---|" + "--:|" * (len(shown) + 1)
     for name, row in rows.items():
-        caught = row.counts["refused"] + row.counts["doubted"]
-        of = caught + row.counts["missed"]
-        share = f"{caught / of:.0%}" if of else "–"
-        counts = " | ".join(str(row.counts[column]) for column in COLUMNS)
-        yield f"| {name} | {sum(row.counts.values())} | {counts} | {share} |"
+        count = row.count(estimator)
+        if count:
+            yield f"| {name} | {sum(count.values())} | " + " | ".join(str(count[column]) for column in shown) + " |"
 
 
-def clean_line(results: Mapping[str, Result]) -> str:
-    numbers = [r for r in results.values() if r.raw.throughput.value is not None and r.run.evidence is not None]
-    doubted = [n for n, r in results.items() if r in numbers and r.run.evidence and r.run.evidence.doubts]
-    refused = [n for n, r in results.items() if r in numbers and r.run.evidence and r.run.evidence.reason]
-    heard = sum(bool(r.run.evidence and r.run.evidence.witnesses) for r in numbers)
-    names = "".join(f"\n  {n}" for n in [*doubted, *refused])
-    return (f"clean logs with a number: {len(numbers)}, {heard} of them with a witness; doubted {len(doubted)}, "
-            f"refused by the evidence {len(refused)}{names}")  # fmt: skip
+def examples(rows: Mapping[str, Row], columns: Sequence[str], most: int | None) -> Iterator[str]:
+    """The logs of some columns, by fault; estimators with the same logs together."""
+    for name, row in rows.items():
+        for column in columns:
+            of_logs: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+            for estimator in ESTIMATORS:
+                if row.names[estimator][column]:
+                    of_logs[tuple(row.names[estimator][column])].append(estimator)
+            for logs, estimators in of_logs.items():
+                more = f" and {len(logs) - most} more" if most is not None and len(logs) > most else ""
+                yield f"{name}: {column} ({', '.join(estimators)}), {len(logs)}: {'; '.join(logs[:most])}{more}"
+
+
+def made_rows(quick: int, only: str, kept: Path | None) -> dict[str, Row]:
+    """What became of the logs with each fault; each row is shown when it is made."""
+    rows: dict[str, Row] = {}
+
+    def add(name: str, row: Row) -> None:
+        rows[name] = row
+        print(share(name, row), file=sys.stderr, flush=True)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, faulty = Path(scratch) / "clean", Path(scratch) / "faulty"
+        lab = Laboratory(copied(folder))
+        clean = lab.results(folder, catalog())
+        everything = list(subjects(folder, lab.given, clean))
+        chosen = everything[::quick]
+        add(CLEAN, unharmed(everything, clean))
+        print(of_clean(rows[CLEAN], everything))
+        for name, kind in {**KINDS, **of_pairs(everything)}.items():
+            if only in name:
+                add(name, injected(lab, chosen, kind, faulty, kept and kept / name))
+        for name, change in DECLARED.items():
+            if only in name:
+                add(name, redeclared(lab, chosen, change, folder))
+    return rows
 
 
 def main() -> int:
-    arguments_of = argparse.ArgumentParser(description=__doc__)
-    arguments_of.add_argument("--names", metavar="COLUMN", help="name the logs of a column, such as 'missed'")
-    shown = arguments_of.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "clean"
-        lab = Laboratory(copied(folder))
-        clean = lab.results(folder, catalog())
-        chosen = list(subjects(folder, lab.given, clean))
-        faulty = Path(scratch) / "faulty"
-        rows = {name: run_texts(lab, chosen, kinds, faulty, False) for name, kinds in FACTORS.items()}
-        rows |= {name: run_texts(lab, chosen, kinds, faulty, True) for name, kinds in TEXTS.items()}
-        rows |= {name: run_declared(lab, chosen, change, folder) for name, change in DECLARED.items()}
-    print(f"{len(chosen)} logs with a number and a witness")
-    print("\n".join(table(rows)))
-    between = rows["evaluation between the lines"]
-    print(
-        f"an evaluation between the lines: {between.counts['no harm']} numbers stay, {between.said} say how much time it took"
+    arguments_of = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments_of.add_argument("--quick", nargs="?", type=int, const=QUICK, default=1, help=f"one of N logs, of {QUICK}")
+    arguments_of.add_argument("--only", metavar="WORDS", default="", help="the faults whose name holds these words")
+    arguments_of.add_argument(
+        "--names", metavar="COLUMN", action="append", help="name all logs of a column, as 'missed'"
     )
-    print(clean_line(clean))
-    for name, row in rows.items():
-        for log in row.names.get(shown.names or "", ()):
-            print(f"{shown.names}: {name}: {log}")
+    arguments_of.add_argument("--keep", metavar="FOLDER", type=Path, help="keep the faulty logs, by fault and number")
+    given = arguments_of.parse_args()
+    begun = time.monotonic()
+    rows = made_rows(given.quick, given.only, given.keep)
+    print(f"{time.monotonic() - begun:.0f} s")
+    print("\n".join(shares(rows)))
+    for estimator in ESTIMATORS:
+        print("\n".join(["", *table(rows, estimator)]))
+    print("\n".join(["", *examples(rows, given.names or ("split", "missed"), None if given.names else 5)]))
     return 0
 
 

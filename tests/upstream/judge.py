@@ -132,7 +132,11 @@ def judge(name: str, expected: Expected) -> Judgement:
     (run,) = case["runs"]
     metrics = run["metrics"]
     return _compared(
-        clock, expected, metrics["throughput"], metrics.get("step_time", {}), [*run["notes"], *case["notes"]]
+        clock,
+        expected,
+        metrics["throughput"],
+        metrics.get("step_time", {}),
+        [note["text"] for note in (*run["notes"], *case["notes"])],
     )
 
 

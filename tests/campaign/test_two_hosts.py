@@ -186,7 +186,7 @@ def left(hosts: list[Host]) -> list[str]:
 
 def campaign(folder: Path, **given: object) -> Path:
     usual: dict[str, object] = {
-        "frameworks": ["pytorch"], "models": ["cnn"], "precisions": ["fp32"], "batch_sizes": [8], "devices": ["2n1g"], "repeats": 1,
+        "frameworks": ["pytorch"], "models": ["cnn"], "precisions": ["fp32"], "batch_sizes": [8], "devices": ["2n1g"], "device": "cpu", "repeats": 1,
         "steps": 60, "log_interval": 10, "warmup": 10, "time_limit": 120, "hosts": list(ADDRESSES),
     }  # fmt: skip
     file = folder / "campaign.toml"

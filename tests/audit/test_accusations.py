@@ -252,3 +252,21 @@ def test_a_table_is_held_against_logs_of_its_model(title: str, verdict: str, tmp
     (tmp_path / "README.md").write_text(page, encoding="utf-8")
     (one,) = audit(documents([tmp_path]), find_logs([tmp_path]), catalog(), options())
     assert one.verdict == verdict, one.detail
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "## All results\n| gpu_num | images/s |\n|--|--|\n| 8 | 2950.1 |\n| 8 | 2870.5 |\n",  # repeats
+        "附：[NVIDIA DGX-1 官方测试结果](https://example.org)\n\n| gpu_num | images/s |\n|--|--|\n| 8 | 2778.5 |\n",
+    ],
+)
+def test_repeats_and_quoted_tables_contradict_nothing(other: str, tmp_path: Path) -> None:
+    head = "# PyTorch ResNet50, FP32, batch size = 128\n"
+    own = "## Median\n| gpu_num | images/s |\n|--|--|\n| 8 | 2910.3 |\n\n"
+    (tmp_path / "README.md").write_text(head + own + other, encoding="utf-8")
+    made = audit(documents([tmp_path]), [], catalog(), options())
+    assert len(made) >= 2 and {(one.verdict, one.contradicts) for one in made} == {("no log", ())}
+    plain = other.replace("| 8 | 2870.5 |\n", "").replace("官方测试结果", "again")
+    (tmp_path / "README.md").write_text(head + own + plain, encoding="utf-8")
+    assert {one.verdict for one in audit(documents([tmp_path]), [], catalog(), options())} == {"contradicts"}

@@ -60,12 +60,21 @@ def states(repository: Path) -> Iterator[tuple[str, dict[str, bytes | None]]]:
 def audited(folder: Path, files: dict[str, bytes | None]) -> dict[str, Any]:
     """The audit of a state, which is written below a folder."""
     for path, text in files.items():
-        if text is not None:
+        if text is not None and (not path.lower().endswith(".md") or is_utf8(text)):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(text)
     made = audit_data(audit(documents([folder]), find_logs([folder])))
     (folder / "audit.json").write_text(json.dumps(made), encoding="utf-8")
     return made
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether a page can be read: what is not UTF-8 is left out."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def main(repository: Path, target: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -57,7 +58,16 @@ def fits(claim: Claim, log: Evidence, but: str = "") -> bool:
     size = [key for key in SIZES if key in claim.facts]
     if size and not any(key in log.facts or any(key in also for also in log.also) for key in size):
         return False
-    return all(_same(key, claim.facts[key], log) for key in COMPARED if key in claim.facts and key != but)
+    if not all(_same(key, claim.facts[key], log) for key in COMPARED if key in claim.facts and key != but):
+        return False
+    model, own = str(claim.facts.get("model", "")), _model_in(str(log.facts.get("model", "")))
+    return not model or not own or model == own or topic_of(claim, log) == _NAMED
+
+
+@cache
+def _model_in(name: str) -> str:
+    """The model that a name names by the words of reports; empty for none of these, or several."""
+    return str(facts_of(name).get("model") or "")
 
 
 def topic_of(claim: Claim, log: Evidence) -> int:

@@ -4,6 +4,7 @@ say may be anything, and speedups and efficiencies against the throughputs besid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,13 +48,22 @@ def _add(cells: list[Claim], claim: Claim) -> None:
 
 
 def _groups(judgements: Sequence[Judgement]) -> list[_Group]:
-    """The judgements, by their indices, that are of one quantity and so many devices."""
+    """The judgements, by their indices, that are of one quantity and so many devices.
+
+    Where a table has several rows of one configuration these are repeats, which contradict neither each other nor their
+    median in another table.
+    """
+    alike = Counter(_alike_in_table(judgement.claim) for judgement in judgements)
     groups: dict[tuple[object, ...], _Group] = {}
     for index, claim in enumerate(judgement.claim for judgement in judgements):
-        if claim.number is not None and claim.quantity and not claim.reason:
+        if claim.number is not None and claim.quantity and not claim.reason and alike[_alike_in_table(claim)] == 1:
             nodes = None if "devices" in claim.facts else claim.facts.get("nodes")
             groups.setdefault((claim.quantity, claim.facts.get("devices"), nodes), []).append(index)
     return list(groups.values())
+
+
+def _alike_in_table(claim: Claim) -> tuple[object, ...]:
+    return claim.path, claim.table, claim.column, frozenset(claim.facts.items())
 
 
 def _contradicted(judgements: Sequence[Judgement], index: int, group: _Group) -> list[int]:

@@ -8,7 +8,7 @@ four digits would be found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -184,26 +184,29 @@ def with_more_rules(
     often = Counter(name for log in evidence for name, _ in log.members)
     several = {name for log in evidence for name, _ in log.members if len(log.members) > 1 or often[name] > 1}
     names, plain = {name for members in wanted for name, _ in members}, plain_rules(options)
-    found, more = _Found(), dict[Members, list[RuleValue]]()
+    found, of_cases, of_runs = _Found(), dict[Members, list[RuleValue]](), dict[Members, list[tuple[str, Rule, Run]]]()
     for part, rules in ((names & several, known_rules(options) | plain), (names - several, plain)):
         read = _found([log for log in logs if log.name in part], catalog, rules, everything=True)
         found.add(read)
         for name, rule in rules.items():
             for case in _cases(read.runs.get(name, ()), catalog, rule):
-                values = more.setdefault(_members(case), [])
-                values += _values(case, name, rule.plain)
-                for run, repeat in _runs_alone(case):
-                    if not (repeat and rule.plain):
-                        values += _values_of_run(run, name, "one run alone", repeat)
+                of_cases.setdefault(_members(case), []).extend(_values(case, name, rule.plain))
+                for run, member in zip(case.runs, _members(case), strict=True):
+                    of_runs.setdefault((member,), []).append((name, rule, run))
+    more = []
     for log in evidence:
-        if log.members in wanted:
-            files = {name for name, _ in log.members}
-            joined = ((name, run) for name, runs in found.joined.items() for run in runs if run.log.name in files)
-            more.setdefault(log.members, []).extend(
-                [value for name, run in joined for value in _values_of_run(run, name, "all runs of the log as one")]
-                + [value for name in sorted(files) for value in found.reports.get(name, ())]
-            )
-    return [_with_new(log, more.get(log.members, ())) if log.members in wanted else log for log in evidence]
+        values, files = list(of_cases.get(log.members, ())), Counter(name for name, _ in log.members)
+        for member in log.members if log.members in wanted else ():
+            several_logs = len(files) > 1 and files[member[0]] == 1
+            for name, rule, run in of_runs.get((member,), ()):
+                if not (several_logs and rule.plain):
+                    of = "one run alone" if len(log.members) > 1 else ""
+                    values += _values_of_run(run, name, of, rule.plain or bool(of), several_logs)
+        joined = ((name, run) for name, runs in found.joined.items() for run in runs if run.log.name in files)
+        values += (value for name, run in joined for value in _values_of_run(run, name, "all runs of the log as one"))
+        values += (value for name in files for value in found.reports.get(name, ()))
+        more.append(_with_new(log, values) if log.members in wanted else log)
+    return more
 
 
 def _with_new(log: Evidence, more: Iterable[RuleValue]) -> Evidence:
@@ -359,7 +362,7 @@ def _reports(reading: Reading) -> list[RuleValue]:
 def _facts(case: Case) -> dict[str, Scalar]:
     facts = {key: case.key[key] for key in KEYS if key in case.key}
     path = nearest([facts_of(part) for part in reversed(Path(case.runs[0].log.path).parts[-4:])])
-    for key in ("reader", "mode", "accelerator", "xla", "framework"):
+    for key in ("reader", "mode", "accelerator", "xla", "framework", "model"):
         value = path.get(key)
         if value is not None:
             facts.setdefault(key, value)
@@ -386,21 +389,14 @@ def _values(case: Case, rule: str, plain: bool = False) -> list[RuleValue]:
     return values
 
 
-def _runs_alone(case: Case) -> Iterator[tuple[Run, bool]]:
-    """The runs of a case of several, each with whether it has a log for itself."""
-    of_log = Counter(run.log.name for run in case.runs)
-    if len(case.runs) > 1:
-        yield from ((run, of_log[run.log.name] == 1) for run in case.runs)
-
-
-def _values_of_run(run: Run, rule: str, of: str, repeat: bool = False) -> list[RuleValue]:
+def _values_of_run(run: Run, rule: str, of: str, plain: bool = True, repeat: bool = False) -> list[RuleValue]:
     """The throughputs that one rule makes of one run, or of several that were joined to one (``of`` says which)."""
     values = []
     for name, metric in run.metrics.items():
         label, quantity = _meaning(rule, name, metric.unit)
         if quantity == "throughput" and (name == "throughput" or rule == OWN):
             lines = (metric.first_line, metric.last_line)
-            made = RuleValue(label, quantity, metric.value, metric.unit, lines, reason=metric.reason, plain=True)
+            made = RuleValue(label, quantity, metric.value, metric.unit, lines, reason=metric.reason, plain=plain)
             values.append(replace(made, of=of, source=run.log.path, repeat=repeat))
     return values
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -412,7 +413,11 @@ def test_ctrl_c_is_said_in_one_line_and_ends_a_loop_of_the_shell(tmp_path: Path)
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     command = [sys.executable, "-m", "perflog", "extract", str(LOG), "-q", "-f", "json", "-o", str(fifo)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell without job control starts what stands in its background deaf to Ctrl-C: these tests among them.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
+    )
     until = time.monotonic() + 60
     while not _waits_in_open(process.pid) and time.monotonic() < until:
         time.sleep(0.01)

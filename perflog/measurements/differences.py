@@ -11,6 +11,9 @@ from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps
 from perflog.measurements.work import running_totals, work_per_step
 
+#: Each further window adds at most half of the last digit of a mean, times its steps, to what is known by differences.
+MOST_WINDOWS = 100
+
 
 def differences(
     basis: Basis, columns: Columns, steps: Steps, count: Count, running: RunningTotal
@@ -91,9 +94,10 @@ def until_full(
 ) -> tuple[Floats, Mask, RunningTotal]:
     """(time (n,), which rows are differences (n,), where the mean stands after the last row) of a mean over a window.
 
-    Until its window is full such a mean is one since the meter began, and for one window more the total up to its end
-    follows from that up to its beginning. The differences of the totals count each of these steps once, where the
-    means themselves would count slow first steps again on the next line.
+    Until its window is full such a mean is one since the meter began; from then on the total up to its end follows
+    from that up to its beginning. The differences of the totals count each step once, where the means themselves would
+    count slow first steps again on the next line. It ends after :data:`MOST_WINDOWS`, since each adds the rounding of a
+    mean; the windows that follow stand for themselves.
 
     Args:
         covers, time: of each row by itself, (n,).
@@ -104,7 +108,7 @@ def until_full(
     epoch = steps.epoch if per_epoch else np.zeros(len(counted), dtype=np.int64)
     of_window = running_totals(basis, columns, np.minimum(counted, basis.window))
     totals, known, last = np.full(len(counted), np.nan), dict(running.recent), running.epoch
-    for row in np.flatnonzero(counted <= 2 * basis.window).tolist():
+    for row in np.flatnonzero(counted <= MOST_WINDOWS * basis.window).tolist():
         if epoch[row] != last:
             known, last = {0.0: 0.0}, int(epoch[row])
         number = float(counted[row])
@@ -114,7 +118,8 @@ def until_full(
     begins = epoch != shifted(epoch, running.epoch)
     before_total, before_count = np.where(begins, 0.0, before_total), np.where(begins, 0.0, before_count)
     exact = np.isfinite(totals - before_total) & (counted - before_count == covers)
-    recent = tuple(known.items()) if counted[-1] <= 2 * basis.window else ()
+    oldest = counted[-1] - basis.window
+    recent = tuple(item for item in known.items() if item[0] >= oldest)
     after = replace(running, total=float(totals[-1]), counted=float(counted[-1]), epoch=int(epoch[-1]), recent=recent)
     return np.where(exact, totals - before_total, time), exact, after
 

@@ -99,17 +99,21 @@ def _is_cut(line: _Line, column: int, pattern: Pattern, are_all: bool) -> bool:
     Its last number ends no sample, and the column is a terminal's or all lines end there; or all do, and it ends inside
     a word of the samples, or that number is whole where each of them has decimals.
     """
+    if not (are_all or column in WIDTHS) or not _WITHIN_WORD.match(line.text.rstrip(",.")[-1:]):
+        return False
+    shape = _shape(line.text)
+    samples = [_shape(sample.line.rstrip()) for sample in pattern.samples]
+    if any(whole.endswith(shape) for whole in samples):  # what it ends with ends a sample too
+        return False
     end = line.text.rstrip(",.")
     for group, shown in _numbers(pattern, line.text):
         if end[-1:].isdigit() and end.endswith(shown.rstrip(",.")):  # no words of a clock
             decimals = [_decimals(text) for text in _of_samples(pattern, group)]
             if are_all and decimals and min(decimals) > 0 == _decimals(shown):
                 return True
-            return (are_all or column in WIDTHS) and not _ends_line(pattern, group)
+            return not _ends_line(pattern, group)
     if not are_all or not _WITHIN_WORD.match(line.text[-1:]):
         return False
-    shape = _shape(line.text)
-    samples = [_shape(sample.line.rstrip()) for sample in pattern.samples]
     behind = [whole[at + len(shape) :] for whole in samples if (at := whole.find(shape)) >= 0]
     return bool(behind) and all(_WITHIN_WORD.match(rest) for rest in behind)
 

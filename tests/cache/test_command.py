@@ -71,7 +71,7 @@ def _exchanged(folder: Path) -> Printed:
         find_logs([str(folder / "logs")]), options(), catalog(),
     )  # fmt: skip
     printed = Printed(b"what was kept\n", True, ("a remark",), False)
-    listing.keep(("json", [], "", (), False, False, None), printed)
+    listing.keep(("json", [], "", (), False, None, False, None), printed)
     assert place.said == [] and kept_in(folder).exists()
     return printed
 

@@ -93,6 +93,8 @@ def test_every_field_comes_back() -> None:
         "mlperf",
         "%.2f",
         {"rn50": "resnet50"},
+        True,
+        True,
     )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
     assert plain.options_from(json.loads(json.dumps(plain.options_to(other)))) == other

@@ -115,7 +115,7 @@ def test_versions_need_two_of_a_case(tmp_path: Path) -> None:
 
 
 def test_a_name_with_dollars_is_no_formula_and_breaks_no_picture() -> None:
-    extraction = extracted(SEED / "logs_fp32", warmup=100, set={"model": "a$\\frac{$b\x1f<&"})
+    extraction = extracted(SEED / "logs_fp32", warmup=100, set={"framework": "a$\\frac{$b\x1f<&"})
     drawn = picture(extraction, "scaling", "svg").data.decode()
     ElementTree.fromstring(drawn)
     assert "a$\\frac{$b\\x1f&lt;&amp;" in drawn

@@ -55,5 +55,5 @@ def test_many_facts_are_read_in_a_moment(tmp_path: Path) -> None:
 def test_what_is_no_key_may_hold_dots(tmp_path: Path) -> None:
     (tmp_path / "logs").symlink_to(LOGS)
     text = ". ".join(["a"] * (MOST_PARTS - 1))
-    (tmp_path / "perflog.toml").write_text(f"[set]\nmodel = '{text}'\nprecision = '{'.' * 1000}'\n# {'...' * 999}\n")
+    (tmp_path / "perflog.toml").write_text(f"[set]\nlabel = '{text}'\nanother = '{'.' * 1000}'\n# {'...' * 999}\n")
     assert perflog("extract", "logs", cwd=tmp_path).returncode == 0

@@ -145,6 +145,11 @@ def _row_alone(pair: Pair, rule: Rule) -> _RowAlone:
     if undecided:
         estimate = Ratio(len(old), len(new), rule.level, reason=undecided)
         return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
+    alike = _why_alike(pair, is_derived(rule.metric))
+    if alike:
+        value = ratio(old, new, rule.level).value
+        estimate = Ratio(len(old), len(new), rule.level, value, reason=alike if value is None else "")
+        return _RowAlone(pair, unit, old, new, estimate, None, Decision(Verdict.NOT_ENOUGH_DATA, alike))
     if is_derived(rule.metric):
         estimate, samples, decision = derived_row(pair, rule.metric, old, new, rule.level)
         return _RowAlone(pair, unit, old, new, estimate, samples, decision)
@@ -161,6 +166,18 @@ def _why_open(pair: Pair, metric: str) -> str:
     bases = [(f"{word} side's baseline", case.base) for word, case in sides if case.base is not None]
     named = [(f"{word} side", case) for word, case in sides] + (bases if is_derived(metric) else [])
     return next((why_open(f"the {words}") for words, case in named if case is not None and case.is_open), "")
+
+
+def _why_alike(pair: Pair, derived: bool) -> str:
+    """Why the runs of a side tell nothing of how trainings differ: they are parts of one log."""
+    sides = [("old side", pair.old), ("new side", pair.new)]
+    bases = [(f"{word}'s baseline", case.base) for word, case in sides if case.base is not None]
+    for word, case in sides + (bases if derived else []):
+        logs = {run.log for run in case.runs}
+        if len(case.runs) > 1 and len(logs) == 1:
+            runs = f"all {len(case.runs)} runs of the {word} are of one log, {logs.pop().name}"
+            return f"{runs}: how much trainings of their own differ does not show; give each run its own log"
+    return ""
 
 
 def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison:

@@ -15,8 +15,13 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
+from perflog.compare.rows import compared_cases
+from perflog.compare.rule import Rule
+from perflog.logs.find import LogFile
+from perflog.stats.verdict import Verdict
 from tests.campaigns import write_campaign, write_run
 from tests.support import CORPUS, FIXTURES, needs_corpus
+from tests.tools.tables_of_runs import Sides, case_of, normal, table
 
 ONE, EIGHT = "1n1g/rn50_b128_fp32", "1n8g/rn50_b128_fp32"
 
@@ -388,3 +393,20 @@ def test_paddle_2_3_against_2_5() -> None:
     assert ratios["fp32", 96, 1] == pytest.approx(1.0217, abs=1e-4) and ratios["pure_fp16", 256, 1] == pytest.approx(
         0.9893, abs=1e-4
     )
+
+
+@pytest.mark.parametrize("side", ["old", "new"])
+@pytest.mark.parametrize("metric", ["throughput", "speedup"])
+def test_runs_of_one_log_have_no_verdict(side: str, metric: str) -> None:
+    """Runs that stand in one log share whatever that process had: their spread is not that of trainings."""
+    (pair,) = table(np.random.default_rng(5), normal, 1, Sides((5, 5), (0.002, 0.002)), [0.1])
+    if metric == "speedup":
+        pair.old.base, pair.new.base = case_of([50.0, 50.1, 49.9, 50.2, 49.8]), case_of([50.1, 50, 49.8, 50.2, 49.9])
+    (row,) = compared_cases([pair], Rule(metric))
+    assert row.verdict is Verdict.FASTER
+    case = pair.old if side == "old" else pair.new
+    for run_of_case in (case if metric == "throughput" or case.base is None else case.base).runs:
+        run_of_case.log = LogFile("all.log", 1)
+    (row,) = compared_cases([pair], Rule(metric))
+    assert row.verdict is Verdict.NOT_ENOUGH_DATA and row.ratio.value is not None and row.ratio.low is None
+    assert f"of the {side} side" in row.decision.reason and "one log, all.log" in row.decision.reason

@@ -18,7 +18,6 @@ from perflog.runs.run import Metric, Run
 
 Array = NDArray[np.float64]
 Noise = Callable[[Generator, tuple[int, ...]], Array]
-_LOG = LogFile("run.log", 1)
 #: The share of the gap between two states that runs in one state spread by.
 STATE_WIDTH = 0.1
 
@@ -62,8 +61,8 @@ class Sides:
 def case_of(rates: Sequence[float], base: Case | None = None) -> Case:
     """A case whose runs have these rates."""
     runs = [
-        Run(_LOG, "", "", Metadata(), "", {"throughput": Metric("throughput", rate, "samples/s", "total")}, [], "", 1, 1, 1)
-        for rate in rates
+        Run(LogFile(f"{number}.log", 1), "", "", Metadata(), "", {"throughput": Metric("throughput", rate, "samples/s", "total")}, [], "", 1, 1, 1)
+        for number, rate in enumerate(rates)
     ]  # fmt: skip
     summary = Summary("throughput", "samples/s", "median", len(runs), float(np.median(rates)))
     return Case({}, "", runs, {"throughput": summary}, "total", "", base=base)

@@ -32,7 +32,7 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.metrics import Peaks, further_metrics, possible
 from perflog.runs.origin import contradiction, notes_of_path
 from perflog.runs.primary import main_rank, primary_pattern
-from perflog.runs.programs import Program, of_several, programs_of
+from perflog.runs.programs import Program, of_several, programs_of, woven_shapes
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
 from perflog.runs.throttled import throttling_note
@@ -116,7 +116,9 @@ class RunBuilder:
             last = index + 1 == len(segments)
             high = program.span[1] if last else min(program.span[1], _end_before(reading, segment, segments[index + 1]))
             end = program.end if last else segment.last_line
-            extent = Extent(begin, end, segment.first_line, segment.last_line, program.begin)
+            first, last_step = segment.first_line, segment.last_line
+            shapes = woven_shapes(reading, program.pattern, (first, last_step))
+            extent = Extent(begin, end, first, last_step, program.begin, shapes)
             yield self._draft(reading, program.pattern, ranks, index, (low, high), extent, programs)
             low, begin = high + 1, segment.last_line + 1
 
@@ -245,7 +247,7 @@ class RunBuilder:
         notes = [
             Note(note_of_devices(machine, metadata.device)),
             *notes,
-            Note(throttling_note(machine, reading.log.path)),
+            Note.of_case(throttling_note(machine, reading.log.path)),
         ]
         if self._options.decided:
             notes = [structs.replace(note, undecided=False) if note.undecided else note for note in notes]

@@ -145,6 +145,7 @@ class Facts:
             for logged in settings
             for fact in _facts_of_line(logged)
             if speakers.tell(logged.pattern.parser, fact.key, logged.line > extent.first_step)
+            and not (fact.key in FACTORS and extent.serves_another(logged.line))
         ]  # fmt: skip
         failures = {logged.line for logged in settings if logged.pattern.parser == FAILED_STARTS}
         return in_force(statements, extent, _starts(reading, extent), failures)

@@ -54,7 +54,7 @@ def programs_of(reading: Reading, catalog: Catalog, primary: Pattern) -> list[Pr
     """The programs of a log, the one of the ``primary`` pattern, which counts most, first."""
     measuring = measuring_parsers(reading)
     others = measuring - {primary.parser} if primary.parser in measuring else set()
-    shapes = _other_shapes(reading, primary) if len(reading.series) > 1 else []
+    shapes = _other_shapes(reading, primary)
     if not (others or shapes):  # nearly always: the whole log is its own
         return [Program(primary, 1, reading.lines, (1, reading.lines))]
     patterns = {primary.key: primary}
@@ -78,6 +78,8 @@ def programs_of(reading: Reading, catalog: Catalog, primary: Pattern) -> list[Pr
 
 def _other_shapes(reading: Reading, primary: Pattern) -> list[Pattern]:
     """The patterns of the primary one's parser that measured steps too, by other lines than those of whole epochs."""
+    if len(reading.series) == 1:  # nearly always
+        return []
     return [
         reading.patterns[key]
         for key, ranks in sorted(reading.series.items())
@@ -86,6 +88,16 @@ def _other_shapes(reading: Reading, primary: Pattern) -> list[Pattern]:
         and key != primary.key
         and _measured(ranks) >= LEAST_MEASURED
     ]
+
+
+def woven_shapes(reading: Reading, pattern: Pattern, span: tuple[int, int]) -> list[int]:
+    """Where lines of other shapes begin that are woven with a run's, of which they may be no part.
+
+    Args:
+        span: the first and the last line that the run measured.
+    """
+    found = [_lines_of(reading, shape) for shape in _other_shapes(reading, pattern)]
+    return [first for first, last in found if first <= span[1] and last >= span[0]]
 
 
 def _is_a_program(

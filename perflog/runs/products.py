@@ -27,10 +27,10 @@ _DECIMALS = 8
 
 
 def batch_on_lines(reading: Reading, parser: str, extent: Extent) -> list[Fact]:
-    """The batch size that the measured lines of one parser tell by two of their numbers; none where they do not."""
+    """The batch size that the lines of a run tell by two of their numbers; none where they do not."""
     for key, samples in reading.samples.items():
         pattern = reading.patterns.get(key)
-        if pattern is None or pattern.parser != parser or pattern.role != "step":
+        if pattern is None or pattern.parser != parser or pattern.role != "step" or key in extent.shapes:
             continue
         for rate, time in _pairs(pattern):
             batch = _batch(rate, time, samples, extent)

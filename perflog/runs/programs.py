@@ -90,14 +90,17 @@ def _other_shapes(reading: Reading, primary: Pattern) -> list[Pattern]:
     ]
 
 
-def woven_shapes(reading: Reading, pattern: Pattern, span: tuple[int, int]) -> list[int]:
-    """Where lines of other shapes begin that are woven with a run's, of which they may be no part.
+def woven_shapes(reading: Reading, pattern: Pattern, span: tuple[int, int]) -> dict[str, int]:
+    """The other patterns of a run's format whose lines are woven with its own, and where those begin.
+
+    They may be of another program.
 
     Args:
         span: the first and the last line that the run measured.
     """
-    found = [_lines_of(reading, shape) for shape in _other_shapes(reading, pattern)]
-    return [first for first, last in found if first <= span[1] and last >= span[0]]
+    shapes = () if pattern.total else _other_shapes(reading, pattern)  # totals stand behind the steps that they hold
+    found = {shape.key: _lines_of(reading, shape) for shape in shapes}
+    return {key: first for key, (first, last) in found.items() if first <= span[1] and last >= span[0]}
 
 
 def _is_a_program(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from msgspec import Struct
 
@@ -89,6 +91,18 @@ def median_of_records(segment: Segment, taken: Taken) -> float:
     return middle_rate(rates.array())
 
 
+def total_of_records(segment: Segment, taken: Taken) -> float:
+    """The work of a window's measurements over their time, as ``--estimator total`` takes it; NaN for none."""
+    inside = [rows[:, taken.holds(rows)] for rows in segment.store.blocks()]
+    return total_rate(np.concatenate(inside, axis=1)) if inside else math.nan
+
+
+def total_rate(rows: np.ndarray) -> float:
+    """Work over time of measurements, rows (fields, n); NaN where they have no time."""
+    work, time = math.fsum(rows[4]), math.fsum(rows[3])
+    return work / time if time > 0 else math.nan
+
+
 def rates_of(rows: np.ndarray) -> np.ndarray:
     """Work per time of each measurement, (n,), of rows (fields, n)."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -102,7 +116,7 @@ def middle_rate(rates: np.ndarray) -> float:
 
 
 def is_off(ratio: float, hidden: float = 0.0) -> bool:
-    """Whether the median of the records, as a multiple of the total, differs from it by more than 5 %.
+    """Whether another estimate of the same records, as a multiple of the number, differs from it by more than 5 %.
 
     Args:
         hidden: what the last digit may hide of one record, as a share; more than 5 % hide the median.

@@ -107,6 +107,13 @@ def note_of(witness: Witness, decided: bool) -> Note:
     return Note(sentence(witness), "number", move, label=f"by {witness.name}", undecided=True)
 
 
+def note_against(witness: Witness) -> Note:
+    """What the measurements hold against a rate of the program's own, with how far that rate would move to theirs."""
+    faster = witness.measured / witness.told
+    move = (faster if witness.about == "throughput" else 1 / faster) - 1
+    return Note(sentence(witness), "number", move, label="by the measurements", undecided=True)
+
+
 def _settled(contradiction: Witness, witnesses: Iterable[Witness]) -> bool:
     """Whether a witness of the very quantity, or of the throughput as a whole, agrees with the measurements."""
     abouts = {contradiction.about, "throughput", *(_TIMES if contradiction.about in _TIMES else ())}

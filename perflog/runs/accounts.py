@@ -14,7 +14,7 @@ from msgspec import structs
 
 from perflog.evidence.rounding import half_digit
 from perflog.evidence.summary import Account, counts_steps_before, summary_witnesses
-from perflog.evidence.witness import sentence
+from perflog.evidence.witness import note_against, sentence
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.units import seconds_in
 from perflog.notes import Note
@@ -74,7 +74,7 @@ def held(own: Mapping[str, Metric], question: Question) -> tuple[dict[str, Metri
             if why or witness.agreement == "contradicts":
                 refused.setdefault(account.line, sentence(replace(witness, agreement="contradicts")) + why)
             elif witness.agreement == "doubts":
-                doubts.append(Note(sentence(witness)))
+                doubts.append(note_against(witness))
     for name, metric in rates.items():
         if metric.last_line in refused:
             found[name] = replace(metric, value=None, rounding=None, reason=refused[metric.last_line])

@@ -14,7 +14,7 @@ from perflog.evidence.clock import clock_witness
 from perflog.evidence.falling import falls, why_falling
 from perflog.evidence.line import Base, Job, line_witnesses
 from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
-from perflog.evidence.share import LONGEST, Ruling, is_off, median_of_records, ruling_records
+from perflog.evidence.share import LONGEST, Ruling, is_off, median_of_records, ruling_records, total_of_records
 from perflog.evidence.summary import Account, summary_witnesses
 from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
@@ -47,15 +47,16 @@ _BATCHES = {"batch_size", "micro_batch_size", "global_batch_size"}
 class Evidence(NamedTuple):
     """The verdict on a run's number, the slow records that rule it, and how far its digits bound it.
 
-    ``broken``: why its measurements give none, whatever the witnesses say; ``median``: that of the records' rates as a
-    multiple of the number, where the two differ; else 0.
+    ``broken``: why its measurements give none, whatever the witnesses say; ``other``: another estimate of the same
+    records as a multiple of the number, where the two differ (the median of their rates for a total, and the total for
+    every other estimator); else 0.
     """
 
     verdict: Verdict
     ruling: Ruling | None
     rounding: float
     broken: str = ""
-    median: float = 0.0
+    other: float = 0.0
 
 
 class Question(NamedTuple):
@@ -99,8 +100,8 @@ def evidence_of(question: Question) -> Evidence:
     _, share = rounding.get(measured.basis.value.group, (0.0, 0.0))
     if measured.basis.value.is_clock:
         share = clock_rounding(measured.pattern, measured.segment, measured.taken, found.marks.own[1])
-    median = _median(measured, rounding, found.marks.own[1]) if total else 0.0
-    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples), median)
+    other = _median(measured, rounding, found.marks.own[1]) if total else _total(measured)
+    return Evidence(judged(witnesses), ruling, share, _why_broken(measured, samples), other)
 
 
 def _median(measured: Measured, rounding: Mapping[str, tuple[float, float]], times: Floats) -> float:
@@ -118,6 +119,13 @@ def _median(measured: Measured, rounding: Mapping[str, tuple[float, float]], tim
     hidden = record_rounding(measured.basis, times) if value.is_clock else rounding.get(value.group, (0.0, 0.0))[0]
     ratio = median_of_records(segment, measured.taken) / measured.taken.estimate.value
     return ratio if is_off(ratio, hidden) else 0.0
+
+
+def _total(measured: Measured) -> float:
+    """The total of the records as a multiple of another estimate of them where the two differ; else 0."""
+    value = measured.taken.estimate.value
+    ratio = total_of_records(measured.segment, measured.taken) / value if value > 0 else 0.0
+    return ratio if is_off(ratio) and ratio > 0 else 0.0
 
 
 def _why_broken(measured: Measured, samples: _SampledLines) -> str:

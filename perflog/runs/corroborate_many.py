@@ -15,7 +15,7 @@ import numpy as np
 from perflog.evidence.falling import falls
 from perflog.evidence.line import Job
 from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
-from perflog.evidence.share import Ruling, is_off, middle_rate, rates_of, ruling_records
+from perflog.evidence.share import Ruling, is_off, middle_rate, rates_of, ruling_records, total_rate
 from perflog.evidence.stamps import moments_of
 from perflog.evidence.survey import heaviest_of, slow_of
 from perflog.evidence.witness import Verdict, Witness
@@ -140,8 +140,8 @@ def _located(logs: Sequence[_Log]) -> _Located:
 
 
 def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[tuple[Ruling | None, float]]]:
-    """(the measurements of plain logs at their sampled lines; of each number the slow records that rule it, and the
-    median of the records as a multiple of it where the two differ, else 0).
+    """(the measurements of plain logs at their sampled lines; of each number the slow records that rule it, and
+    another estimate of the records as a multiple of it where the two differ, else 0).
     """
     at, sums, rulings = [], [], []
     bounds = located.first.tolist(), located.end.tolist()
@@ -157,6 +157,8 @@ def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[
             ruling = ruling_records(heaviest, slow, estimate.used, estimate.time, estimate.work, throughput)
             if not sums_means(measured.basis.value) and estimate.value > 0:
                 ratio = middle_rate(rates_of(inside)) / estimate.value
+        elif estimate.value > 0:
+            ratio = total_rate(inside) / estimate.value
         rulings.append((ruling, ratio if is_off(ratio) else 0.0))
     return ManyMarks.of(np.array(at), np.array(sums)), rulings
 
@@ -190,8 +192,8 @@ def _together(logs: Sequence[_Log]) -> list[Evidence | None]:
         known = Jobs.of(jobs)
         said += [second_values(base, value, scale, marks, columns, known) for value in others]
     return [
-        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0, median=median)
-        for (ruling, median), is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
+        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0, other=other)
+        for (ruling, other), is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
     ]
 
 

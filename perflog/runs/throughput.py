@@ -115,7 +115,7 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
 
 
 def _notes_of_slow(options: Options, throughput: Metric, evidence: Evidence, said: Sequence[Note]) -> list[Note]:
-    """What is to be said of slow records: which they are, or that the median of all is another number.
+    """What is to be said of slow records: which they are, or that another estimate of all is another number.
 
     Args:
         said: what is said beside; a number that one of these gives is not given once more.
@@ -132,12 +132,17 @@ def _notes_of_slow(options: Options, throughput: Metric, evidence: Evidence, sai
             other = value * change
             notes.append(Note.of_number(ruling.text, value=value, other=other, label=ruling.label, undecided=True))
     known = [1 + note.move for note in said if note.move is not None and note.move > -1]
-    alone = evidence.median and not options.convention
-    if alone and all(is_off(evidence.median / factor) for factor in (change, *known)):
-        other, unit = value * evidence.median, throughput.unit
-        text = f"the median of the records is {other:.5g} {unit}, all together give {value:.5g}: they are not alike"
+    alone = evidence.other and not options.convention
+    if alone and all(is_off(evidence.other / factor) for factor in (change, *known)):
+        other, unit = value * evidence.other, throughput.unit
         given = value * change if options.without_slow else value
-        notes.append(Note.of_number(text, value=given, other=other, label="by the median", undecided=True))
+        if options.estimator == "total":
+            text = f"the median of the records is {other:.5g} {unit}, all together give {value:.5g}: they are not alike"
+            label = "by the median"
+        else:
+            text = f"all records together give {other:.5g} {unit}, --estimator {options.estimator} {value:.5g}"
+            label = "by the total"
+        notes.append(Note.of_number(text, value=given, other=other, label=label, undecided=True))
     return notes
 
 

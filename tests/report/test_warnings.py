@@ -71,6 +71,22 @@ def test_a_stalled_step_is_named_and_can_be_left_out(tmp_path: Path) -> None:
     assert run["metrics"]["throughput"]["used"] == 99
 
 
+@pytest.mark.parametrize(("estimator", "rate"), [("last", 800.0), ("median", 800.0), ("trimmed", 800.0)])
+def test_an_estimate_of_other_records_than_all_bears_the_total(estimator: str, rate: float, tmp_path: Path) -> None:
+    """What was asked for is given, leads what it leads, and says what all records together give."""
+    eight = cases_of(logs_of(tmp_path, STEADY, STALLED), "-e", estimator)[1]
+    assert eight["metrics"]["throughput"]["value"] == pytest.approx(rate, rel=1e-3)
+    assert (eight["mark"]["label"], eight["mark"]["undecided"]) == ("by the total", False)
+    assert eight["mark"]["other"] == pytest.approx(800 * 100 / 159, rel=1e-3)
+    assert eight["speedup"] == pytest.approx(8, rel=1e-3)
+
+
+def test_a_slow_last_record_is_no_silent_last(tmp_path: Path) -> None:
+    eight = cases_of(logs_of(tmp_path, STEADY, [*STEADY, 25.0]), "-e", "last")[1]
+    assert eight["metrics"]["throughput"]["value"] == pytest.approx(200, rel=1e-3)
+    assert eight["mark"]["other"] == pytest.approx(800 * 101 / 104, rel=1e-3)
+
+
 def test_every_output_shows_both_numbers(tmp_path: Path) -> None:
     logs = logs_of(tmp_path, STEADY, STALLED)
     total = f"{cases_of(logs)[1]['metrics']['throughput']['value']:.2f}"

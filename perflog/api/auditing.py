@@ -54,7 +54,7 @@ class Audit(Result):
 
 @in_python_terms
 def audit(
-    files: Paths, logs: Paths | None = None, *, tolerance: str | float = 0.0, set: Mapping[str, Any] | None = None,
+    files: Paths, logs: Paths | None = None, *, tolerance: str | float = "0.1%", set: Mapping[str, Any] | None = None,
     parser: str | list[str] | None = None, parsers: list[PathLike] | None = None,
 ) -> Audit:  # fmt: skip
     """Hold the tables of Markdown files against their logs (``perflog audit``).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perflog.cases.case import Case
 from perflog.cases.sections import sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
@@ -31,7 +32,7 @@ def run_values_figure(extraction: Extraction, words: Words | None = None) -> Fig
         raise UsageError("no case has two runs with a value: one run has no spread")
     alone = len(with_value) - len(cases)
     rows = [
-        Row(full_name(name, case, words), words("n", count=case.throughput.n))
+        Row(full_name(name, case, words), words("n", count=case.throughput.n) + _warning(case))
         for name, case in zip(names_of(cases, words), cases, strict=True)
     ]
 
@@ -45,5 +46,11 @@ def run_values_figure(extraction: Extraction, words: Words | None = None) -> Fig
 
     label = words("spread_axis", aggregate=words(extraction.options.aggregate))
     left_out = [words("alone", cases=words.counted(alone, "cases"))] if alone else []
-    foot = text_block(how(extraction, cases, words, *left_out), 8)
+    warned = [words("warned")] if any(_warning(case) for case in cases) else []
+    foot = text_block(how(extraction, cases, words, *left_out, *warned), 8)
     return figure_of([text_block(words("spread"), 10), rows_block(rows, label, draw), foot])
+
+
+def _warning(case: Case) -> str:
+    """The number that a marked centre may be, as it stands beside its row; empty for none."""
+    return f" ⚠ {case.mark.other:.5g}" if case.mark is not None and case.mark.other else ""

@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from perflog.formats.printed import clock_digit, scaled_digit
-
-_NUMBER = re.compile(r"[-+]?(\d[\d,]*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$")
-
-
-def half_digit(printed: str) -> float | None:
-    """Half of the last printed digit's worth; None for what is no number.
-
-    A clock is cut to its last digit and not rounded, so that a whole digit may be missing.
-
-    >>> half_digit("1"), half_digit("0.52"), half_digit("1.2e-03"), half_digit("04:00"), half_digit("1.2k")
-    (0.5, 0.005, 5e-05, 1.0, 50.0)
-    """
-    found = _NUMBER.match(printed.strip())
-    if found is None:
-        is_clock = not printed[-1:].isupper()  # 5M is no 5 minutes
-        return (clock_digit(printed) if is_clock else None) or scaled_digit(printed)
-    decimals = len(found[2]) if found[2] else 0
-    return float(f"0.5e{int(found[3] or 0) - decimals}")
+from perflog.formats.printed import half_digit
 
 
 def decimals_of(numbers: Sequence[float], most: int) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]+")
+#: A plain number: its digits before and behind the point, and its exponent.
+_DIGITS = re.compile(r"[-+]?(\d[\d,]*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$")
 _DAYS = re.compile(r"([0-9]+) days?, *")
 _COLONS = re.compile(r"[0-9]+(?::[0-9]{1,2}){1,2}(?:[.,][0-9]+)?")
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([a-z]+)[, ]*(?:and +)?")
@@ -112,3 +114,19 @@ def _scaled(text: str) -> tuple[str, int] | None:
     if suffix not in _POWER or (suffix and "e" in found[0].lower()):
         return None
     return found[0], _POWER[suffix]
+
+
+def half_digit(printed: str) -> float | None:
+    """Half of the last printed digit's worth; None for what is no number.
+
+    A clock is cut to its last digit and not rounded, so that a whole digit may be missing.
+
+    >>> half_digit("1"), half_digit("0.52"), half_digit("1.2e-03"), half_digit("04:00"), half_digit("1.2k")
+    (0.5, 0.005, 5e-05, 1.0, 50.0)
+    """
+    found = _DIGITS.match(printed.strip())
+    if found is None:
+        is_clock = not printed[-1:].isupper()  # 5M is no 5 minutes
+        return (clock_digit(printed) if is_clock else None) or scaled_digit(printed)
+    decimals = len(found[2]) if found[2] else 0
+    return float(f"0.5e{int(found[3] or 0) - decimals}")

@@ -29,7 +29,7 @@ from perflog.reading.texts import with_seconds
 from perflog.reading.ticks import Ticks
 from perflog.reading.timestamps import Clock
 from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
-from perflog.reading.tracks import Tracks, ranks_of
+from perflog.reading.tracks import Tracks, named_by_summaries, ranks_of
 from perflog.stats.arrays import distinct
 
 #: Parsers up to this priority count only in logs where no more specific one found a measurement.
@@ -305,6 +305,7 @@ class Reading(Struct):
             numbers = [number for text in told if (number := scaled_number(text)) is not None]
             for series in tracks.series.values():
                 series.close(NO_LINES)
+            numbers += named_by_summaries({number for _, number in tracks.series}, self.facts)
             self.series[key], self.undecided = ranks_of(tracks, lines, numbers, starts)
         self._tracks = {}
 

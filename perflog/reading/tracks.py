@@ -6,18 +6,23 @@ a track; at the log's end lines that only a training prints say which tracks cou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
+from perflog.formats.printed import half_digit, scaled_number
+from perflog.formats.units import seconds_in
 from perflog.matching.matches import Ints
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import RankSeries
 from perflog.measurements.structure import joined
+from perflog.reading.account import LogFact
 
+#: Digits that may hide more than this share of a number name no bar by it.
+MOST_HIDDEN = 0.05
 #: So many lines that speak for a training stand before or between the rows of its bar.
 LEAST_LINES = 2
 
@@ -71,6 +76,33 @@ def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float], starts: Ints) -
             return {}, f"progress bars of {numbers} steps alternate, and no line says which one is the training's"
         ranks[rank] = _one_after_the_other(pattern, tracks.as_printed, parts, starts)
     return ranks, ""
+
+
+def named_by_summaries(numbers: Collection[float], facts: Iterable[LogFact]) -> list[float]:
+    """Those of the numbers of steps that a program's summary names: its time times its steps per second, if one fits.
+
+    Loss lines that were buffered stand behind the bar, and nothing else says that it is the training's.
+    """
+    named = list[float]()
+    for fact in facts:
+        if fact.pattern.role == "summary" and (bounds := _steps_of(fact)) is not None:
+            fitting = [number for number in numbers if bounds[0] <= number <= bounds[1]]
+            named += fitting if len(fitting) == 1 else []
+    return named
+
+
+def _steps_of(fact: LogFact) -> tuple[float, float] | None:
+    """The bounds of a run's steps by the digits of its time and its steps per second; None where no line has both."""
+    bounds = {"elapsed": (0.0, 0.0), "rate": (0.0, 0.0)}
+    for value in fact.pattern.values:
+        text = fact.fields.get(value.group, "")
+        if value.span == "run" and (value.quantity == "elapsed" or value.unit == "steps/s"):
+            digit, number = half_digit(text), scaled_number(text)
+            if digit is not None and number is not None and digit <= MOST_HIDDEN * number:
+                scale = seconds_in(value.unit) if value.quantity == "elapsed" else 1.0
+                bounds[value.quantity] = ((number - digit) * scale, (number + digit) * scale)
+    (least, most), (lowest, highest) = bounds["elapsed"], bounds["rate"]
+    return (least * lowest, most * highest) if most and highest else None
 
 
 def _enclosing(series: Mapping[Track, RankSeries], lines: Ints) -> set[Track]:

@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from perflog.evidence.rounding import half_digit
 from perflog.evidence.summary import Account, counts_steps_before, summary_witnesses
 from perflog.evidence.witness import note_against, sentence
 from perflog.formats.parser import Pattern, Value
+from perflog.formats.printed import half_digit
 from perflog.formats.units import seconds_in
 from perflog.notes import Note
 from perflog.reading.reading import Reading

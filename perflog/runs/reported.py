@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from perflog.evidence.rounding import bounds, half_digit
+from perflog.evidence.rounding import bounds
 from perflog.formats.parser import Value
-from perflog.formats.printed import LARGEST, clock_seconds
+from perflog.formats.printed import LARGEST, clock_seconds, half_digit
 from perflog.formats.units import kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
 from perflog.notes import Note

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perflog.measurements.rows import Floats, Mask, shifted
 
 #: A count of samples is a whole number of steps within this much of one.
 EXACT = 1e-6
+#: A log that prints each interval may lack up to this share of its lines: they are lost, and what is lost is said.
+MOST_MISSING = 0.05
 #: A record is whole when its work of a step is at least this share of the usual one.
 WHOLE = 0.999
 
@@ -17,12 +20,15 @@ WHOLE = 0.999
 class Counter(NamedTuple):
     """Where a rounded counter stands: the step of its last row, the steps between two rows, 0 while unknown.
 
-    ``exact``: whether the counter began with a number that was not rounded.
+    ``exact``: whether the counter began with a number that was not rounded; ``rows``: how many were printed, ``lost``:
+    how many between them were not.
     """
 
     step: float = 0.0
     interval: float = 0.0
     exact: bool = False
+    rows: int = 0
+    lost: int = 0
 
 
 NOTHING_COUNTED = Counter()
@@ -62,7 +68,8 @@ def unrounded(printed: Floats, before: Counter, interval: float | None) -> tuple
     """(the step at each row (n,), the counter after them, the first row that the interval does not fit, -1 for none).
 
     From 1,000 on the counter is printed in whole thousands, from 1,000,000 on in whole millions: each row is one
-    interval behind the one before it, and what is printed must be that, rounded.
+    interval behind the one before it, and what is printed must be that, rounded. Where it is not, but one interval more
+    is, a line is lost.
 
     Args:
         printed: the counter as it is printed, (n,).
@@ -73,7 +80,7 @@ def unrounded(printed: Floats, before: Counter, interval: float | None) -> tuple
     between = before.interval or interval or _between(printed, unit)
     whole = np.flatnonzero(unit == 1)
     if len(whole) == len(printed):
-        return printed, Counter(float(printed[-1]), between, True), -1
+        return printed, Counter(float(printed[-1]), between, True, before.rows + len(printed), before.lost), -1
     place = np.arange(len(printed))
     last = np.maximum.accumulate(np.where(unit == 1, place, -1))
     first = before.step + between if before.step else _nearest(float(printed[0]), between)
@@ -81,8 +88,21 @@ def unrounded(printed: Floats, before: Counter, interval: float | None) -> tuple
     began_exactly = before.exact or bool(unit[0] == 1)
     slack = unit / 2 * (1 if began_exactly else 2)
     steps = np.where(unit == 1, printed, behind)
-    wrong = np.flatnonzero((np.abs(steps - printed) > slack) | (between <= 0))
-    return steps, Counter(float(steps[-1]), between, began_exactly), int(wrong[0]) if len(wrong) else -1
+    wrong, lost = _without_lost(steps, printed, slack, before._replace(interval=between))
+    after = Counter(float(steps[-1]), between, began_exactly, before.rows + len(printed), lost)
+    return steps, after, int(wrong[0]) if len(wrong) else -1
+
+
+def _without_lost(steps: Floats, printed: Floats, slack: Floats, before: Counter) -> tuple[NDArray[np.intp], int]:
+    """(the rows that no interval fits, (k,); the lost lines so far): ``steps`` are moved on where a line is lost."""
+    lost, interval = before.lost, before.interval
+    while True:
+        wrong = np.flatnonzero((np.abs(steps - printed) > slack) | (interval <= 0))
+        many = not len(wrong) or lost + 1 > MOST_MISSING * (before.rows + int(wrong[0]))
+        if many or interval <= 0 or abs(steps[wrong[0]] + interval - printed[wrong[0]]) > slack[wrong[0]]:
+            return wrong, lost
+        steps[wrong[0] :] += interval
+        lost += 1
 
 
 def _between(printed: Floats, unit: Floats) -> float:

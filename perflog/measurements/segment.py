@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
 from perflog.measurements.blended import Blend
-from perflog.measurements.counters import NO_WORKS, NOTHING_COUNTED, Counter, Works
+from perflog.measurements.counters import MOST_MISSING, NO_WORKS, NOTHING_COUNTED, Counter, Works
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.metrics import Mean
 from perflog.measurements.rows import Floats, Ints, Mask, Rows
@@ -22,8 +22,6 @@ from perflog.settings.amount import Window
 
 NAN = float("nan")
 NOTHING: Mapping[str, int] = MappingProxyType({})
-#: A log that prints every step may lack up to this share of them: lines are lost, and what is lost is said.
-MOST_MISSING = 0.05
 
 
 class Previous(Struct, frozen=True):

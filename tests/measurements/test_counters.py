@@ -45,6 +45,19 @@ def test_a_rounded_counter_is_the_same_in_blocks(cut: int) -> None:
     assert (wrong, also_wrong, state.step, state.interval) == (-1, -1, 4800, 400)
 
 
+@pytest.mark.parametrize("cut", [5, 30, 31, 32, 40])
+@pytest.mark.parametrize("lost", [25, 30, 50])
+def test_a_lost_line_moves_a_rounded_counter_on(lost: int, cut: int) -> None:
+    """Where it stood shows a few lines later, when its thousand does not fit any more."""
+    true = [400.0 * n for n in range(1, 80) if n != lost]
+    printed = numbers(*(step if step < 1000 else 1000 * round(step / 1000) for step in true))
+    first, state, wrong = unrounded(printed[:cut], NOTHING_COUNTED, 400.0)
+    rest, state, also_wrong = unrounded(printed[cut:], state, 400.0)
+    steps = np.array([*first, *rest])
+    assert (wrong, also_wrong, state.lost) == (-1, -1, 1)
+    assert (steps[: lost - 1] == true[: lost - 1]).all() and (steps[lost + 3 :] == true[lost + 3 :]).all()
+
+
 def test_a_rounded_counter_is_held_against_what_is_printed() -> None:
     assert unrounded(numbers(400, 800, 2000), NOTHING_COUNTED, None)[2] == 2  # 1200 is printed as 1K
     assert unrounded(numbers(1000, 2000), NOTHING_COUNTED, None)[2] == 0  # nothing says the interval

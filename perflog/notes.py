@@ -22,6 +22,7 @@ LEADS_NOTHING = 0.10
 _ONE = r"[+−-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _NUMBER = re.compile(rf"(?<![\w./-]){_ONE}(?:(?: ?%)?(?: to | 至 ){_ONE})?(?![\w/]|[.-]\w)")
 _SEVERAL = re.compile(r"\b(line|run|record) (?=\S+ to )")
+_ALONE = re.compile(r"\blines (\S+ to \S+) alone\b")
 _LINE = re.compile(r"\bline \d+")
 
 
@@ -126,7 +127,8 @@ def _ranged(sentences: Sequence[str], to: str) -> str:
         return sentences[0]
     columns = zip(*(_NUMBER.findall(sentence) for sentence in sentences), strict=True)
     ranges = iter([_range(column, to) for column in columns])
-    return _SEVERAL.sub(r"\1s ", _NUMBER.sub(lambda _: next(ranges), sentences[0]))
+    text = _SEVERAL.sub(r"\1s ", _NUMBER.sub(lambda _: next(ranges), sentences[0]))
+    return _ALONE.sub(r"one line (\1) alone", text)
 
 
 def _range(numbers: Sequence[str], to: str) -> str:

@@ -146,6 +146,11 @@ def test_words_below_a_table_are_a_quarter_of_its_own_at_most(
     assert words[1] <= words[0] / 4, text
 
 
+def test_of_several_lines_each_is_one_that_holds_much_alone() -> None:
+    said = [f"line {line} alone holds {share}% of the measured time" for line, share in ((6, 25), (11, 10))]
+    assert merged(said) == ["one line (6 to 11) alone holds 10 to 25% of the measured time"]
+
+
 def test_sentences_that_differ_in_numbers_are_one() -> None:
     assert merged(["line 5 is 1 s", "line 9 is 3 s", "MSER-5 in rn50", "MSER-6 in rn50"]) == [
         "lines 5 to 9 is 1 to 3 s", "MSER-5 in rn50", "MSER-6 in rn50",

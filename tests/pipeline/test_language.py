@@ -1044,10 +1044,14 @@ def test_a_counter_in_whole_thousands_goes_on_by_its_interval(extracted: Callabl
 
 
 def test_a_rounded_counter_that_nothing_explains_gives_no_number(extracted: Callable[..., Run]) -> None:
-    """A line that is missing, and a log that begins with thousands, unless its settings say the interval."""
+    """A tenth of the lines missing, and a log that begins with thousands, unless its settings say the interval."""
     lines = [f"step {big(n)} - 2.0000s\n" for n in range(200, 20_001, 200)]
     reason = "steps are printed in whole thousands, and no interval between the lines fits"
-    assert reason in extracted(ROUNDED, "".join(lines[:30] + lines[31:])).throughput.reason
+    holes = [line for place, line in enumerate(lines) if place % 10 != 9]
+    assert reason in extracted(ROUNDED, "".join(holes)).throughput.reason
+    lost = extracted(ROUNDED, "".join(lines[:30] + lines[31:]))
+    assert (lost.throughput.value, lost.throughput.last_step) == (0.5, 20_000)
+    assert any("1 record is missing" in text for text in texts(lost.notes))
     late = "".join(lines[50:])
     assert reason in extracted(ROUNDED, late).throughput.reason
     run = extracted(ROUNDED + fact("every", "every: ", "print_interval"), "every: 200\n" + late)

@@ -30,6 +30,11 @@ except ImportError:  # run as a script, by a developer who has no hatchling
 
 #: No -march=native: a wheel must run on every processor of its kind.
 FLAGS = ("-O3", "-g0", "-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden")
+#: The scanner reads strangers' bytes: a write past a buffer ends the process. A compiler whose settings of its own
+#: include FORTIFY would warn of a second definition.
+HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
+#: ELF's: addresses of functions are read-only from the start, and no stack can be executed.
+LINKED = ("-Wl,-z,relro,-z,now", "-Wl,-z,noexecstack", "-ldl")
 
 
 def compilers(target: str) -> list[list[str]]:
@@ -57,10 +62,10 @@ def compile_scanner(source: Path, folder: Path, target: str = "") -> tuple[Path 
     made = library.with_name(f"{library.name}.{os.getpid()}")  # a library that is in use must not be written into
     problem = "no C compiler was found (cc, gcc, clang, or `pip install ziglang`)"
     for command in compilers(target):
-        link = [] if library.suffix == ".dylib" else ["-ldl"]
+        link = () if library.suffix == ".dylib" else LINKED
         try:
             done = subprocess.run(
-                [*command, *FLAGS, str(source), "-o", str(made), *link],
+                [*command, *FLAGS, *HARDENED, str(source), "-o", str(made), *link],
                 capture_output=True,
                 text=True,
                 check=False,

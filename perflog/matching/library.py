@@ -61,8 +61,8 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "pf_is_utf8": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t]),
 }
 
-#: Where the library is, beside this file.
-LIBRARY: Final = Path(__file__).with_name("_scan.dylib" if sys.platform == "darwin" else "_scan.so")
+#: Where the library is, beside this file. A path without a folder would be looked up as a name.
+LIBRARY: Final = Path(__file__).absolute().with_name("_scan.dylib" if sys.platform == "darwin" else "_scan.so")
 
 
 class _Loader:

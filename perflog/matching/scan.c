@@ -171,20 +171,85 @@ static bool find_functions(void) {
 
 EXPORT int pf_abi(void) { return ABI; }
 
+/* PCRE2 is never looked for in the working folder, which may be a stranger's repository: only below absolute paths. */
+#if defined(__APPLE__)
+/* A leaf name would be looked up in the working folder first: Homebrew's folders, and MacPorts'. */
+static const char *const pcre_folders[] = {"/opt/homebrew/lib", "/usr/local/lib", "/opt/local/lib"};
+
+static void *open_in(const char *folder) {
+    char path[4096];
+    int size = snprintf(path, sizeof path, "%s/libpcre2-8.0.dylib", folder);
+    return size > 0 && (size_t)size < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+#else
+static const char pcre_name[] = "libpcre2-8.so.0";
+#endif
+static const char not_installed[] = "the library PCRE2 (libpcre2-8) is not installed";
+static const char not_absolute[] =
+    "the library PCRE2 (libpcre2-8) is not in the system's folders, and LD_LIBRARY_PATH (macOS: DYLD_LIBRARY_PATH) has "
+    "an entry that is empty or no absolute path, where it is not looked for: take that entry out";
+
+#if defined(__GLIBC__)
+/* The loader looks in LD_LIBRARY_PATH first, as it was when the process began, and takes an empty entry for the working
+ * folder; `export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/lib` makes one where there was none. It says itself where it
+ * would look. With a folder among these that is not absolute, each of the others is tried by its full path. */
+static void *open_pcre(const char **problem) {
+    void *opened = NULL, *program = dlopen(NULL, RTLD_LAZY);
+    Dl_serinfo size, *places = NULL;
+    if (!program || dlinfo(program, RTLD_DI_SERINFOSIZE, &size)) goto done;
+    places = malloc(size.dls_size);
+    if (!places || dlinfo(program, RTLD_DI_SERINFOSIZE, places) || dlinfo(program, RTLD_DI_SERINFO, places)) goto done;
+    bool all_absolute = true;
+    for (unsigned n = 0; n < places->dls_cnt; n++) all_absolute &= places->dls_serpath[n].dls_name[0] == '/';
+    if (!all_absolute) *problem = not_absolute;
+    if (all_absolute) opened = dlopen(pcre_name, RTLD_NOW | RTLD_LOCAL);
+    for (unsigned n = 0; !all_absolute && n < places->dls_cnt && !opened; n++) {
+        char path[4096];
+        int length = snprintf(path, sizeof path, "%s/%s", places->dls_serpath[n].dls_name, pcre_name);
+        if (path[0] == '/' && length > 0 && (size_t)length < sizeof path) opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+done:
+    free(places);
+    if (program) dlclose(program);
+    return opened;
+}
+#else
+/* Whether each entry of a list of folders is absolute. */
+static bool is_absolute(const char *list) {
+    for (; list && *list; list++) {
+        if (*list != '/') return false;
+        list = strchr(list, ':');
+        if (!list || !list[1]) return !list;
+    }
+    return true;
+}
+
+/* musl's and Apple's loaders do not say where they look; Apple's looks in these before the path that it is given. */
+static void *open_pcre(const char **problem) {
+    void *opened = NULL;
+    static const char *const lists[] = {"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"};
+    for (size_t n = 0; n < sizeof lists / sizeof *lists; n++) {
+        if (is_absolute(getenv(lists[n]))) continue;
+        *problem = not_absolute;
+        return NULL;
+    }
+#if defined(__APPLE__)
+    for (size_t n = 0; n < sizeof pcre_folders / sizeof *pcre_folders && !opened; n++) opened = open_in(pcre_folders[n]);
+#else
+    opened = dlopen(pcre_name, RTLD_NOW | RTLD_LOCAL);
+#endif
+    return opened;
+}
+#endif
+
 /* Open PCRE2. Returns NULL, or what is missing. Call it under a lock, before any other function. */
 EXPORT const char *pf_open(void) {
-#if defined(__APPLE__)
-    static const char *const names[] = {"libpcre2-8.0.dylib", "libpcre2-8.dylib",
-                                        "/opt/homebrew/lib/libpcre2-8.0.dylib", "/usr/local/lib/libpcre2-8.0.dylib"};
-#else
-    static const char *const names[] = {"libpcre2-8.so.0", "libpcre2-8.so"};
-#endif
     if (pcre.library) return NULL;
     if (!c_locale) c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale) return "the C locale cannot be had";
-    for (size_t n = 0; n < sizeof names / sizeof *names && !pcre.library; n++)
-        pcre.library = dlopen(names[n], RTLD_NOW | RTLD_LOCAL);
-    if (!pcre.library) return "the library PCRE2 (libpcre2-8) is not installed";
+    const char *problem = not_installed;
+    pcre.library = open_pcre(&problem);
+    if (!pcre.library) return problem;
     if (!find_functions()) {
         dlclose(pcre.library);
         pcre.library = NULL;

@@ -81,12 +81,12 @@ docs: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-# Wheels with the compiled scanner for both kinds of Linux machines, cross-compiled by zig (on PyPI), and one without.
+# What a release consists of, into dist: the sdist, wheels with the compiled scanner for both kinds of Linux machines,
+# cross-compiled by zig, and one without; held against what an index and a user ask of them.
 wheels: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang
-	PERFLOG_TARGET=x86_64-linux-gnu.2.28 $(BIN)/python -m build --wheel --no-isolation
-	PERFLOG_TARGET=aarch64-linux-gnu.2.28 $(BIN)/python -m build --wheel --no-isolation
-	PERFLOG_NO_COMPILE=1 $(BIN)/python -m build --wheel --no-isolation
+	rm -rf dist
+	$(BIN)/python -m tests.tools.artefacts build dist
+	$(BIN)/python -m tests.tools.artefacts check dist
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.bench

@@ -85,8 +85,8 @@ docs: $(VENV)/.dev
 # cross-compiled by zig, and one without; held against what an index and a user ask of them.
 wheels: $(VENV)/.dev
 	rm -rf dist
-	$(BIN)/python -m tests.tools.artefacts build dist
-	$(BIN)/python -m tests.tools.artefacts check dist
+	$(BIN)/python -m tests.tools.release build dist
+	$(BIN)/python -m tests.tools.release check dist
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.tools.bench

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line. Exit status: see ``perflog --help``."""
+    if sys.platform == "win32":  # its locks, descriptors and signals are others
+        _say("perflog: expected Linux or macOS, found Windows: run it in WSL, which is Linux (`wsl --install`)")
+        sys.exit(2)
     try:
         status = _status()
     except KeyboardInterrupt:
@@ -29,7 +32,7 @@ def main() -> None:
 
 
 #: What shells give for programs that Ctrl-C and a closed pipe have ended.
-_INTERRUPTED, _CLOSED_PIPE = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+_INTERRUPTED, _CLOSED_PIPE = 130, 141
 #: An error's own text is cut at so many characters: it may quote a log.
 _LONGEST = 500
 _WHAT_TO_DO = (

@@ -151,3 +151,14 @@ def test_the_environment_of_what_a_command_starts_is_the_users(given: str | None
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT, env=environment
     )
     assert (done.stdout, done.stderr) == (f"True {given}\n", "")
+
+
+def test_windows_is_told_in_one_line_what_to_do() -> None:
+    """Before anything is imported that Windows lacks; the artefact's own trial there: .github/workflows/ci.yml."""
+    windows = "import sys, signal; sys.platform = 'win32'; del signal.SIGPIPE; sys.modules['fcntl'] = None; "
+    done = python(windows + FAST, "extract", "logs")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2,
+        "",
+        "perflog: expected Linux or macOS, found Windows: run it in WSL, which is Linux (`wsl --install`)\n",
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from perflog.matching.build_hook import FLAGS, LINKED, compile_scanner, compilers
 from tests.support import ROOT
-from tests.tools.artefacts import not_hardened
+from tests.tools.release import not_hardened
 
 SOURCE = ROOT / "perflog" / "matching" / "scan.c"
 

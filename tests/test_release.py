@@ -17,7 +17,7 @@ import yaml
 
 from perflog._version import __version__
 from tests.support import ROOT
-from tests.tools import artefacts
+from tests.tools import release
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
@@ -25,36 +25,36 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("artefacts") / "dist"
-    artefacts.build(folder)
+    release.build(folder)
     return folder
 
 
 @pytest.mark.long
 def test_they_are_whole_tagged_and_hardened(dist: Path) -> None:
-    assert list(artefacts.faults(dist)) == []
+    assert list(release.faults(dist)) == []
 
 
 @pytest.mark.long
 def test_a_wheel_that_is_not_is_refused(dist: Path, tmp_path: Path) -> None:
     """One machine's library under the other's name, a stray library, and an archive that is not there."""
-    for name in (artefacts.SDIST, *artefacts.WHEELS):
+    for name in (release.SDIST, *release.WHEELS):
         (tmp_path / name).write_bytes((dist / name).read_bytes())
-    (tmp_path / artefacts.WHEELS[0]).write_bytes((dist / artefacts.WHEELS[1]).read_bytes())
-    with zipfile.ZipFile(tmp_path / artefacts.WHEELS[2], "a") as packed:
+    (tmp_path / release.WHEELS[0]).write_bytes((dist / release.WHEELS[1]).read_bytes())
+    with zipfile.ZipFile(tmp_path / release.WHEELS[2], "a") as packed:
         packed.writestr("perflog/other.so", b"")
-    told = list(artefacts.faults(tmp_path))
-    assert f"{artefacts.WHEELS[0]}: {artefacts.SCANNER} is for aarch64: expected x86_64" in told
-    assert f"{artefacts.WHEELS[2]}: holds perflog/other.so" in told
-    (tmp_path / artefacts.SDIST).unlink()
-    assert [fault.partition(": expected")[0] for fault in artefacts.faults(tmp_path)] == [
-        f"{tmp_path} holds {', '.join(sorted(artefacts.WHEELS))}"
+    told = list(release.faults(tmp_path))
+    assert f"{release.WHEELS[0]}: {release.SCANNER} is for aarch64: expected x86_64" in told
+    assert f"{release.WHEELS[2]}: holds perflog/other.so" in told
+    (tmp_path / release.SDIST).unlink()
+    assert [fault.partition(": expected")[0] for fault in release.faults(tmp_path)] == [
+        f"{tmp_path} holds {', '.join(sorted(release.WHEELS))}"
     ]
 
 
 @pytest.mark.long
 def test_the_sdist_builds_without_an_index(dist: Path, tmp_path: Path) -> None:
     """With hatchling and msgspec at hand, which its pyproject.toml asks for, and no way to any other package."""
-    python = artefacts._environment(tmp_path)
+    python = release._environment(tmp_path)
     site = next((tmp_path / "environment").glob("lib/python*/site-packages"))
     (site / "these.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
     nowhere = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PYTHONPATH": "", "https_proxy": "http://127.0.0.1:9"}
@@ -70,26 +70,26 @@ def test_the_sdist_builds_without_an_index(dist: Path, tmp_path: Path) -> None:
         "--no-build-isolation",
     ]
     done = subprocess.run(
-        [*command, "--no-deps", "--ignore-installed", str(dist / artefacts.SDIST)],
+        [*command, "--no-deps", "--ignore-installed", str(dist / release.SDIST)],
         env=nowhere, capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = subprocess.run(
         [python, "-I", "-m", "perflog", "--version"], capture_output=True, text=True, check=True
     ).stdout
-    where = [python, "-I", "-c", "import perflog; print(perflog.__file__)"]
+    where = [str(python), "-I", "-c", "import perflog; print(perflog.__file__)"]
     assert said.startswith(f"perflog {__version__}, engine: compiled")
     assert Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout).is_relative_to(tmp_path)
 
 
 @pytest.mark.long
 def test_each_that_fits_this_machine_does_the_main_jobs(dist: Path) -> None:
-    assert list(artefacts.faults_of_trial(dist)) == []
+    assert list(release.faults_of_trial(dist)) == []
 
 
 @pytest.mark.long
 def test_the_bill_of_materials_names_what_is_installed(dist: Path) -> None:
-    artefacts.write_sbom(dist)
+    release.write_sbom(dist)
     told = json.loads(dist.with_name("sbom.cdx.json").read_text(encoding="utf-8"))
     listed = {part["name"]: part["version"] for part in told["components"]}
     assert told["bomFormat"] == "CycloneDX" and listed["perflog"] == __version__
@@ -98,21 +98,21 @@ def test_the_bill_of_materials_names_what_is_installed(dist: Path) -> None:
 
 def test_the_sdist_holds_no_compiled_file(tmp_path: Path) -> None:
     """The scanner that a developer's checkout holds was compiled for one machine, by nobody knows what."""
-    artefacts._build(ROOT, tmp_path, "--sdist", {})
-    with tarfile.open(tmp_path / artefacts.SDIST) as packed:
+    release._build(ROOT, tmp_path, "--sdist", {})
+    with tarfile.open(tmp_path / release.SDIST) as packed:
         names = [member.name.partition("/")[2] for member in packed]
     assert "perflog/matching/scan.c" in names and "pyproject.toml" in names
-    assert not [name for name in names if artefacts._is_stray(name)]
+    assert not [name for name in names if release._is_stray(name)]
 
 
 @pytest.mark.parametrize("tag", ["v0.0.0", __version__, f"v{__version__}rc1", f"v{__version__}\n", ""])
 def test_a_tag_of_another_version_is_refused(tag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert artefacts.main(["tag", tag]) == 1
+    assert release.main(["tag", tag]) == 1
     assert capsys.readouterr().err.strip().endswith(f"expected the tag v{__version__}")
 
 
 def test_the_tag_of_this_version_is_taken() -> None:
-    assert artefacts.main(["tag", f"v{__version__}"]) == 0
+    assert release.main(["tag", f"v{__version__}"]) == 0
 
 
 # ------------------------------------------------------------------------------------------------ the workflows
@@ -132,7 +132,7 @@ def test_only_what_was_built_and_tried_is_published() -> None:
     assert {name: job.get("needs") for name, job in jobs.items()} == {
         "build": None, "try": "build", "attest": "try", "publish": "attest",
     }  # fmt: skip
-    order = [command.split()[3] for command in runs(jobs["build"]) if "tests.tools.artefacts" in command]
+    order = [command.split()[3] for command in runs(jobs["build"]) if "tests.tools.release" in command]
     assert order == ["tag", "build", "check", "sbom"]
     assert not runs(jobs["attest"]) + runs(jobs["publish"]), "no code of the repository runs where something is signed"
 
@@ -186,3 +186,17 @@ def test_a_workflow_is_well_formed_and_without_known_weakness(file: Path) -> Non
         program = Path(sys.executable).with_name(command[0])
         done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_page_names_an_address_of_the_project() -> None:
+    """A fork has one line to change, pyproject.toml's: nowhere else is an owner named, nor a place for one left."""
+    address = re.compile(
+        r"\bOWNER\b|<owner>|(?:github|gitlab)\.com/[\w.-]+/perflog\b|perflog\.readthedocs|pypi\.org/p\w*/perflog"
+    )
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pages = [name for name in listed.split("\0") if name and not name.startswith(("fixtures/", "tests/"))]
+    pages = [
+        name for name in pages if not (ROOT / name).is_symlink() and (ROOT / name).suffix not in (".gz", ".zst", ".png")
+    ]
+    assert len(pages) > 500
+    assert [name for name in pages if address.search((ROOT / name).read_text(encoding="utf-8", errors="replace"))] == []

@@ -1,11 +1,11 @@
 """What a release consists of, made and held against what an index and a user ask of it.
 
-- ``python -m tests.tools.artefacts tag v1.2.3``: whether a tag is the version's of these sources.
-- ``python -m tests.tools.artefacts build dist``: the sdist, and from it the wheels: one for each kind of Linux machine,
+- ``python -m tests.tools.release tag v1.2.3``: whether a tag is the version's of these sources.
+- ``python -m tests.tools.release build dist``: the sdist, and from it the wheels: one for each kind of Linux machine,
   compiled by zig, and one without the compiled scanner for every other platform.
-- ``python -m tests.tools.artefacts check dist``: that they are whole, tagged as an index accepts, and hardened.
-- ``python -m tests.tools.artefacts try dist``: each that fits this machine, installed into an empty environment and run.
-- ``python -m tests.tools.artefacts sbom dist``: ``sbom.cdx.json`` beside the folder: the wheel with all that
+- ``python -m tests.tools.release check dist``: that they are whole, tagged as an index accepts, and hardened.
+- ``python -m tests.tools.release try dist``: each that fits this machine, installed into an empty environment and run.
+- ``python -m tests.tools.release sbom dist``: ``sbom.cdx.json`` beside the folder: the wheel with all that
   ``perflog[all]`` brings, each with its version and license, as CycloneDX.
 
 Exit status 1, and a line for each fault, where one does not hold.
@@ -64,8 +64,8 @@ def build(folder: Path) -> None:
 
 def _build(sources: Path, folder: Path, kind: str, variables: Mapping[str, str]) -> None:
     command = [sys.executable, "-m", "build", kind, "--no-isolation", "--outdir", str(folder.resolve()), "."]
-    left = {k: v for k, v in os.environ.items() if k not in ("PERFLOG_TARGET", "PERFLOG_NO_COMPILE", "CC")}
-    subprocess.run(command, check=True, cwd=sources, env={**left, **variables}, stdout=subprocess.DEVNULL)
+    environment = {**_environment_of_users(), **variables}
+    subprocess.run(command, check=True, cwd=sources, env=environment, stdout=subprocess.DEVNULL)
 
 
 def faults(folder: Path) -> Iterator[str]:
@@ -121,7 +121,8 @@ def machine_of(library: Path) -> str:
     from elftools.elf.elffile import ELFFile
 
     with library.open("rb") as stream:
-        return {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}.get(machine := ELFFile(stream)["e_machine"], machine)
+        machine = str(ELFFile(stream)["e_machine"])
+    return {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}.get(machine, machine)
 
 
 def not_hardened(library: Path) -> list[str]:
@@ -154,24 +155,30 @@ def not_hardened(library: Path) -> list[str]:
 
 
 def faults_of_trial(folder: Path) -> Iterator[str]:
-    """Install each artefact that fits this machine into an environment with nothing else, and run the main jobs there."""
+    """Install each artefact that fits this machine into an environment with nothing else, and run the main jobs there.
+
+    The packages that it needs are installed with the first of them, and stay for the others.
+    """
     from packaging.tags import sys_tags
     from packaging.utils import parse_wheel_filename
 
     here = frozenset(sys_tags())
-    for name in (SDIST, *WHEELS):
-        if name == SDIST or here & parse_wheel_filename(name)[3]:
+    fitting = [name for name in (*WHEELS, SDIST) if name == SDIST or here & parse_wheel_filename(name)[3]]
+    with tempfile.TemporaryDirectory(prefix="perflog-") as folder_of_environment:
+        python = _environment(Path(folder_of_environment))
+        for name in fitting:
+            options = () if name == fitting[0] else ("--force-reinstall", "--no-deps")
             with tempfile.TemporaryDirectory(prefix="perflog-") as place:
-                yield from (f"{name}: {fault}" for fault in _faults_when_run((folder / name).resolve(), Path(place)))
+                found = _faults_when_run((folder / name).resolve(), python, Path(place), options)
+                yield from (f"{name}: {fault}" for fault in found)
 
 
-def _faults_when_run(artefact: Path, place: Path) -> Iterator[str]:
-    python = _environment(place)
-    if (done := _install(python, str(artefact))).returncode:
+def _faults_when_run(artefact: Path, python: Path, place: Path, options: Sequence[str]) -> Iterator[str]:
+    if (done := _install(python, str(artefact), *options)).returncode:
         yield f"pip cannot install it: {' '.join(done.stderr.split())[-300:]}"
         return
     perflog = str(python.with_name("perflog"))
-    compiled = "linux" in artefact.name or (artefact.name == SDIST and sys.platform != "win32")
+    compiled = "linux" in artefact.name or artefact.name == SDIST
     job = "<!-- perflog: table try/logs --rows framework --value throughput -->\n<!-- /perflog -->\n"
     (place / "README.md").write_text(job, encoding="utf-8")
     commands: Sequence[tuple[Sequence[str], str]] = (
@@ -182,12 +189,29 @@ def _faults_when_run(artefact: Path, place: Path) -> Iterator[str]:
         ((perflog, "readme", "--check", "README.md"), ""),
         ((perflog, "report", "try/logs", "-o", "report.html"), ""),
     )
+    status = 0
+    if sys.platform == "win32":
+        status, commands = 2, (((perflog, "--version"), "expected Linux or macOS, found Windows"),)
     for command, expected in commands:
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, encoding="utf-8", check=False)
-        if done.returncode or expected not in done.stdout:
-            said = " ".join((done.stdout + done.stderr).split())[-300:]
-            yield f"{' '.join(command[1:])}: exit status {done.returncode}, {said}: expected 0 and {expected!r}"
+        done = subprocess.run(
+            command,
+            cwd=place,
+            env=_environment_of_users(),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        said = " ".join((done.stdout + done.stderr).split())
+        if done.returncode != status or expected not in said:
+            found = f"exit status {done.returncode}, {said[-300:]}"
+            yield f"{' '.join(command[1:])}: {found}: expected {status} and {expected!r}"
             return
+
+
+def _environment_of_users() -> dict[str, str]:
+    """Without what would bring a developer's modules or choose how perflog is built."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PERFLOG_"))}
 
 
 def write_sbom(folder: Path) -> None:
@@ -218,7 +242,7 @@ def _environment(place: Path) -> Path:
     return place / "environment" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def _install(python: Path, requirement: str) -> subprocess.CompletedProcess[str]:
+def _install(python: Path, requirement: str, *options: str) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,
         "-I",
@@ -230,7 +254,9 @@ def _install(python: Path, requirement: str) -> subprocess.CompletedProcess[str]
         "--disable-pip-version-check",
         "install",
     ]
-    return subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*command, *options, requirement], env=_environment_of_users(), capture_output=True, text=True, check=False
+    )
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -179,7 +179,7 @@ def _faults_when_run(artefact: Path, python: Path, place: Path, options: Sequenc
         return
     perflog = str(python.with_name("perflog"))
     compiled = "linux" in artefact.name or artefact.name == SDIST
-    job = "<!-- perflog: table try/logs --rows framework --value throughput -->\n<!-- /perflog -->\n"
+    job = "<!-- perflog: table try/logs --rows framework,devices --value throughput -->\n<!-- /perflog -->\n"
     (place / "README.md").write_text(job, encoding="utf-8")
     commands: Sequence[tuple[Sequence[str], str]] = (
         ((perflog, "--version"), f"perflog {__version__}, engine: {'compiled' if compiled else 'polars'}"),

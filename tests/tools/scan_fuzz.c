@@ -16,6 +16,7 @@
  * the program, for pieces of its regexes and for the ends of texts, or hardly any input would come near a regex.
  */
 
+#define _GNU_SOURCE  /* as scan.c does, and before the first header */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

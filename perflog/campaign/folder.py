@@ -14,7 +14,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -163,14 +163,16 @@ class Folder:
 
         Nothing is computed from the clock: how long runs take is measured by one that nobody sets.
         """
-        last = max((str(entry["ended"]) for entry in self.journal() if "ended" in entry), default="")
-        with suppress(ValueError):
-            if last and now < datetime.fromisoformat(last):
-                return (
-                    f"{self.root}: the clock was set back: it is {now:%Y-%m-%d %H:%M:%S} UTC, and a run ended at "
-                    f"{last[:19].replace('T', ' ')}; no number depends on it, the times in the folder do"
-                )
-        return ""
+        ends = []
+        for entry in self.journal():
+            with suppress(KeyError, TypeError, ValueError):  # none, or not as we write it
+                ends.append(datetime.fromisoformat(entry["ended"]).astimezone(UTC))
+        if not ends or now >= max(ends):
+            return ""
+        return (
+            f"{self.root}: the clock was set back: it is {now:%Y-%m-%d %H:%M:%S} UTC, and a run ended at "
+            f"{max(ends):%Y-%m-%d %H:%M:%S}; no number depends on it, the times in the folder do"
+        )
 
     def seconds(self, wanted: Iterable[Job]) -> dict[Job, float]:
         """How long each job may take: what its configuration took, else what any took; empty before the first."""

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,17 +14,18 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import perflog.campaign as campaigns
-from perflog.campaign import hardware
+from perflog.campaign import guard, hardware
 from perflog.campaign.folder import Folder
 from perflog.campaign.plan import load_campaign
 from perflog.errors import UsageError
-from tests.campaign.forking_runner.train import alive
+from tests.campaign.forking_runner.train import alive, notes
 from tests.campaign.test_campaign import campaign, names
-from tests.campaign.test_guard import Run, again, begun, eventually
+from tests.campaign.test_guard import Run, again, begun, children, command, eventually
 from tests.campaign.test_machine import program
 from tests.campaign.test_scheduling import Recorder
 from tests.cli.test_cli import run
@@ -203,15 +205,16 @@ SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[int]:
-    """An sshd on a port of the loopback address that asks for a password."""
+    """An sshd on a port of the loopback address that wants the key beside the test, or asks for a password."""
     if SSHD is None or shutil.which("ssh") is None:
         pytest.skip("sshd: not installed (apt-get install openssh-server)")
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True)
-    text = f"HostKey {tmp_path}/key\nListenAddress 127.0.0.1\nPort {port}\nPidFile none\nUsePAM no\nPubkeyAuthentication no\n"
-    (tmp_path / "sshd_config").write_text(text + "PasswordAuthentication yes\nPermitRootLogin yes\n")
+    text = f"HostKey {tmp_path}/key\nListenAddress 127.0.0.1\nPort {port}\nPidFile none\nUsePAM no\nStrictModes no\n"
+    text += f"AuthorizedKeysFile {tmp_path}/key.pub\nPasswordAuthentication yes\nPermitRootLogin yes\n"
+    (tmp_path / "sshd_config").write_text(text)
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
     with subprocess.Popen(
@@ -229,22 +232,20 @@ def answers(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
+def ssh_words(port: int, folder: Path, *more: str) -> list[str]:
+    """A campaign's ``remote``: any host's name leads to this machine."""
+    options = [f"UserKnownHostsFile={folder}/known", "GlobalKnownHostsFile=none", "HostName=127.0.0.1"]
+    return ["ssh", "-F", "none", "-p", str(port), *(word for one in options for word in ("-o", one)), *more, "{host}"]
+
+
 @pytest.mark.parametrize(
-    ("checking", "last_words"), [("ask", "Host key verification failed."), ("no", "Permission denied (password")]
+    ("checking", "last_words"),
+    [("ask", "Host key verification failed."), ("no", "Permission denied (publickey,password")],
 )
 def test_an_ssh_that_would_ask_a_question(checking: str, last_words: str, server: int, tmp_path: Path) -> None:
     """Whether the host is known, or for a password; with a window that would wait for an answer without end."""
     program(tmp_path / "bin", "askpass", f"echo asked >> {tmp_path}/asked; sleep 60")
-    words = ["ssh", "-F", "none", "-p", str(server), "-o", f"StrictHostKeyChecking={checking}"]
-    words += [
-        "-o",
-        f"UserKnownHostsFile={tmp_path}/known",
-        "-o",
-        "GlobalKnownHostsFile=none",
-        "-o",
-        "HostName=127.0.0.1",
-        "{host}",
-    ]
+    words = ssh_words(server, tmp_path, "-o", f"StrictHostKeyChecking={checking}")
     file = campaign(tmp_path, devices=["2n1g"], hosts=["nobody@far", "localhost"], repeats=1, remote=words)
     window = {"DISPLAY": ":0", "SSH_ASKPASS": str(tmp_path / "bin/askpass"), "SSH_ASKPASS_REQUIRE": "force"}
     began = time.monotonic()
@@ -255,6 +256,30 @@ def test_an_ssh_that_would_ask_a_question(checking: str, last_words: str, server
     (failed,) = (tmp_path / "logs").rglob("*.failed")
     assert last_words in failed.read_text()
     assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("half", ["first", "second"])
+def test_a_guard_on_another_host_that_is_killed(half: str, server: int, tmp_path: Path) -> None:
+    """Over ssh: its training dies with it, the run fails, and the next one is alone."""
+    words = ssh_words(server, tmp_path, "-i", str(tmp_path / "key"), "-o", "StrictHostKeyChecking=no")
+    given: dict[str, Any] = {"devices": ["2n1g"], "hosts": ["localhost", "far"], "remote": words}
+    going = begun(tmp_path, **given)
+    here = going.guards()
+    eventually(lambda: len(going.processes()) == 6 and "Step: 10 " in going.log(), "both trainings")
+    python = f"python3 {guard.__file__}"
+    there = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if command(int(entry.name)).strip() == python]
+    (first,) = (pid for pid in there if set(children(pid)) & set(there))
+    (second,) = set(there) - {first}
+    os.kill({"first": first, "second": second}[half], signal.SIGKILL)
+    eventually(lambda: bool(list(tmp_path.rglob("*.log.failed"))), "the end of the first run", 60)
+    assert [pid for pid in (*here, first, second, *going.processes()) if alive(pid)] == []
+    text = going.end()
+    assert going.process.returncode == 3, text
+    assert "forking_b8_fp32_1: failed: " in text
+    assert ("the guard of its processes was killed by SIGKILL" in text) == (half == "second"), text
+    assert [path.name for path in tmp_path.rglob("*.log")] == ["forking_b8_fp32_2.log"]
+    assert [note["beside"] for note in notes(going.notes) if note["who"] == "main"][2] == []
 
 
 SECRET = "hunter2-and-more"

@@ -55,7 +55,7 @@ def wait_or_eat() -> None:
             eaters += 1
             if os.fork() == 0:
                 note("eater")
-                eaten = []
+                eaten: list[bytes] = []
                 while len(eaten) < 256:  # no more than that, should there be no limit
                     eaten.append(b"x" * (1 << 20))
                     time.sleep(0.001)

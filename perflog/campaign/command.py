@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shlex
 import socket
 import sys
@@ -13,12 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from perflog.campaign.environment import python_of
-from perflog.campaign.plan import Campaign, Job
+from perflog.campaign.guard import MARK
+from perflog.campaign.plan import Campaign, Job, check_host
 from perflog.campaign.runner import Runner
 from perflog.campaign.wrapped import filled_fields
 from perflog.errors import UsageError
 
 GUARD = Path(__file__).with_name("guard.py")
+#: What starts the guard here; it reads from its standard input what to run.
+GUARD_HERE = (sys.executable, "-I", "-S", str(GUARD))
+#: Names of variables whose values are never shown or written.
+SECRET = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie")
 #: Never handed on: the first splits every print into two writes, the others belong to perflog's own Python.
 _LEFT_OUT = ("PYTHONUNBUFFERED", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -36,8 +41,9 @@ class Start:
 
     @property
     def text(self) -> str:
-        """The command as a person would type it."""
-        assignments = [f"{key}={shlex.quote(value)}" for key, value in self.environment.items()]
+        """The command as a person would type it, without the values of what may be secrets."""
+        shown = {key: "***" if SECRET.search(key) else shlex.quote(value) for key, value in self.environment.items()}
+        assignments = [f"{key}={value}" for key, value in shown.items()]
         words = " ".join([*assignments, shlex.join(self.argv)])
         words = f"cd {shlex.quote(self.folder)} && {words}" if self.folder else words
         return f"[{self.host}] {words}" if self.host else words
@@ -52,7 +58,10 @@ def hosts_of(campaign: Campaign) -> list[str]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror} (hostfile of {campaign.file})") from None
-    return [line.split()[0] for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    hosts = [line.split()[0] for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    for host in hosts:
+        check_host(host, f"{file} (hostfile of {campaign.file})")
+    return hosts
 
 
 def starts(job: Job, runner: Runner, campaign: Campaign, side: Path, scratch: Path, port: int = 0) -> list[Start]:
@@ -191,23 +200,34 @@ def _filled(command: tuple[str, ...], words: Mapping[str, str]) -> tuple[str, ..
     return tuple(out)
 
 
-def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Path]) -> list[str]:
-    """The guard's command line for a job's commands; remote ones stand under a guard of their own there."""
+def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Path], mark: str) -> dict[str, Any]:
+    """What the guard of a job's commands is to run; remote ones stand under a guard of their own there.
+
+    Args:
+        outputs: the file of each command's output.
+        mark: what the processes are known by, as :data:`perflog.campaign.guard.MARK` has it.
+    """
     given = []
     for start, output in zip(commands, outputs, strict=True):
         command: dict[str, Any] = {"argv": list(start.argv), "environment": _environment(start), "output": str(output)}
         command |= {"folder": start.folder} if start.folder else {}
         if start.host and not _here(start.host):
-            command = {"argv": _remote(start, campaign), "output": str(output), "remote": True}
+            there = {"argv": start.argv, "environment": dict(start.environment), "folder": start.folder}
+            remote = {"mark": mark, "commands": [there]}
+            command = {"argv": _remote(start, campaign), "output": str(output), "remote": remote}
         given.append(command)
-    return [sys.executable, "-I", "-S", str(GUARD), json.dumps(given)]
+    return {"mark": mark, "commands": given}
 
 
 def _remote(start: Start, campaign: Campaign) -> list[str]:
-    """The words that start a command under a guard on its host, in this folder."""
-    there = json.dumps([{"argv": start.argv, "environment": dict(start.environment), "folder": start.folder}])
-    guard = shlex.join(["python3", str(GUARD), there])
+    """The words that start a guard on a command's host, in this folder; it reads what to run, as the guard here does.
+
+    ``ssh`` never asks a question, whatever the campaign's own words for it are: nobody would answer.
+    """
     where = [word.replace("{host}", start.host) for word in campaign.remote]
+    if Path(where[0]).name == "ssh" and not any("batchmode" in word.lower() for word in where):
+        where[1:1] = ["-o", "BatchMode=yes"]
+    guard = shlex.join(["python3", str(GUARD)])
     return [*where, f"cd {shlex.quote(os.getcwd())} && {_path(start)}{guard}"]  # noqa: PTH109
 
 
@@ -235,9 +255,13 @@ def _address(host: str) -> str:
         return host
 
 
-def inherited() -> dict[str, str]:
-    """What a training inherits of perflog's own environment variables."""
-    return {key: value for key, value in os.environ.items() if key not in _LEFT_OUT}
+def inherited(mark: str) -> dict[str, str]:
+    """What a training inherits of perflog's own environment variables, and what it is known by.
+
+    ``SSH_ASKPASS_REQUIRE``: the ``ssh`` of a launcher such as ``mpirun`` asks nobody either.
+    """
+    kept = {key: value for key, value in os.environ.items() if key not in _LEFT_OUT}
+    return {**kept, "SSH_ASKPASS_REQUIRE": "never", MARK: mark}
 
 
 def free_port() -> int:

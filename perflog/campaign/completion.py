@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perflog.campaign.guard import STATUS_KILLED
 from perflog.campaign.plan import Campaign
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
@@ -28,8 +29,6 @@ _MEMORY = re.compile(
 )
 _NAN = re.compile(rb"(?i)\bloss\b[^\n]{0,16}?[ =]nan\b|Invalid loss")
 _ERROR = re.compile(rb"\s*[A-Za-z_.]*(?:Error|Exception)\b|.*\bFATAL\b|terminate called")
-#: A shell's exit status of a killed process is this and the signal's number.
-_STATUS_KILLED = 128
 #: Lines at the end of a log in which the error that ended it is looked for, and letters of it that are kept: a
 #: traceback with its notes is shorter, and a reason is one line.
 _TAIL, _LETTERS = 200, 160
@@ -52,7 +51,13 @@ class Completion:
 
 
 def completion_of(
-    log: Path, others: Sequence[Path], status: int | None, at_end: bool, campaign: Campaign, catalog: Catalog
+    log: Path,
+    others: Sequence[Path],
+    status: int | None,
+    at_end: bool,
+    campaign: Campaign,
+    catalog: Catalog,
+    disturbed: str = "",
 ) -> Completion:
     """How an ended training came off.
 
@@ -60,10 +65,13 @@ def completion_of(
         others: what the other ranks and nodes printed.
         status: exit status as a shell gives it; None when it was killed at its time limit.
         at_end: whether the training did what it does last (its side file is there): a log need not show its last steps.
+        disturbed: why it cannot count, whatever its log says; empty where it can.
     """
     outcome, metric = glance(log, catalog, 0)
     reached = metric.last_step if metric is not None and metric.last_step else 0.0
     data = log.read_bytes()
+    if disturbed:
+        return Completion(f"failed: {disturbed}; {_so_far(reached, campaign)}")
     if nan := _NAN.search(data):
         return Completion(f"failed: NaN loss ({_place(data, nan.start())})")
     if metric is not None and reached > campaign.steps - campaign.log_interval and (status == 0 or at_end):
@@ -84,7 +92,7 @@ def glance(log: Path, catalog: Catalog, warmup: float) -> tuple[Outcome, Metric 
 def _remark(status: int | None) -> str:
     if status is None:
         return "killed at its time limit after its last step"
-    return f"{_ended(status)} after its last step" if status else ""
+    return f"{ended(status)} after its last step" if status else ""
 
 
 def _failure(
@@ -99,21 +107,26 @@ def _failure(
     for text in texts:
         if memory := _MEMORY.search(text):
             return f"OOM: {_place(text, memory.start())}"
-    so_far = f"{reached:g} of {campaign.steps} steps logged" if reached else "no steps logged"
+    so_far = _so_far(reached, campaign)
     if status is None:
         return f"failed: hang: no end within {campaign.time_limit:g} s; {so_far}"
     if status:
-        return f"failed: crash: {_ended(status)}; {so_far}; {_last_words(texts)}"
+        return f"failed: crash: {ended(status)}; {so_far}; {_last_words(texts)}"
     if isinstance(outcome, Skipped):
         return f"failed: no steps logged ({outcome.reason})"
     why = f" ({metric.reason})" if metric is not None and metric.reason and not reached else ""
     return f"failed: the log is incomplete: {so_far}{why}"
 
 
-def _ended(status: int) -> str:
-    if status > _STATUS_KILLED:
+def _so_far(reached: float, campaign: Campaign) -> str:
+    return f"{reached:g} of {campaign.steps} steps logged" if reached else "no steps logged"
+
+
+def ended(status: int) -> str:
+    """An exit status, as a shell gives it, in words."""
+    if status > STATUS_KILLED:
         try:
-            name = signal.Signals(status - _STATUS_KILLED).name
+            name = signal.Signals(status - STATUS_KILLED).name
         except ValueError:
             return f"exit status {status}"
         return f"killed by {name}" + (" (as the kernel does when memory runs out)" if name == "SIGKILL" else "")

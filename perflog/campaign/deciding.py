@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
 from perflog.campaign import machine
-from perflog.campaign.execute import execute, shown
+from perflog.campaign.execute import clear, execute, shown
 from perflog.campaign.folder import Folder
 from perflog.campaign.looks import CaseLook, Looker, open_cases
 from perflog.campaign.observer import RoundObserver
@@ -74,16 +75,22 @@ def measure(plan: Versus, *, retry_failed: bool = False, observer: RoundObserver
     Raises:
         UsageError: when an environment is missing, another campaign is at work in the folder, the folder's logs are of
             another machine, or it holds a measurement by another rule.
+        PerflogError: as :func:`perflog.campaign.run` does.
     """
     for side in SIDES:
         check_environments(plan.sides[side])
     folders = [plan.sides[side].folder for side in SIDES]
     with plan.folder.locked() as lock, folders[0].locked(), folders[1].locked():
+        told = observer or RoundObserver()
+        clear(lock, told)
         rule = recorded(plan) or begun(plan)
+        now = datetime.now(UTC).replace(microsecond=0)
+        for set_back in filter(None, (folder.clock_set_back(now) for folder in folders)):
+            told.tell(set_back)
         cut = sum(folder.clean() for folder in folders)
         if retry_failed:
             _forget_failures(folders)
-        work = _Work(plan, rule, lock, load_catalog(), observer or RoundObserver())
+        work = _Work(plan, rule, lock, load_catalog(), told)
         _record(plan, rule)
         try:
             looks, spent = _rounds(work, cut)
@@ -146,9 +153,7 @@ def _run(work: _Work, side: str, job: Job) -> None:
     schedule = work.plan.sides[side]
     work.observer.begin_run(side, job)
     runner = schedule.runners[job.framework]
-    completion = execute(
-        job, runner, schedule.campaign, schedule.folder, work.lock, work.catalog, work.observer.tick
-    )  # fmt: skip
+    completion = execute(job, runner, schedule.campaign, schedule.folder, work.lock, work.catalog, work.observer)
     work.observer.end_run(side, job, completion)
 
 

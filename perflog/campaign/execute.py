@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perflog.campaign.command import free_port, guarded, hosts_of, inherited, starts
-from perflog.campaign.completion import Completion, completion_of
+from perflog.campaign import guard
+from perflog.campaign.command import GUARD_HERE, free_port, guarded, hosts_of, inherited, starts
+from perflog.campaign.completion import Completion, completion_of, ended
 from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.machine import clocks
+from perflog.campaign.observer import Observer
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.runner import Runner
 from perflog.campaign.throttling import Sampler
+from perflog.errors import PerflogError
 from perflog.formats.catalog import Catalog
 
+#: Seconds that a guard has to end once it was told to: it waits for the processes that it kills.
+_PATIENCE = 15.0
+#: Seconds that the other half of a guard that was killed has for that.
+_HALF = 3.0
+#: Seconds between two looks whether the growing log is still there.
+_LOOK = 1.0
 #: Lines of other ranks' output that a failed training's log keeps, of each.
 TAIL = 40
 
@@ -31,18 +43,24 @@ def execute(
     folder: Folder,
     lock: int,
     catalog: Catalog,
-    tick: Callable[[], None],
+    observer: Observer,
 ) -> Completion:
     """Run a job to its end and keep its log.
 
+    A run is alone: processes of earlier ones that live on are killed first, and it fails where others of the campaign
+    lived beside it or where its guard was killed, whatever its log says.
+
     Args:
-        lock: the folder's lock, which the guard holds too.
-        tick: called several times a second while the training runs.
+        lock: the lock of the campaign's folder, which the guard holds too.
+        observer: is told several times a second that the training goes on, and of processes that were left over.
 
     Raises:
         UsageError: when the runner has no command for the job, or there are fewer hosts than nodes.
+        PerflogError: when processes of an earlier run cannot be ended, or the growing log was deleted.
     """
     running, scratch = folder.running(job), folder.scratch(job)
+    mark = f"{_campaign(lock)}/{secrets.token_hex(8)}/{job.name}"
+    clear(lock, observer)
     _prepare(job, folder)
     commands = starts(job, runner, campaign, folder.side(job).absolute(), scratch.absolute(), free_port())
     hosts = "".join(f"{host}\n" for host in hosts_of(campaign)[: job.nodes])
@@ -51,11 +69,13 @@ def execute(
     before, began = clocks(), time.monotonic()
     running.touch()
     with Sampler(scratch / "gpus.csv") as sampler:
-        status = _wait(guarded(commands, campaign, outputs), lock, campaign.time_limit, tick)
+        given = guarded(commands, campaign, outputs, mark)
+        status = _wait(given, lock, campaign.time_limit, _watched(running, observer.tick))
     seconds = time.monotonic() - began
+    disturbed = _disturbed(mark, status)
     others = [*outputs[1:], *(sorted(scratch.glob(runner.rank_logs)) if runner.rank_logs else ())]
     at_end = folder.side(job).exists() or not any("{side}" in word for word in runner.arguments)
-    completion = completion_of(running, others, status, at_end, campaign, catalog)
+    completion = completion_of(running, others, status, at_end, campaign, catalog, disturbed)
     folder.note(_entry(job, seconds, status, completion) | {"before": before, "after": clocks()} | sampler.entry())
     if completion.reason:
         _append(running, others)
@@ -87,21 +107,88 @@ def _entry(job: Job, seconds: float, status: int | None, completion: Completion)
     }
 
 
-def _wait(command: list[str], lock: int, limit: float, tick: Callable[[], None]) -> int | None:
-    """The exit status of a guarded command; None when it was killed at the time limit."""
-    guard = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, pass_fds=(lock,), env=inherited())
-    assert guard.stdin is not None
+def clear(lock: int, observer: Observer) -> None:
+    """Kill what lives on of the campaign's earlier runs, and tell.
+
+    Args:
+        lock: the lock of the campaign's folder.
+
+    Raises:
+        PerflogError: where some of it does not end.
+    """
+    killed, left = guard.cleared(f"{_campaign(lock)}//")
+    if left:
+        raise PerflogError(guard.said(killed, left))
+    if killed:
+        observer.tell(guard.said(killed, left))
+
+
+def _campaign(lock: int) -> str:
+    """What a campaign's processes are known by, however its folder is called: the lock that it holds."""
+    status = os.fstat(lock)
+    return f"{status.st_dev:x}-{status.st_ino:x}"
+
+
+def _disturbed(mark: str, status: int | None) -> str:
+    """Why a run that has ended cannot count: its guard was killed, or others lived beside it; empty where it can."""
+    lost = -status if status and status < 0 else status - guard.LOST if status and _is_lost(status) else 0
+    until = time.monotonic() + _HALF
+    while lost and guard.marked(mark, own=True) and time.monotonic() < until:
+        time.sleep(0.02)  # the other half of the guard sees to them, and sees more of them than we do
+    guard.cleared(mark, own=True)
+    beside = guard.marked(mark)
+    if beside:
+        numbers = ", ".join(map(str, sorted(beside)))
+        return f"other processes of the campaign lived beside it: {numbers} ({', '.join(sorted(set(beside.values())))})"
+    return f"the guard of its processes was {ended(guard.STATUS_KILLED + lost)}" if lost else ""
+
+
+def _is_lost(status: int) -> bool:
+    return guard.LOST <= status < guard.LOST_END
+
+
+def _watched(running: Path, tick: Callable[[], None]) -> Callable[[], None]:
+    """A ``tick`` that also sees that the growing log is there: nothing could be kept of a training without it."""
+    next_look = time.monotonic() + _LOOK
+
+    def watch() -> None:
+        nonlocal next_look
+        tick()
+        if time.monotonic() > next_look:
+            next_look = time.monotonic() + _LOOK
+            running.stat()
+
+    return watch
+
+
+def _wait(given: dict[str, Any], lock: int, limit: float, tick: Callable[[], None]) -> int | None:
+    """The exit status of guarded commands; None when they were killed at the time limit.
+
+    It is below 0, or that of :data:`perflog.campaign.guard.LOST`, where the guard itself was killed.
+    """
+    process = subprocess.Popen(
+        GUARD_HERE, stdin=subprocess.PIPE, start_new_session=True, pass_fds=(lock,), env=inherited(given["mark"])
+    )
+    assert process.stdin is not None
     until = time.monotonic() + limit
     try:
+        with suppress(BrokenPipeError):  # its status says more
+            process.stdin.write(json.dumps(given).encode() + b"\n")
+            process.stdin.flush()
         while time.monotonic() < until:
             try:
-                return guard.wait(0.1)
+                return process.wait(0.1)
             except subprocess.TimeoutExpired:
                 tick()
         return None
     finally:
-        guard.stdin.close()  # the guard then kills whatever is left
-        guard.wait()
+        with suppress(BrokenPipeError):
+            process.stdin.close()  # the guard then kills whatever is left
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # as one that was stopped: its other half does it
+            process.kill()
+            process.wait()
 
 
 def _append(running: Path, others: Iterable[Path]) -> None:

@@ -6,6 +6,7 @@ that says why to ``….log.failed``. Whatever is still called ``.running`` when 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -13,11 +14,12 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from perflog.campaign.plan import Job
-from perflog.errors import UsageError
+from perflog.errors import PerflogError, UsageError
 from perflog.logs.find import FAILED, RUNNING, SIDE
 
 OWN = ".perflog"
@@ -96,7 +98,27 @@ class Folder:
 
         Raises:
             UsageError: when another campaign is at work in it.
+            PerflogError: in place of any OSError of what is done meanwhile: a full disk, a folder that was deleted.
         """
+        try:
+            with self._lock() as lock:
+                yield lock
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise PerflogError(self._why_it_ends(error)) from None
+
+    def _why_it_ends(self, error: OSError) -> str:
+        where = f" ('{error.filename}')" if error.filename else ""
+        if isinstance(error, FileNotFoundError) and not self.own.is_dir():
+            return f"{self.root}: the folder was deleted while the campaign was at work; the same command begins anew"
+        return (
+            f"{self.root}: the campaign cannot go on: {error.strerror or error}{where}; the runs that have ended are "
+            "kept, and the same command goes on once that is mended"
+        )
+
+    @contextmanager
+    def _lock(self) -> Iterator[int]:
         self.own.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.own / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         until = time.monotonic() + PATIENCE
@@ -120,9 +142,13 @@ class Folder:
             os.close(lock)
 
     def note(self, entry: dict[str, Any]) -> None:
-        """Add a line to the journal: what was run, when, how long, how it ended."""
-        with (self.own / "journal.jsonl").open("ab") as file:
-            file.write(json.dumps(entry).encode() + b"\n")
+        """Add a line to the journal: what was run, when, how long, how it ended. The whole line, or none of it."""
+        with (self.own / "journal.jsonl").open("ab", buffering=0) as file:
+            before = file.tell()
+            line = json.dumps(entry).encode() + b"\n"
+            if file.write(line) != len(line):  # the disk is full: the next line would be added to half a line
+                file.truncate(before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
 
     def journal(self) -> list[dict[str, Any]]:
         entries = []
@@ -131,6 +157,22 @@ class Folder:
                 with suppress(ValueError):  # a line that a power cut cut
                     entries.append(json.loads(line))
         return entries
+
+    def clock_set_back(self, now: datetime) -> str:
+        """In one line that the clock stands before the end of the last run; empty where it does not.
+
+        Nothing is computed from the clock: how long runs take is measured by one that nobody sets.
+        """
+        ends = []
+        for entry in self.journal():
+            with suppress(KeyError, TypeError, ValueError):  # none, or not as we write it
+                ends.append(datetime.fromisoformat(entry["ended"]).astimezone(UTC))
+        if not ends or now >= max(ends):
+            return ""
+        return (
+            f"{self.root}: the clock was set back: it is {now:%Y-%m-%d %H:%M:%S} UTC, and a run ended at "
+            f"{max(ends):%Y-%m-%d %H:%M:%S}; no number depends on it, the times in the folder do"
+        )
 
     def seconds(self, wanted: Iterable[Job]) -> dict[Job, float]:
         """How long each job may take: what its configuration took, else what any took; empty before the first."""

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ GPU_QUERIES = {
     "power_limit_w": "power.limit", "power_limit_default_w": "power.default_limit",
     "pcie_generation": "pcie.link.gen.max", "pcie_width": "pcie.link.width.max",
 }  # fmt: skip
+#: Seconds in which a program must answer: nvidia-smi wakes the driver of many GPUs in less.
+PATIENCE = 30.0
+#: What was asked of the programs that gave no answer, by program.
+_hanging: dict[str, str] = {}
 #: Answers of nvidia-smi that say that there is no value, and one to a field that it does not know.
 _NO_VALUE = re.compile(r"\[?(?:N/A|Not Supported|Unknown Error|Requested functionality has been deprecated)\]?", re.I)
 #: Lines of nvidia-smi's temperatures that are limits.
@@ -146,17 +151,39 @@ def first_line(file: Path) -> Any:
     return lines[0].strip() if lines and lines[0].strip() else absent(f"{file} is empty")
 
 
-def printed(*command: str) -> Any:
-    """What a command prints; absent with the reason where it is not there, fails or prints nothing."""
+def printed(*command: str, seconds: float = 0.0) -> Any:
+    """What a command prints; absent with the reason where it is not there, fails, prints nothing or hangs.
+
+    A program that gave no answer once is not asked again in this process (:func:`hangs`).
+
+    Args:
+        seconds: in which it must answer; 0 for :data:`PATIENCE`.
+    """
+    limit = seconds or PATIENCE
+    if why := hangs(command[0]):
+        return absent(why)
+    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    pipe, text = subprocess.PIPE, {"encoding": "utf-8", "errors": "replace"}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, check=False, stdin=subprocess.DEVNULL
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env=clean, **text)  # type: ignore[call-overload]
     except OSError as error:
         return absent(f"{command[0]}: {error.strerror}")
+    try:
+        output, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        return absent(f"{' '.join(command)}: no answer within 30 s")
-    if done.returncode:
-        reason = (done.stderr or done.stdout).strip().splitlines()[:1]
-        return absent(f"{' '.join(command)}: exit status {done.returncode}" + "".join(f", {line}" for line in reason))
-    return done.stdout.strip() or absent(f"{' '.join(command)}: printed nothing")
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):  # one that hangs in its driver does not end by that either
+            process.wait(1)
+        for stream in (process.stdout, process.stderr):
+            stream.close()
+        _hanging[command[0]] = f"{' '.join(command)}: no answer within {limit:g} s"
+        return absent(_hanging[command[0]])
+    if process.returncode:
+        reason = (errors or output).strip().splitlines()[:1]
+        return absent(f"{' '.join(command)}: exit status {process.returncode}" + "".join(f", {x}" for x in reason))
+    return output.strip() or absent(f"{' '.join(command)}: printed nothing")
+
+
+def hangs(program: str) -> str:
+    """Why a program is not asked any more: it gave no answer; empty where it may be asked."""
+    return _hanging.get(program, "")

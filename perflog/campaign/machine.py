@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.campaign import hardware
+from perflog.campaign.command import SECRET
 from perflog.campaign.environment import python_of
 from perflog.campaign.runner import Runner
 from perflog.compare.stopping import KEY
@@ -33,7 +33,8 @@ _ALLOWED = re.compile(
     r"|OMPI_MCA_[a-z0-9_]+|FLAGS_[a-z0-9_]+|CUDA_VISIBLE_DEVICES|MALLOC_[A-Z_]+|LD_PRELOAD"
     r"|SLURM_(?:JOB_ID|JOB_NUM_NODES|CPUS_ON_NODE|GPUS_ON_NODE)"
 )
-_SECRET = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie")
+#: Seconds in which a framework must say its version: it is imported for that, from a shared file system perhaps.
+_SECONDS = 120.0
 #: What must not differ between the runs of one folder.
 _SAME = ("cpu", "cpus", "gpus")
 #: What stays where a later campaign in the folder does not say it: the rule that stopped the runs.
@@ -83,7 +84,7 @@ def framework(runner: Runner, python: str | None = None) -> dict[str, Any]:
 def allowed(environment: Mapping[str, str]) -> dict[str, str]:
     """The variables that matter, without any that could hold a secret."""
     return {
-        key: value for key, value in sorted(environment.items()) if _ALLOWED.fullmatch(key) and not _SECRET.search(key)
+        key: value for key, value in sorted(environment.items()) if _ALLOWED.fullmatch(key) and not SECRET.search(key)
     }
 
 
@@ -108,9 +109,10 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
     before = known_facts(machine_in(str(root))) or {}
     for key in _SAME:
         if key in before and before[key] != now[key]:
+            hung = hardware.hangs("nvidia-smi") if key == "gpus" else ""
             raise UsageError(
-                f"{root}: its logs are of another machine ({key}: {before[key]}, here {now[key]}); "
-                "use another folder (--logs)"
+                f"{root}: its logs are of another machine ({key}: {before[key]}, here {hung or now[key]}); "
+                + ("mend that first" if hung else "use another folder (--logs)")
             )
     merged = {
         **{key: before[key] for key in _KEPT if key in before},
@@ -153,12 +155,6 @@ def _gpus(query: str) -> list[str]:
 
 
 def _output_of(*command: str) -> str:
-    """What a command prints; nothing where it is not there or fails."""
-    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=120, check=False, env=clean, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    """What a command prints; nothing where it is not there, fails or hangs."""
+    answer = hardware.printed(*command, seconds=0.0 if command[0] == "nvidia-smi" else _SECONDS)
+    return answer if isinstance(answer, str) else ""

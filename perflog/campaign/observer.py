@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 class Observer:
     """Is told how a campaign goes on. This one does nothing; a caller gives one of its own."""
 
+    def tell(self, text: str) -> None:
+        """At any moment: something odd about the campaign as a whole, in one line."""
+
     def begin(self, total: int, done: int, cut: int) -> None:
         """Before the first job: of ``total`` jobs ``done`` are in the folder, and ``cut`` were cut off before."""
 

@@ -22,6 +22,8 @@ _LAYOUT = re.compile(r"(\d{1,6})n(\d{1,6})g")
 #: More trainings than anybody makes, and no more than a moment's work to list.
 MOST_JOBS = 100_000
 _NAME = re.compile(r"[a-z][a-z0-9.]*")
+#: A host as ssh and launchers take it. Nothing that a shell would read, as some put it into ``ProxyCommand``.
+_HOST = re.compile(r"(?:[\w.][\w.+-]*@)?[\w:\[][\w.:%\]-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,19 @@ def load_campaign(file: Path) -> Campaign:
     return campaign
 
 
+def check_host(host: str, place: str) -> None:
+    """Raise UsageError for a host's name that is none: ``ssh`` would take ``-oProxyCommand=…`` for an option."""
+    if not _HOST.fullmatch(host):
+        raise UsageError(
+            f"{place}: {host!r}: expected the name or the address of a host, such as 'node1' or 'user@10.0.0.1', "
+            "that begins with no dash and has no blanks or control characters"
+        )
+
+
 def _check(campaign: Campaign) -> None:
     known = campaign.known()
+    for host in campaign.hosts:
+        check_host(host, f"{campaign.file}: hosts")
     for name in campaign.frameworks:
         if name not in known:
             raise UsageError(

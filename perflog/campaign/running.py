@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from perflog.campaign import machine
-from perflog.campaign.execute import execute
+from perflog.campaign.execute import clear, execute
 from perflog.campaign.folder import Folder
 from perflog.campaign.observer import Observer
 from perflog.campaign.plan import Job
@@ -37,11 +38,16 @@ def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer |
     Raises:
         UsageError: when an environment is missing, another campaign is at work in the folder, or the folder's logs are
             of another machine.
+        PerflogError: when the disk is full, the folder was deleted, or processes of an earlier run cannot be ended.
+            What has ended is kept, and the same call goes on.
     """
     check_environments(scheduled)
     folder, campaign = scheduled.folder, scheduled.campaign
     observer = observer or Observer()
     with folder.locked() as lock:
+        clear(lock, observer)
+        if set_back := folder.clock_set_back(datetime.now(UTC).replace(microsecond=0)):
+            observer.tell(set_back)
         cut = folder.clean()
         pending = _pending(folder, scheduled.jobs, retry_failed)
         write_plan(folder, (job.log for job in scheduled.jobs), campaign.steps, campaign.warmup)
@@ -54,7 +60,7 @@ def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer |
             for index, job in enumerate(pending):
                 observer.begin_job(job, folder.seconds(pending[index:]))
                 runner = scheduled.runners[job.framework]
-                completion = execute(job, runner, campaign, folder, lock, catalog, observer.tick)
+                completion = execute(job, runner, campaign, folder, lock, catalog, observer)
                 observer.end_job(job, completion)
         finally:
             observer.end()

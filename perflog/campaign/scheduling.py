@@ -11,7 +11,7 @@ from perflog.campaign import environment
 from perflog.campaign.command import report_line
 from perflog.campaign.execute import shown
 from perflog.campaign.folder import Folder, configuration
-from perflog.campaign.hardware import gpu_count
+from perflog.campaign.hardware import gpu_count, hangs
 from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
 from perflog.campaign.runner import Runner
 from perflog.campaign.slurm import scripts
@@ -158,6 +158,8 @@ def check_environments(scheduled: Schedule) -> None:
         raise UsageError(line)
     here = [job for job in scheduled.jobs if job.nodes == 1 and scheduled.runners[job.framework].takes_device]
     if here and scheduled.campaign.device == "gpu" and not (scheduled.gpus or AMD.exists()):
+        if hung := hangs("nvidia-smi"):
+            raise UsageError(f"{hung}, so nobody knows whether this machine's GPUs work: see what it says by itself")
         raise UsageError(
             f"{scheduled.campaign.file}: device is 'gpu' (the default), and this machine has no GPU: to train on its "
             'CPU, write device = "cpu"'

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from perflog.campaign.hardware import absent
+from perflog.campaign.hardware import absent, hangs
 
 #: The bits of NVML's reasons for a lower clock (nvml.h, nvmlClocksEventReason*) that slow a GPU under load. Not here:
 #: idle, clocks that an administrator has set, boost held with other GPUs, display.
@@ -99,6 +99,9 @@ class Sampler:
 
     def __enter__(self) -> Sampler:
         self._before = read_counters()
+        if why := hangs("nvidia-smi"):
+            self.absent["gpus"] = absent(why)
+            return self
         command = ["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader", "-l", str(INTERVAL)]
         try:
             with self.file.open("wb") as output:
@@ -129,7 +132,8 @@ class Sampler:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)  # one that hangs in its driver does not end by that either
         lines = self.file.read_text(encoding="utf-8", errors="replace").splitlines()
         if not any(map(_SAMPLE.match, lines)):
             self.absent["gpus"] = absent("nvidia-smi printed no sample: " + (lines[0] if lines else "nothing"))

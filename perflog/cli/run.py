@@ -167,6 +167,12 @@ class Teller(Observer):
         self._task: Any = None
         self._began, self._left = 0.0, 0.0
 
+    def tell(self, text: str) -> None:
+        if self._bar is None:
+            print(visible(text), file=sys.stderr, flush=True)
+        else:
+            self._bar.console.print(visible(text), markup=False, highlight=False)
+
     def begin(self, total: int, done: int, cut: int) -> None:
         self.total, self.done = total, done
         if done or cut:
@@ -201,13 +207,10 @@ class Teller(Observer):
         value = f"{completion.throughput:.1f} {completion.unit}" if completion.throughput is not None else "no value"
         remark = f" ({completion.remark})" if completion.remark else ""
         text = f"[{self.done}/{self.total}] {job.name}: {completion.reason or value}, {took:.1f} s{remark}"
-        if self._bar is None:
-            more = self._left > took and self.done < self.total
-            left = f", about {_duration(self._left - took)} left" if more else ""
-            print(text + left, file=sys.stderr, flush=True)
-            return
-        self._bar.console.print(visible(text), markup=False, highlight=False)
-        self._bar.update(self._task, completed=self.done)
+        more = self._bar is None and self._left > took and self.done < self.total
+        self.tell(text + (f", about {_duration(self._left - took)} left" if more else ""))
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.done)
 
     def end(self) -> None:
         if self._bar is not None:

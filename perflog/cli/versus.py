@@ -126,6 +126,9 @@ class RoundTeller(RoundObserver):
         self._began = 0.0
         self._margin = 0.0
 
+    def tell(self, text: str) -> None:
+        print(visible(text), file=sys.stderr, flush=True)
+
     def begin_measurement(self, plan: Versus, rule: Stopping, looks: Sequence[CaseLook], cut: int) -> None:
         self._margin = plan.margin
         self._ended = {entry.case for entry in looks if not entry.is_open}

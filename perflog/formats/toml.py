@@ -31,6 +31,8 @@ _DEEP_KEY = lazy_regex(
 )
 #: Keys that name a table in a list of tables, in the order in which they are looked for.
 _NAMES = ("name", "group")
+#: The table whose values may be secrets, and stand in no message.
+_UNSHOWN = "environment"
 _WORDS: Mapping[Any, str] = {
     str: "a text in quotes", int: "a whole number", float: "a number", bool: "true or false"
 }  # fmt: skip
@@ -140,7 +142,8 @@ def _faults(value: Any, hint: Any, place: Place) -> Iterator[str]:
     except msgspec.ValidationError:
         choices = get_args(bare) if isinstance(value, str) and get_origin(bare) is Literal else ()
         words = [choice for choice in choices if isinstance(choice, str)]
-        yield f"{place} = {_shown(value)}: expected {expected(hint)}{near(value, words) if words else ''}"
+        shown = "…" if _UNSHOWN in place.keys else _shown(value)
+        yield f"{place} = {shown}: expected {expected(hint)}{near(value, words) if words else ''}"
 
 
 def _faults_of_table(table: Mapping[str, Any], schema: type[msgspec.Struct], place: Place) -> Iterator[str]:

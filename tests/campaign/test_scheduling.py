@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -176,12 +175,14 @@ def test_a_remote_command_stands_under_a_guard_there(tmp_path: Path) -> None:
     )
     job = campaigns.schedule(chosen.file).jobs[0]
     commands = starts(job, load_runner(RUNNER), chosen, tmp_path / "side", tmp_path / "scratch")
-    here, there = json.loads(guarded(commands, chosen, [tmp_path / "a", tmp_path / "b"])[-1])
+    given = guarded(commands, chosen, [tmp_path / "a", tmp_path / "b"], "campaign/run/name")
+    here, there = given["commands"]
     assert here["environment"]["PATH"].startswith("/opt:")
     assert "remote" not in here
     assert there["argv"][:2] == ["on", "far"]
     assert f"cd {Path.cwd()} && PATH=/opt:$PATH python3 " in there["argv"][2]
-    assert there["remote"] is True
+    assert there["remote"]["mark"] == given["mark"] == "campaign/run/name"
+    assert [command["argv"] for command in there["remote"]["commands"]] == [commands[1].argv]
     assert hosts_of(replace(chosen, hostfile="", hosts=["a"])) == ["a"]
 
 

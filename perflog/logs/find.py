@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perflog.border import keep_inside
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.escaping import named
 from perflog.files import is_temporary
@@ -115,7 +116,7 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     archive that is damaged or holds no logs are logs too, so that reading tells why they are none.
 
     Raises:
-        UsageError: when a path does not exist.
+        UsageError: when a path does not exist, or in a confined run leads out of its folder (perflog.border).
     """
     logs: dict[tuple[str, str], LogFile] = {}
     wholes: dict[str, str] = {}
@@ -137,6 +138,8 @@ def _logs_at(path: str) -> Iterable[LogFile]:
     """The logs at and below a path that the user named."""
     if isinstance(path, Address):
         return _on_server(path)
+    if path != STANDARD_INPUT:
+        keep_inside(path, "the log")
     try:
         status = _status_of_input() if path == STANDARD_INPUT else Path(path).stat()
     except (OSError, ValueError) as error:
@@ -223,6 +226,8 @@ def _walk(folder: str) -> Iterator[LogFile]:
             yield LogFile(here, -1)  # reported as unreadable by the reading stage
             continue
         for entry in entries:
+            if entry.is_symlink():
+                keep_inside(entry.path, "the log")
             try:
                 status = entry.stat()
             except OSError:  # a link to nothing or to itself; a file that has gone

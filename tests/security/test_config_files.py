@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 from pathlib import Path
@@ -167,12 +168,16 @@ def test_formats_of_a_perflog_toml_read_no_logs_elsewhere(request_: PullRequest)
 
 
 def test_what_the_user_names_is_read_wherever_it_lies(request_: PullRequest) -> None:
-    """A path of the command line is the user's own, and so are formats that the command line names."""
+    """A path of the command line is the user's own, and so are formats that the command line names; but for links of
+    the repository that holds the formats: whoever wrote one wrote the other."""
     (request_.tree / "perflog.toml").write_text('parsers = "evil"\n')
     assert SECRET in run("extract", "../outside/secret.log", "--format", "csv").output
     (request_.tree / "perflog.toml").unlink()
     (request_.tree / "logs/x.log").symlink_to("../../outside/secret.log")
-    assert SECRET in run("extract", "logs", "--parsers", "evil", "--format", "csv").output
+    refused = run("extract", "logs", "--parsers", "evil", "--format", "csv")
+    assert INSIDE in str(refused.exception) and SECRET not in refused.output + str(refused.exception)
+    shutil.copytree("evil", "../mine")
+    assert SECRET in run("extract", "logs", "--parsers", "../mine", "--format", "csv").output
 
 
 def test_a_perflog_toml_that_is_a_link_out_is_refused(request_: PullRequest) -> None:

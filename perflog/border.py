@@ -24,6 +24,8 @@ GIT = ".git"
 #: So many links may lead from one to the next (Linux's own limit).
 _MOST_LINKS = 40
 _WAY_OUT = "this run reads and writes nothing else through it (PERFLOG_CONFINED); name the place itself"
+#: A file may have so many bytes of holes.
+_HOLES = 100 << 20
 Name = str | os.PathLike[str]
 
 
@@ -91,6 +93,19 @@ def keep_within(root: Path, path: Name, what: str, way_out: str) -> None:
         raise UsageError(
             f"{what} {os.fspath(path)!r}: expected a regular file or a folder, found a device, a pipe or a socket; "
             "name a file that holds the data"
+        )
+
+
+def keep_whole(path: Name, status: os.stat_result) -> None:
+    """Let a regular file pass; in a confined run none that is nearly all holes, which takes hours to read.
+
+    Raises:
+        UsageError: for a file of which less than a thousandth is on the disk.
+    """
+    if status.st_size > _HOLES + 1000 * 512 * getattr(status, "st_blocks", status.st_size) and border() is not None:
+        raise UsageError(
+            f"the log {os.fspath(path)!r}: expected a file that holds what its size says, found a sparse one of "
+            f"{status.st_size / 1e9:,.1f} GB; {_WAY_OUT}"
         )
 
 

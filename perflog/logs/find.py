@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflog.border import keep_inside
+from perflog.border import keep_inside, keep_whole
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.escaping import named
 from perflog.files import is_temporary
@@ -285,7 +285,9 @@ def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
     """The file itself, or an archive's members; the archive too where it is damaged or holds no log."""
     if not stat.S_ISREG(status.st_mode):
         yield LogFile(path, -1)
-    elif _may_be_archive(path) and is_archive(path):
+        return
+    keep_whole(path, status)
+    if _may_be_archive(path) and is_archive(path):
         yield from _members(path, status.st_size)
     else:
         yield LogFile(path, status.st_size)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perflog.border import keep_inside
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import visible
@@ -190,6 +191,7 @@ def make_report(
 
 def refusal(output: Path, html: bool) -> str:
     """Why a report may not be written over what is at ``output``; empty when it may be written."""
+    keep_inside(output, "the output")
     if is_written_into(output) or not output.exists() or (html and is_page(output)):
         return ""
     hint = f"`perflog readme {output}` makes its regions true"

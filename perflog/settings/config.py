@@ -182,12 +182,12 @@ def settings(
     for reason in foreign:
         warnings.warn(reason, ForeignConfigWarning, stacklevel=2)
     _require_one_config(file, paths, confinement)
-    if given.get("parsers"):
+    if given.get("parsers") and confinement is None:
         from perflog.settings.config_file import admit_logs_for
 
         admit_logs_for(given["parsers"], paths)
     if file is not None:
-        in_file, refused = _of_config(file, paths, bool(given.get("parsers")))
+        in_file, refused = _of_config(file, paths, bool(given.get("parsers")), confinement)
         sources |= dict.fromkeys(in_file, str(file))
         config_set = in_file.pop("set", {})
         values |= in_file
@@ -249,7 +249,9 @@ def _admit(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]], co
     confinement.admit_logs(paths)
 
 
-def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_given: bool) -> tuple[dict[str, Any], str]:
+def _of_config(
+    file: Path, paths: Sequence[str | os.PathLike[str]], parsers_given: bool, confinement: Confinement | None
+) -> tuple[dict[str, Any], str]:
     """(the options in a config file that are taken, why its database is not).
 
     Args:
@@ -263,7 +265,7 @@ def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_give
     options = read_config(file)
     if "parsers" in options and not parsers_given:
         require_parsers(file, options["parsers"])
-        admit_logs(file, paths)
+        admit_logs(file, paths, confinement.roots if confinement else ())
     refused = ""
     if "database" in options:
         here = find_config(())

@@ -141,12 +141,15 @@ def require_parsers(file: Path, folders: Sequence[str]) -> None:
             raise UsageError(f"{_place(file, 'parsers')}: parsers: '{folder}': {expected}")
 
 
-def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
+def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]], allowed: Sequence[Path] = ()) -> None:
     """Let logs pass that are read by parsers which a config file names.
 
     What the user named is read, wherever it lies, unless the name leads through the file's repository: whoever wrote
     the file may have made a link of it. A link below a log that leads elsewhere is not read either, since the file's
     parsers decide what of its target is shown.
+
+    Args:
+        allowed: where a recipe's logs may lie, with all links resolved.
 
     Raises:
         UsageError: for a log in the repository that leads out of it, and for such a link.
@@ -157,7 +160,7 @@ def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
     addresses = tuple(str(path) for path in paths if is_address(path))
     for path in paths:
         is_own = not is_address(path) and not enters(root, path, "the log")
-        roots = (root, resolved(path, "the log")) if is_own else (root,)
+        roots = (root, *allowed, resolved(path, "the log")) if is_own else (root, *allowed)
         Confinement(roots, way_out, addresses).admit_logs([path])
 
 

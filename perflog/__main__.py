@@ -6,8 +6,9 @@ import gc
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflog.errors import PerflogError
@@ -51,6 +52,7 @@ def _status() -> int:
     from perflog.errors import NoReaderError, PerflogError
 
     guard_streams()
+    _say_warnings()
     try:
         status = _command()
         sys.stdout.flush()
@@ -112,6 +114,22 @@ def _command() -> int:
         words = getattr(error, "format_message", None)
         return _as_document("usage", words(), said) if words else said
     return status if isinstance(status, int) else 0
+
+
+def _say_warnings() -> None:
+    """Let a config file that is not used be said in one plain line, once; nothing is said into a completion."""
+    from perflog.errors import ForeignConfigWarning
+
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, ForeignConfigWarning):
+            shown(message, category, *place, **more)
+        elif not os.environ.get("_PERFLOG_COMPLETE"):
+            _say(f"perflog: {message}")
+
+    warnings.simplefilter("once", ForeignConfigWarning)
+    warnings.showwarning = show
 
 
 def _say(text: str) -> None:

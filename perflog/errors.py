@@ -31,5 +31,9 @@ class ParserError(PerflogError):
     code = "parser"
 
 
+class ForeignConfigWarning(UserWarning):
+    """A ``perflog.toml`` above the logs that is not used, as neither the user nor root owns it."""
+
+
 class NoReaderError(PerflogError):
     """Nobody reads any more what is printed or written into a FIFO (no message; exit status 141)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -51,11 +51,15 @@ Look = Callable[[Reading, Outcome], None]
 
 @dataclass(slots=True)
 class Extraction:
-    """Everything extracted: cases with their runs, and the files that are no training logs."""
+    """Everything extracted: cases with their runs, and the files that are no training logs.
+
+    ``parts``: from how many parts the runs come, whose writer says what the logs said; 0 where logs were read.
+    """
 
     cases: list[Case]
     skipped: list[Skipped]
     options: Options
+    parts: int = 0
 
     @property
     def runs(self) -> list[Run]:
@@ -86,19 +90,23 @@ def extract_logs(
     progress: Progress | None = None,
     sight: Sight[Any] | None = None,
     cache: Cache | None = None,
+    named: Sequence[Path] | None = None,
 ) -> Extraction:
     """Extract from logs already found; ``sight`` sees the measurements of each run before they are let go.
 
     Where the logs are parts that :func:`part_of` gave, their numbers come from these, and ``sight`` sees nothing. With
     a ``cache`` the logs that have not changed are not read.
 
+    Args:
+        named: the places whose parts may be read, with all links resolved; None for all.
+
     Raises:
-        UsageError: where the parts are not all, or not of one whole, or made with other options.
+        UsageError: where the parts are not all, or not of one whole, or made with other options, or lie elsewhere.
     """
     if any(log.path.endswith(ENDING) for log in logs):
         from perflog.parts.joining import parts_among
 
-        parts = parts_among(logs)
+        parts = parts_among(logs, named)
         if parts:
             return _of_parts(parts, options, catalog)
     if cache is None:
@@ -162,7 +170,7 @@ def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extr
         raise UsageError("these parts were made with other parsers than this command's: name the same --parsers")
     made = options_for(options, whole.options)
     outcomes = (entry.outcome for entry in whole.entries)
-    return _together(outcomes, made, catalog)
+    return replace(_together(outcomes, made, catalog), parts=len(paths))
 
 
 def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog) -> Extraction:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from perflog.border import keep_inside
 from perflog.errors import NoReaderError, PerflogError
 from perflog.escaping import named
 
@@ -26,6 +27,8 @@ _LEFT_OVER = 600.0
 _DESCRIPTORS = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/fd")
 #: So many links may lead from one to the next (Linux's own limit).
 _MOST_LINKS = 40
+#: So long a document may be, and so long what tells of the machine beside logs.
+LONGEST_DOCUMENT, LONGEST_FACTS = 64 << 20, 8 << 20
 #: What is neither replaced nor written into, in words.
 _REFUSED = {stat.S_IFDIR: "it is a folder", stat.S_IFBLK: "it is a block device", stat.S_IFSOCK: "it is a socket"}
 
@@ -49,7 +52,9 @@ def write_atomically(path: Path, data: str | bytes | Iterable[bytes], parents: b
     Raises:
         PerflogError: when it cannot be written, in plain words; what was there is there still.
         NoReaderError: when nobody reads any more what is written into a FIFO or a descriptor.
+        UsageError: in a confined run, for a path that leads out of its folder (perflog.border).
     """
+    keep_inside(path, "the output")
     whole = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     pieces = (whole,) if isinstance(whole, bytes) else whole
     try:
@@ -65,6 +70,22 @@ def write_atomically(path: Path, data: str | bytes | Iterable[bytes], parents: b
         raise NoReaderError(f"nobody reads {named(str(path))}") from None
     except OSError as error:
         raise PerflogError(f"cannot write '{named(str(path))}': {error.strerror or error}") from None
+
+
+def read_limited(path: Path, most: int) -> bytes:
+    """A file that is kept in memory whole: a sparse one of a stranger's may be of any length.
+
+    Args:
+        most: of how many bytes it may be.
+
+    Raises:
+        OSError: when it cannot be read, or is longer.
+    """
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is longer than {most >> 20} MiB, as no such file is")
+    return content
 
 
 def is_written_into(path: Path) -> bool:

@@ -18,6 +18,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 #: Loose modules by the package in front of which they stand; ``""``: before all, ``"cli"``: after all but it.
 LOOSE = {
     "errors": "",
+    "border": "",
     "escaping": "",
     "example": "",
     "extras": "",

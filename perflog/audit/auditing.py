@@ -14,6 +14,7 @@ from perflog.audit.judge import judge
 from perflog.audit.judgement import LEAST, Judgement, with_tolerance
 from perflog.audit.recipes import RecipeRow, row_of, rows_of_recipes
 from perflog.audit.slips import with_suspicions
+from perflog.border import keep_inside
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import LogFile, find_logs
@@ -32,6 +33,7 @@ def documents(paths: Sequence[Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in paths:
+        keep_inside(path, "the file")
         if not path.exists():
             raise NoSuchPathError(
                 f"{path}: no such file or folder: expected a Markdown file or a folder that holds some"

@@ -12,7 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 from perflog.audit.html_tables import HtmlTable, html_parts
+from perflog.border import keep_inside
 from perflog.errors import UsageError
+from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.report.regions import FENCE, row_texts
 
 # Each of these takes linear time on any text: a report may be a stranger's.
@@ -80,8 +82,9 @@ def read_document(path: Path) -> Document:
     Raises:
         UsageError: when it cannot be read as UTF-8 text.
     """
+    keep_inside(path, "the file")
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_limited(path, LONGEST_DOCUMENT).decode("utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except UnicodeDecodeError as error:

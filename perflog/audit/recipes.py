@@ -45,7 +45,7 @@ def rows_of_recipes(path: Path, extractions: Extractions, allowed: Sequence[Path
         tables = [region for region in regions(lines, str(path)) if region.recipe.startswith("table ")]
     except PerflogError:
         return {}  # the markers are not right: `perflog readme` says how, and the cells are read as any others
-    recipes = Recipes(path.parent, extractions, confined(path.parent, allowed))
+    recipes = Recipes(path.parent, extractions, confined(path.parent, allowed, with_parts=False))
     return {line: row for region in tables for line, row in _rows(lines, region, recipes)}
 
 

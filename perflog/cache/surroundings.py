@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from perflog.cache.program import SIZE, program_hash
+from perflog.files import LONGEST_FACTS, read_limited
 from perflog.formats.catalog import Catalog
 from perflog.formats.fingerprint import fingerprint
 from perflog.logs.find import LogFile
@@ -63,7 +64,7 @@ def scaling_beside(logs: Sequence[LogFile]) -> list[tuple[str, str]]:
         if not os.path.lexists(file):
             continue
         try:
-            content = hash_of(Path(file).read_bytes()).hex()
+            content = hash_of(read_limited(Path(file), LONGEST_FACTS)).hex()
         except OSError as error:
             content = str(error)
         contents.append((file, content))

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from perflog.border import keep_inside
 from perflog.cases.case import Summary
+from perflog.files import LONGEST_FACTS, read_limited
 from perflog.logs.addresses import is_address
 from perflog.logs.find import LogFile
 from perflog.logs.limits import UnreadableError
@@ -163,7 +165,8 @@ def _content(file: str, folder: str, log: LogFile) -> bytes | None:
         return log.stored.store.content_beside(folder, SCALING)
     if is_address(folder):  # an object of which no more is known than what a history keeps
         return None
+    keep_inside(file, "the file beside the logs")
     try:
-        return Path(file).read_bytes()
+        return read_limited(Path(file), LONGEST_FACTS)
     except (FileNotFoundError, NotADirectoryError):
         return None

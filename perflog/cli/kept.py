@@ -67,7 +67,7 @@ def write_kept_cases(
     from perflog.extraction import extract_logs
 
     with progress_bar(quiet)(sum(max(file.size, 0) for file in files)) as progress:
-        extraction = extract_logs(files, options, catalog, progress, cache=cache)
+        extraction = extract_logs(files, options, catalog, progress, cache=cache, named=chosen.parts)
     result = result_of(view.of(extraction), form, view, terminal)
     if _is_lasting(extraction):
         listing.keep(shown, _packed(result))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -39,7 +40,7 @@ def merge(
     from perflog.cluster.shares import require_parts
 
     given = {"aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"), "parsers": parsers}
-    chosen = settings(given | {"format": format_}, parts)
+    chosen = replace(settings(given | {"format": format_}, parts), parts=None)  # all that is named is for parts
     form = form_of(output, chosen)
     require_parts(parts)
     view = View.asked(where, sort, columns, wide, notes)

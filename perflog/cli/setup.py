@@ -11,7 +11,8 @@ from perflog.cli.base import app, examples
 from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, prose
 from perflog.export.endings import format_for
-from perflog.settings.config import FILE, settings
+from perflog.settings.config import settings
+from perflog.settings.nearest import FILE
 
 Place = Annotated[
     Path | None,

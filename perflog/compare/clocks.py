@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from perflog.border import keep_inside
+from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.formats.moments import Moment, moment_of
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
@@ -56,8 +58,9 @@ def _campaign_folder(run: Run) -> str:
 
 def _journal(folder: str) -> dict[str, Start]:
     """The start of each log that the journal of ``perflog run`` in a folder tells of, by the log's path."""
+    keep_inside(Path(folder, *JOURNAL), "the file beside the logs")
     try:
-        lines = Path(folder, *JOURNAL).read_bytes().splitlines()
+        lines = read_limited(Path(folder, *JOURNAL), LONGEST_DOCUMENT).splitlines()
     except OSError:
         return {}
     starts = {}

@@ -79,7 +79,12 @@ def _compared(
     result = judged(pairs, rule, old_side, new_side, history)
     judged_rows, of_states = with_states(result.rows, rule)
     rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in judged_rows]
-    notes = (*machine_notes(old_side, new_side, pairs), *result.notes)
+    of_parts = [
+        f"{name}: from {counted(side.extraction.parts, 'part')}, whose logs were not read here"
+        for name, side in ((old_name, old_side), (new_name, new_side))
+        if side.extraction.parts
+    ]
+    notes = (*of_parts, *machine_notes(old_side, new_side, pairs), *result.notes)
     warnings = (*result.warnings, *of_states, *_same(rows))
     mean = mean_of(rows, alone)
     return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, notes, warnings)

@@ -10,7 +10,7 @@ from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.sentences import explanations, per_cent
 from perflog.export.case_table import Shown
-from perflog.export.columns import TextTable
+from perflog.export.columns import TextTable, of_config
 
 #: How many cases without partner are named to people.
 MOST_UNPAIRED = 8
@@ -83,7 +83,7 @@ def caption(comparison: Comparison, unit: str) -> str:
     estimate = "geometric mean of the rounds" if in_rounds else "Hodges–Lehmann"
     ratio = f"medians over n runs; ratio {comparison.new} / {comparison.old} ({estimate})"
     limits = f"margin {100 * rule.margin:g} %, level {100 * rule.level:g} % for all rows together"
-    text = f"{what}; {ratio}; {limits}; estimator {options.estimator}; {options.window}"
+    text = f"{what}; {ratio}; {limits}; estimator {options.estimator}; {options.window}{of_config(options)}"
     return f"{text}; convention {options.convention}." if options.convention else f"{text}."
 
 

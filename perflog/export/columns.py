@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from perflog.cases.case import Case, data_of
 from perflog.extraction import Extraction
 from perflog.notes import Note
+from perflog.settings.options import Options
+
+#: So many facts of a config file stand in a caption, and so much of each.
+_MOST_FACTS, _LONGEST_FACT = 8, 60
 
 #: What stands behind a number that may be another one.
 MARK = "⚠"
@@ -77,6 +81,13 @@ def two_digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
 
 
+def of_config(options: Options) -> str:
+    """The facts that a ``perflog.toml`` sets, as a part of a caption: a reader of the table does not see the file."""
+    facts = [f"{key}={value}"[:_LONGEST_FACT] for key, value in options.config_set.items()]
+    more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
+    return f"; perflog.toml sets {', '.join(facts[:_MOST_FACTS])}{more}" if facts else ""
+
+
 def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
     """How the numbers were made, and on which data where that is one: stands under every table.
 
@@ -91,6 +102,7 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
         text += f"; convention {options.convention}"
     if options.as_printed:
         text += " (values as printed)"
+    text += of_config(options)
     data = data_of(extraction.cases if cases is None else cases)
     if data:
         text += f"; data {data}"

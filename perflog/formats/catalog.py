@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog import resources
+from perflog.border import keep_inside
 from perflog.errors import ParserError, UsageError
 from perflog.formats.installed import installed_parsers
 from perflog.formats.parser import Parser, Pattern
@@ -147,6 +148,7 @@ def _extra(folders: Iterable[str | os.PathLike[str]]) -> list[Path]:
     user = user_folder()
     extra = ([user] if _is_folder(user) else []) + [Path(f) for f in folders]
     for folder in extra:
+        keep_inside(folder, "--parsers")
         if not folder.is_dir() and not (folder.is_file() and folder.suffix == ".toml"):
             raise UsageError(f"--parsers {str(folder)!r}: no such folder, and no parser's file, which ends in .toml")
     return extra

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from perflog.border import keep_inside
 from perflog.errors import PerflogError
 from perflog.lazy_regex import lazy_regex
 from perflog.spelling import did_you_mean
@@ -74,6 +75,7 @@ def read_toml(file: Path, error: type[PerflogError]) -> dict[str, Any]:
     """
     import tomllib  # most commands read no TOML file
 
+    keep_inside(file, "the file")
     try:
         with file.open("rb") as stream:
             content = stream.read(LONGEST + 1)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perflog.border import keep_inside
 from perflog.errors import UsageError
 from perflog.lazy_regex import lazy_regex
 
@@ -45,7 +46,7 @@ def url_of(database: Database) -> URL:
             raise UsageError("--database is empty: expected a file, or postgresql://user@host/name")
         if _KEYWORDS.match(text):
             raise UsageError("--database is a list of keywords: expected a file, or postgresql://user@host/name")
-        return URL.create("sqlite", database=str(Path(text).expanduser()))
+        return URL.create("sqlite", database=_kept_inside(str(Path(text).expanduser())))
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -57,7 +58,16 @@ def url_of(database: Database) -> URL:
         raise UsageError(f"--database {url.drivername}://…: expected a file, or postgresql://user@host/name")
     if driver == "sqlite" and not url.database:
         raise UsageError(f"--database {text}: expected a file's name, such as sqlite:///history.sqlite")
+    if driver == "sqlite":
+        _kept_inside(str(url.database))
     return url.set(drivername=driver)
+
+
+def _kept_inside(file: str) -> str:
+    """A file of SQLite's; raises UsageError where it, or a journal beside it, leads out of a confined run's folder."""
+    for ending in ("", "-journal", "-wal", "-shm"):
+        keep_inside(f"{file}{ending}", "--database")
+    return file
 
 
 def shown(url: URL) -> str:

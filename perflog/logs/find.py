@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perflog.border import keep_inside, keep_whole
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.escaping import named
 from perflog.files import is_temporary
@@ -115,7 +116,7 @@ def find_logs(paths: Iterable[str | os.PathLike[str]]) -> list[LogFile]:
     archive that is damaged or holds no logs are logs too, so that reading tells why they are none.
 
     Raises:
-        UsageError: when a path does not exist.
+        UsageError: when a path does not exist, or in a confined run leads out of its folder (perflog.border).
     """
     logs: dict[tuple[str, str], LogFile] = {}
     wholes: dict[str, str] = {}
@@ -137,6 +138,8 @@ def _logs_at(path: str) -> Iterable[LogFile]:
     """The logs at and below a path that the user named."""
     if isinstance(path, Address):
         return _on_server(path)
+    if path != STANDARD_INPUT:
+        keep_inside(path, "the log")
     try:
         status = _status_of_input() if path == STANDARD_INPUT else Path(path).stat()
     except (OSError, ValueError) as error:
@@ -223,6 +226,8 @@ def _walk(folder: str) -> Iterator[LogFile]:
             yield LogFile(here, -1)  # reported as unreadable by the reading stage
             continue
         for entry in entries:
+            if entry.is_symlink():
+                keep_inside(entry.path, "the log")
             try:
                 status = entry.stat()
             except OSError:  # a link to nothing or to itself; a file that has gone
@@ -280,7 +285,9 @@ def _logs_in(path: str, status: os.stat_result) -> Iterator[LogFile]:
     """The file itself, or an archive's members; the archive too where it is damaged or holds no log."""
     if not stat.S_ISREG(status.st_mode):
         yield LogFile(path, -1)
-    elif _may_be_archive(path) and is_archive(path):
+        return
+    keep_whole(path, status)
+    if _may_be_archive(path) and is_archive(path):
         yield from _members(path, status.st_size)
     else:
         yield LogFile(path, status.st_size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -35,13 +36,22 @@ class Joined:
     parsers: str
 
 
-def parts_among(logs: Sequence[LogFile]) -> list[Path]:
+def parts_among(logs: Sequence[LogFile], places: Sequence[Path] | None = None) -> list[Path]:
     """The logs that are parts; empty where none is.
 
+    Args:
+        places: the files and folders whose parts may be read, with all links resolved; None for all.
+
     Raises:
-        UsageError: where parts and other files are named together.
+        UsageError: where parts and other files are named together, and for a part that lies elsewhere.
     """
     parts = [log for log in logs if is_part(log)]
+    for part in parts if places is not None else ():
+        if not any(Path(os.path.realpath(part.path)).is_relative_to(place) for place in places or ()):
+            raise UsageError(
+                f"{part.name} is a part of logs that were read elsewhere, read where the command line names it alone: "
+                "`perflog merge` it, name the file itself, or let recipes use it with `perflog readme --allow FILE`"
+            )
     if parts and len(parts) != len(logs):
         other = next(log for log in logs if log not in parts)
         if other.path.endswith(ENDING) and not other.member:

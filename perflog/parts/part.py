@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -17,6 +17,7 @@ from perflog.escaping import named
 from perflog.files import write_atomically
 from perflog.logs.find import LogFile
 from perflog.parts import ENDING
+from perflog.parts.footer import MAGIC, FooterError, TooLargeError, read_footer, require_size, texts_of
 from perflog.parts.outcomes import Packer, outcome_from, packed_log
 from perflog.parts.share import Share
 from perflog.runs.machine import Machine
@@ -25,8 +26,6 @@ from perflog.settings.options import Options
 
 #: The form of the file, and the key of a Parquet file's metadata that it stands under.
 SCHEMA, KEY = "perflog/part/2", "perflog"
-#: What a Parquet file's content begins with.
-MAGIC = b"PAR1"
 _COLUMNS = ("position", "log", "outcome")
 
 
@@ -111,31 +110,40 @@ def is_part(log: LogFile) -> bool:
     if log.member or log.pipe is not None or log.stored is not None or not log.path.endswith(ENDING) or log.size < 0:
         return False
     try:
-        with Path(log.path).open("rb") as file:
-            begins = file.read(len(MAGIC)) == MAGIC
-    except OSError:
+        return KEY in texts_of(Path(log.path))
+    except (OSError, FooterError):
         return False
-    return begins and KEY in _metadata(Path(log.path))
 
 
 def read_part(path: Path) -> Part:
     """Read a part from its file.
 
     Raises:
-        PerflogError: when it is damaged, or a later perflog wrote it.
+        PerflogError: when it is damaged, unpacks to more than a part of its size may, or a later perflog wrote it.
     """
     import polars as pl
 
-    metadata = _metadata(path) if path.is_file() else {}  # a pipe would be waited for
-    if KEY not in metadata:
+    try:
+        texts = texts_of(path) if path.is_file() else {}  # a pipe would be waited for
+    except (OSError, FooterError):
+        texts = {}
+    if KEY not in texts:
         raise PerflogError(
             f"{named(str(path))}: expected a part that `perflog extract --shard` wrote, found {_other(path)}"
         )
-    head = _head(path, metadata[KEY])
+    head = _head(path, texts[KEY])
     try:
+        footer = read_footer(path)
+        if any(columns != _COLUMNS for columns in footer.columns):
+            raise FooterError(f"expected the columns {', '.join(_COLUMNS)}")
         frame = pl.read_parquet(path, columns=list(_COLUMNS))
+        # one long text may stand in every row, and takes its room once until Python's objects are made of it
+        length = frame.select(pl.sum_horizontal(pl.col("log", "outcome").bin.size().cast(pl.UInt64).sum())).item()
+        require_size(footer, int(length))
         rows = frame.rows()
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except TooLargeError as error:
+        raise PerflogError(f"{named(str(path))}: expected a part within limits: {error}") from None
+    except (OSError, FooterError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise _damaged(path, str(error)) from None
     if len(rows) != head.rows or _hash(rows) != head.content:
         raise _damaged(path, f"it holds {len(rows)} logs, and not those {head.rows} that were written")
@@ -144,16 +152,6 @@ def read_part(path: Path) -> Part:
     except (msgspec.MsgspecError, IndexError, ValueError, TypeError) as error:
         raise _damaged(path, str(error)) from None
     return Part(head.place, head.share, entries, head.perflog)
-
-
-def _metadata(path: Path) -> Mapping[str, str]:
-    """The metadata of a Parquet file; empty where it has none, or is damaged."""
-    import polars as pl
-
-    try:
-        return pl.read_parquet_metadata(path)
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return {}
 
 
 def _head(path: Path, text: str) -> _Head:

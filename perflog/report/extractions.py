@@ -56,7 +56,7 @@ class Extractions:
     def _whole(self, logs: Sequence[str], settings: Settings) -> Extraction:
         """The extraction with all its cases, made once."""
         options = settings.options()
-        key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options))
+        key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options, settings.parts))
         if key not in self._extractions:
             self._extractions[key] = self.seen(find_logs(logs), settings, options)
         return self._extractions[key]
@@ -72,7 +72,7 @@ class Extractions:
         """
         catalog = catalog_of(settings)
         with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-            return extract_logs(list(files), options, catalog, progress, sight, self.cache)
+            return extract_logs(list(files), options, catalog, progress, sight, self.cache, settings.parts)
 
 
 def catalog_of(settings: Settings) -> Catalog:

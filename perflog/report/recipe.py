@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from perflog.border import keep_within
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.logs.addresses import address_in, joined
@@ -37,12 +38,23 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def confined(folder: Path, allowed: Sequence[Path] = ()) -> Confinement:
-    """Where the recipes of a file in ``folder`` may lead: its repository, and what the user allows beside it."""
+def confined(folder: Path, allowed: Sequence[Path] = (), with_parts: bool = True) -> Confinement:
+    """Where the recipes of a file in ``folder`` may lead: its repository, and what the user allows beside it.
+
+    Args:
+        with_parts: whether parts of logs that lie in what is allowed are read too.
+
+    Raises:
+        UsageError: for a folder in the repository that is allowed, and in truth is a link out of it.
+    """
     addresses = tuple(filter(None, map(address_in, allowed)))
-    roots = [repository_of(folder), *(Path(os.path.realpath(place)) for place in allowed if not address_in(place))]
+    repository = repository_of(folder)
+    for place in allowed:
+        if not address_in(place):
+            keep_within(repository, place, "--allow", "name the folder itself, where it lies")
+    roots = [repository, *(Path(os.path.realpath(place)) for place in allowed if not address_in(place))]
     way_out = "`perflog readme --allow FOLDER` lets recipes use a folder outside it too"
-    return Confinement(tuple(roots), way_out, addresses)
+    return Confinement(tuple(roots), way_out, addresses, tuple(roots[1:]) if with_parts else ())
 
 
 @dataclass(slots=True)

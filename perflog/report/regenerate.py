@@ -88,8 +88,13 @@ def regenerate(paths: Sequence[Path], extractions: Extractions, allowed: Sequenc
     """
     pictures: dict[Path, bytes] = {}
     files = [_regenerated(path, extractions, allowed, pictures) for path in paths]
-    differing = {file: data for file, data in pictures.items() if not file.is_file() or file.read_bytes() != data}
+    differing = {file: data for file, data in pictures.items() if not _is(file, data)}
     return Regenerated(tuple(files), differing)
+
+
+def _is(file: Path, data: bytes) -> bool:
+    """Whether a file holds these bytes."""
+    return file.is_file() and file.stat().st_size == len(data) and file.read_bytes() == data
 
 
 def _regenerated(

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from perflog.border import keep_inside
 from perflog.errors import PerflogError
+from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.logs.find import nearest_path
 
 _BLANKS = " \t"
@@ -52,8 +54,9 @@ def text_of(path: Path) -> str:
     Raises:
         PerflogError: for a file that cannot be read, or is no UTF-8 text.
     """
+    keep_inside(path, "the file")
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_limited(path, LONGEST_DOCUMENT).decode("utf-8")
     except FileNotFoundError:
         raise PerflogError(f"no such file: {str(path)!r}{nearest_path(str(path))}") from None
     except IsADirectoryError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perflog.border import keep_inside
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import visible
@@ -117,7 +118,7 @@ def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
     recipe = Recipe(
         _near(logs, output.parent),
         words_of(_near_folders(given, output.parent)),
-        _allowed([*logs, *(given.get("parsers") or ())], output.parent),
+        _allowed([*logs, *(given.get("parsers") or ())], output.parent, logs if extraction.parts else ()),
     )
     with_pictures = is_installed("matplotlib")
     shown = contents(extraction, wanted.choice, with_pictures)
@@ -158,10 +159,11 @@ def _near(logs: Sequence[str], base: Path) -> list[str]:
     return [log if is_address(log) else Path(os.path.relpath(log, base)).as_posix() for log in logs]
 
 
-def _allowed(paths: Sequence[str], base: Path) -> list[str]:
-    """The options by which `perflog readme` lets a file in ``base`` lead to those of the paths that lie outside."""
+def _allowed(paths: Sequence[str], base: Path, parts: Sequence[str] = ()) -> list[str]:
+    """The options by which `perflog readme` lets a file in ``base`` lead to those of the paths that lie outside, and
+    read those that are parts."""
     confinement = confined(base)
-    outside = [path for path in paths if not confinement.holds(path)]
+    outside = [path for path in paths if not confinement.holds(path) or path in parts]
     return [word for path in _near(outside, base) for word in ("--allow", path)]
 
 
@@ -189,6 +191,7 @@ def make_report(
 
 def refusal(output: Path, html: bool) -> str:
     """Why a report may not be written over what is at ``output``; empty when it may be written."""
+    keep_inside(output, "the output")
     if is_written_into(output) or not output.exists() or (html and is_page(output)):
         return ""
     hint = f"`perflog readme {output}` makes its regions true"

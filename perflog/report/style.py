@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from perflog.border import keep_inside
 from perflog.errors import UsageError
 from perflog.export.columns import number as plain
 from perflog.formats.toml import convert, read_toml
@@ -91,6 +92,8 @@ def load_style(name: str, folders: Sequence[str] = ()) -> Style:
     Raises:
         UsageError: for a name or a file that is not right.
     """
+    for place in folders:
+        keep_inside(place, "--templates")
     data = _merged(name, [*map(Path, folders), folder("templates")])
     for form in data.get("digits", {}).values():
         digits_form(form, f"style {name}: digits {form!r}")

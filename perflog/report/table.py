@@ -16,7 +16,7 @@ from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.case_table import remarks
-from perflog.export.columns import TextTable, caption, marked
+from perflog.export.columns import TextTable, caption, counted, marked
 from perflog.export.translation import shown, told
 from perflog.extraction import Extraction
 from perflog.formats.units import kind
@@ -128,6 +128,8 @@ def how(grid: Grid, extraction: Extraction) -> str:
     """How a table's numbers were made, from how many runs, and their unit."""
     items = list(grid.cells.values())
     made = caption(extraction, (item.case for item in items)).rpartition(";")[0]
+    if extraction.parts:
+        made += f"; from {counted(extraction.parts, 'part')}, whose logs were not read here"
     shown = [(v, item.numbers[v]) for item in items for v in grid.projection.values if v in item.numbers]
     counts = sorted({number.n for _, number in shown if number.n})
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}" if counts else "n = 0"

@@ -15,7 +15,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from perflog.border import keep_inside
 from perflog.errors import UsageError
+from perflog.files import LONGEST_FACTS, read_limited
 from perflog.formats.vocabulary import CPU, Fact, Scalar
 from perflog.logs.addresses import Address, is_address
 from perflog.logs.find import MACHINE, STANDARD_INPUT, LogFile
@@ -122,7 +124,8 @@ def machine_in(folder: str) -> Machine | None:
     file = os.path.join(folder, MACHINE)  # noqa: PTH118
     if not os.path.lexists(file):
         return None
-    return _machine(file, lambda: Path(file).read_bytes())
+    keep_inside(file, "the file beside the logs")
+    return _machine(file, lambda: read_limited(Path(file), LONGEST_FACTS))
 
 
 def machine_in_store(folder: str, store: Store) -> Machine | None:

@@ -8,13 +8,15 @@ logs: the paths in it lead to its own repository alone, and a database is taken 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perflog.errors import UsageError
+from perflog.border import border
+from perflog.errors import ForeignConfigWarning, UsageError
+from perflog.settings.nearest import FILE, find_config, look_for_config
 from perflog.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from perflog.settings.convention import Convention
     from perflog.settings.options import Options
 
-FILE = "perflog.toml"
 #: The environment variable that names the history's database.
 DATABASE = "PERFLOG_DATABASE"
 FORMATS = ("table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf")
@@ -61,6 +62,8 @@ class Settings:
         refused_database: why the database of a config file is not taken, as a whole message; empty where none is named
             or one was given otherwise. Commands that need a database raise it; all others need not know.
         config_file: the file whose options are in force; empty for none.
+        parts: the files and folders whose parts are read, with all links resolved; None for all. A recipe and a
+            confined run read those alone that the command line itself names: a part is whatever its writer says.
     """
 
     values: dict[str, Any]
@@ -68,6 +71,7 @@ class Settings:
     config_set: dict[str, str] = field(default_factory=dict)
     refused_database: str = ""
     config_file: str = ""
+    parts: tuple[Path, ...] | None = None
 
     def options(self) -> Options:
         """The options of extraction.
@@ -174,10 +178,16 @@ def settings(
     config_set: dict[str, str] = {}
     in_file: dict[str, Any] = {}
     refused = ""
-    file = find_config(paths, confinement)
+    file, foreign = look_for_config(paths, confinement)
+    for reason in foreign:
+        warnings.warn(reason, ForeignConfigWarning, stacklevel=2)
     _require_one_config(file, paths, confinement)
+    if given.get("parsers") and confinement is None:
+        from perflog.settings.config_file import admit_logs_for
+
+        admit_logs_for(given["parsers"], paths)
     if file is not None:
-        in_file, refused = _of_config(file, paths, bool(given.get("parsers")))
+        in_file, refused = _of_config(file, paths, bool(given.get("parsers")), confinement)
         sources |= dict.fromkeys(in_file, str(file))
         config_set = in_file.pop("set", {})
         values |= in_file
@@ -192,7 +202,15 @@ def settings(
         fixed = _fixed_but_for(rule, beside)
         values |= fixed
         sources |= dict.fromkeys(fixed, _source_of(rule.name))
-    return Settings(values, sources, config_set, "" if values["database"] else refused, str(file or ""))
+    parts = _places_of_parts(paths) if confinement is None else confinement.parts
+    return Settings(values, sources, config_set, "" if values["database"] else refused, str(file or ""), parts)
+
+
+def _places_of_parts(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...] | None:
+    """In a confined run the files that the command line names, and not what lies in its folders; None in any other."""
+    if border() is None:
+        return None
+    return tuple(Path(os.path.realpath(path)) for path in paths if not os.path.isdir(path))  # noqa: PTH112 - or address
 
 
 def _require_one_config(
@@ -205,8 +223,8 @@ def _require_one_config(
         path if is_address(path) or os.path.isdir(path) else Path(path).parent: path  # noqa: PTH112 - may not be read
         for path in reversed(paths[1:])
     }
-    for place, path in places.items():
-        other = find_config([place], confinement)
+    for path in places.values():
+        other = find_config([path], confinement)
         if other != file and not _say_the_same(file, other):
             of_first, of_other = (f"{config or f'no {FILE}'}" for config in (file, other))
             raise UsageError(
@@ -231,7 +249,9 @@ def _admit(given: Mapping[str, Any], paths: Sequence[str | os.PathLike[str]], co
     confinement.admit_logs(paths)
 
 
-def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_given: bool) -> tuple[dict[str, Any], str]:
+def _of_config(
+    file: Path, paths: Sequence[str | os.PathLike[str]], parsers_given: bool, confinement: Confinement | None
+) -> tuple[dict[str, Any], str]:
     """(the options in a config file that are taken, why its database is not).
 
     Args:
@@ -245,7 +265,7 @@ def _of_config(file: Path, paths: Sequence[str | os.PathLike[str]], parsers_give
     options = read_config(file)
     if "parsers" in options and not parsers_given:
         require_parsers(file, options["parsers"])
-        admit_logs(file, paths)
+        admit_logs(file, paths, confinement.roots if confinement else ())
     refused = ""
     if "database" in options:
         here = find_config(())
@@ -287,32 +307,6 @@ def place_of(source: str, option: str) -> str:
     from perflog.settings.config_file import place_of as place_in_file
 
     return place_in_file(Path(source), option)
-
-
-def find_config(paths: Sequence[str | os.PathLike[str]], confinement: Confinement | None = None) -> Path | None:
-    """The nearest ``perflog.toml``: from the first path upwards, then from the working folder upwards.
-
-    Args:
-        confinement: where it is given, the search from the first path upwards ends at its roots.
-    """
-    from perflog.logs.addresses import is_address
-
-    starts = [Path(path).absolute() for path in paths[:1] if not is_address(path)]
-    for start in starts:
-        for folder in (start, *start.parents):
-            if _is_file(folder / FILE):
-                return folder / FILE
-            if confinement is not None and Path(os.path.realpath(folder)) in confinement.roots:
-                break
-    here = Path.cwd()
-    return next((folder / FILE for folder in (here, *here.parents) if _is_file(folder / FILE)), None)
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is a file; not where that cannot be told, in a folder that the user may not look into."""
-    with suppress(OSError):
-        return path.is_file()
-    return False
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
+from perflog.border import GIT, enters
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, convert, read_toml, texts
 from perflog.logs.addresses import is_address
@@ -140,20 +141,45 @@ def require_parsers(file: Path, folders: Sequence[str]) -> None:
             raise UsageError(f"{_place(file, 'parsers')}: parsers: '{folder}': {expected}")
 
 
-def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]]) -> None:
+def admit_logs(file: Path, paths: Sequence[str | os.PathLike[str]], allowed: Sequence[Path] = ()) -> None:
     """Let logs pass that are read by parsers which a config file names.
 
-    What the user named is read, wherever it lies; a link below it that leads elsewhere is not, since the file's parsers
-    decide what of its target is shown.
+    What the user named is read, wherever it lies, unless the name leads through the file's repository: whoever wrote
+    the file may have made a link of it. A link below a log that leads elsewhere is not read either, since the file's
+    parsers decide what of its target is shown.
+
+    Args:
+        allowed: where a recipe's logs may lie, with all links resolved.
 
     Raises:
-        UsageError: for such a link.
+        UsageError: for a log in the repository that leads out of it, and for such a link.
     """
     where = _place(file, "parsers")
     way_out = f"the parsers of {where} read no logs elsewhere; name the log itself, or the parsers with --parsers"
-    named = tuple(resolved(path, "the log") for path in paths if not is_address(path))
+    (root,) = _confinement(file, "").roots
     addresses = tuple(str(path) for path in paths if is_address(path))
-    Confinement((*_confinement(file, "").roots, *named), way_out, addresses).admit_logs(paths)
+    for path in paths:
+        is_own = not is_address(path) and not enters(root, path, "the log")
+        roots = (root, *allowed, resolved(path, "the log")) if is_own else (root, *allowed)
+        Confinement(roots, way_out, addresses).admit_logs([path])
+
+
+def admit_logs_for(parsers: Sequence[str | os.PathLike[str]], paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Let logs pass that are read by parsers which the command line names.
+
+    Who can write to a work tree of git writes its parsers and its links alike: logs named in it must lie in it too,
+    with all that is found below them. Logs elsewhere are the user's own.
+
+    Raises:
+        UsageError: for a log, or a link below it, that leads out of the work tree of one of the parsers.
+    """
+    for folder in map(Path, parsers):
+        root = repository_of(folder)
+        if not os.path.lexists(root / GIT):
+            continue
+        way_out = f"parsers of this repository ({folder}) read no logs elsewhere; name the log itself, where it lies"
+        own = [path for path in paths if not is_address(path) and enters(root, path, "the log")]
+        Confinement((root,), way_out).admit_logs(own)
 
 
 def refused_database(file: Path, database: str, in_working_folder: bool) -> str:

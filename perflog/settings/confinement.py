@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from perflog.border import GIT, border
 from perflog.errors import UsageError
 from perflog.logs.addresses import as_address, is_address, is_below
 from perflog.logs.find import SKIPPED_FOLDERS, is_kernels
 
 Name = str | os.PathLike[str]
-#: git's own folder, which may hold the credentials that the work tree was fetched with.
-GIT = ".git"
 #: Files that are read beside logs and in the folders above them, when they are there.
 _BESIDE_LOGS = ("machine.json", "scaling.json")
 
@@ -32,11 +31,13 @@ class Confinement:
         roots: the folders, with all links resolved; the first is the file's repository or folder.
         addresses: those on servers that the user named; a file's words lead to no others, and ask no other server.
         way_out: what a user can do who means a path outside; ``{path}`` stands for the path.
+        parts: the places that the user allowed, whose parts of logs are read; those of others are not.
     """
 
     roots: tuple[Path, ...]
     way_out: str
     addresses: tuple[str, ...] = ()
+    parts: tuple[Path, ...] = ()
 
     def admit(self, path: Name, what: str) -> None:
         """Let a path pass that may be read or written.
@@ -111,9 +112,13 @@ class Confinement:
 
 
 def repository_of(folder: Path) -> Path:
-    """The root of git's work tree that holds a folder, else the folder itself; with all links resolved."""
-    place = Path(os.path.realpath(folder))
-    return next((above for above in (place, *place.parents) if os.path.lexists(above / GIT)), place)
+    """The root of git's work tree that holds a folder, else the folder itself; with all links resolved.
+
+    It never reaches above the folder that a run is confined to.
+    """
+    place, root = Path(os.path.realpath(folder)), border()
+    tree = next((above for above in (place, *place.parents) if os.path.lexists(above / GIT)), place)
+    return root if root is not None and place.is_relative_to(root) and not tree.is_relative_to(root) else tree
 
 
 def leads_out(path: Path) -> bool:

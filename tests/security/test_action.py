@@ -172,6 +172,25 @@ def test_nothing_outside_is_read_or_written(recipe: str, runner: Runner) -> None
         )
 
 
+@pytest.mark.parametrize("parsers", ["", "evil"], ids=["of its perflog.toml", "that the workflow names"])
+@pytest.mark.long
+def test_a_comparison_reads_nothing_outside(parsers: str, runner: Runner) -> None:
+    """A side that is a link, and a link among the logs, with parsers of the pull request's that show what they read."""
+    request = runner.request
+    tree = request.tree
+    (tree / "perflog.toml").write_text("" if parsers else 'parsers = "evil"\n')
+    (tree / "new").symlink_to("../outside")
+    (tree / "among").mkdir()
+    (tree / "among/x.log").symlink_to("../../outside/secret.log")
+    (tree / "report.md").symlink_to("../outside/README.md")
+    for new, output in (("new", ""), ("among", ""), ("logs", "report.md")):
+        done = runner.run(steps()[-1], command="compare", sides=f"logs {new}", parsers=parsers, output=output)
+        assert done.returncode == 2 and "expected a path inside" in done.stderr, done.stdout + done.stderr
+        assert SECRET not in done.stdout + done.stderr
+        assert all(SECRET not in file.read_text() for file in runner.commands.values())
+    assert request.outside_now() == request.files
+
+
 @lru_cache(maxsize=1)
 def _may_trace() -> bool:
     """Whether strace is here and may be used: containers often forbid it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import threading
 from pathlib import Path
@@ -166,13 +167,74 @@ def test_formats_of_a_perflog_toml_read_no_logs_elsewhere(request_: PullRequest)
         assert SECRET not in done.output + str(done.exception)
 
 
+def test_a_side_that_the_pull_request_made_a_link_is_not_read(request_: PullRequest) -> None:
+    """The path that the workflow names is the user's word, and what it is the pull request's (G2)."""
+    tree = request_.tree
+    (tree / "perflog.toml").write_text('parsers = "evil"\n')
+    (tree / "first").symlink_to("../outside")
+    (tree / "new").symlink_to("first")  # by another link
+    (tree / "below").symlink_to("../outside")
+    for new in ("new", "below/logs", str(tree / "new"), "below/../outside/secret.log", "new/secret.log"):
+        for words in (["compare", "logs", new], ["extract", new], ["save", new, "--label", "x"]):
+            done = run(*words)
+            assert isinstance(done.exception, UsageError) and INSIDE in str(done.exception), words
+            assert SECRET not in done.output + str(done.exception)
+    (tree / "perflog.toml").unlink()
+    for words in (
+        ["compare", "logs", "new", "--parsers", "evil"],
+        ["extract", "below/logs", "--parsers", "evil/leak.toml"],
+    ):
+        assert INSIDE in str(run(*words).exception)
+
+
+def test_what_is_allowed_is_no_link_of_the_repository(request_: PullRequest) -> None:
+    (request_.tree / "data").symlink_to("../outside")
+    request_.readme("table data/secret.log --parsers evil --rows model")
+    done = run("readme", "--check", "--allow", "data", "README.md")
+    assert "--allow 'data': " + INSIDE in str(done.exception) and SECRET not in done.output
+    assert SECRET in run("readme", "--check", "--allow", "../outside", "README.md").output
+
+
+@pytest.mark.parametrize(
+    ("variables", "confined"),
+    [
+        ({"PERFLOG_CONFINED": "."}, True),
+        ({"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": "."}, True),
+        ({"GITLAB_CI": "true", "CI_PROJECT_DIR": "."}, True),
+        ({"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": ".", "PERFLOG_CONFINED": ""}, False),
+        ({"GITHUB_WORKSPACE": "."}, False),
+    ],
+)
+def test_a_run_is_confined_to_the_folder_that_the_environment_names(
+    variables: dict[str, str], confined: bool, request_: PullRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PERFLOG_CONFINED", "GITHUB_ACTIONS", "GITLAB_CI"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    (request_.tree / "new").symlink_to("../outside/secret.log")
+    done = run("explain", "new")
+    assert (INSIDE in str(done.exception), done.exit_code == 3) == (confined, not confined)
+    assert run("explain", "../outside/secret.log").exit_code == 3, "what the user names elsewhere is the user's own"
+
+
+@pytest.mark.usefixtures("request_")
+def test_a_run_that_is_to_be_confined_to_nothing_does_not_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERFLOG_CONFINED", "not-there")
+    assert "PERFLOG_CONFINED='not-there': expected the folder" in str(run("extract", "logs").exception)
+
+
 def test_what_the_user_names_is_read_wherever_it_lies(request_: PullRequest) -> None:
-    """A path of the command line is the user's own, and so are formats that the command line names."""
+    """A path of the command line is the user's own, and so are formats that the command line names; but for links of
+    the repository that holds the formats: whoever wrote one wrote the other."""
     (request_.tree / "perflog.toml").write_text('parsers = "evil"\n')
     assert SECRET in run("extract", "../outside/secret.log", "--format", "csv").output
     (request_.tree / "perflog.toml").unlink()
     (request_.tree / "logs/x.log").symlink_to("../../outside/secret.log")
-    assert SECRET in run("extract", "logs", "--parsers", "evil", "--format", "csv").output
+    refused = run("extract", "logs", "--parsers", "evil", "--format", "csv")
+    assert INSIDE in str(refused.exception) and SECRET not in refused.output + str(refused.exception)
+    shutil.copytree("evil", "../mine")
+    assert SECRET in run("extract", "logs", "--parsers", "../mine", "--format", "csv").output
 
 
 def test_a_perflog_toml_that_is_a_link_out_is_refused(request_: PullRequest) -> None:

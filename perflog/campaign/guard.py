@@ -45,12 +45,12 @@ def main() -> None:
 def _started(command: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start one command, its output added to its file; the guard ends where it cannot be started."""
     name = command.get("output")
-    out = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) if name else None
     errors = subprocess.STDOUT if name else None
     stdin = subprocess.PIPE if command.get("remote") else subprocess.DEVNULL
     environment = {**os.environ, **command.get("environment", {})}
     folder = command.get("folder") or None
     try:
+        out = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644) if name else None
         return subprocess.Popen(command["argv"], stdin=stdin, stdout=out, stderr=errors, env=environment, cwd=folder)
     except OSError as error:
         print(f"cannot start {error.filename or command['argv'][0]}: {error.strerror}", file=sys.stderr, flush=True)

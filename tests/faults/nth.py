@@ -180,7 +180,7 @@ def said_wrongly(ended: Ended, right: Ended, error: int) -> Iterator[str]:
 def _is_list(lines: Sequence[str]) -> bool:
     """Whether lines say one thing each of several logs or runs."""
     return (
-        all(line.startswith(("[", "cache ", "  ", "skipped ", "perflog: ")) for line in lines)
+        all(line.startswith(("[", "cannot start ", "cache ", "  ", "skipped ", "perflog: ")) for line in lines)
         or "finished" in lines[-1]
     )
 

@@ -67,7 +67,7 @@ def _cut(data: bytearray, draw: random.Random) -> None:
     del data[draw.randrange(len(data)) :]
 
 
-DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (_bits, _bits, _page, _page, _stretch, _text, _cut)
+DAMAGES: tuple[Callable[[bytearray, random.Random], None], ...] = (_bits, _page, _text, _cut, _stretch, _page, _bits)
 
 
 def main() -> int:

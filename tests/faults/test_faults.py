@@ -46,7 +46,7 @@ def test_a_call_that_fails_is_one_line_and_leaves_the_old_or_the_new(
 
 
 def test_a_damaged_database_is_one_line_or_no_matter() -> None:
-    rows, wrong = ended("damaged", "--files", "4")
+    rows, wrong = ended("damaged", "--files", "2")
     assert wrong == ""
     assert len(rows) == 7
 

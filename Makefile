@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes: where Python may not keep what it has compiled, each compiles it all anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-long lint types pytest coverage fuzz pythons dependencies sanitize wheels docs bench fixtures upstream campaign campaign-short clean
+.PHONY: demo test test-long lint types pytest coverage faults fuzz pythons dependencies sanitize wheels docs bench fixtures upstream campaign campaign-short clean
 
 #: How many mutated logs `make fuzz` makes, from which seed; how long `make sanitize` runs.
 COUNT ?= 20000
@@ -53,6 +53,13 @@ test-long: $(VENV)/.dev
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=perflog --cov-branch --cov-report=term:skip-covered
+
+# Each command's n-th open, read, write, fsync, rename, mmap, fork and allocation fails, for all n that it makes; then
+# damaged databases. STRUCK: so many calls of a kind are struck at most, spread over all, and so many of memory.
+STRUCK ?= --most 1000 --mallocs 200
+faults: $(VENV)/.dev
+	$(BIN)/python -m tests.faults.nth $(STRUCK)
+	$(BIN)/python -m tests.faults.damaged --files 200
 
 # What `make test` tries a part of, all of it: every prefix, encoding and block size with every format's logs, more kills
 # of those who save, 20 times as many examples of each property, 10,000 bad logs whose truth is known; then mutated logs

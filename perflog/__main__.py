@@ -36,9 +36,10 @@ def main() -> None:
 _INTERRUPTED, _CLOSED_PIPE = 130, 141
 #: An error's own text is cut at so many characters: it may quote a log.
 _LONGEST = 500
+_AS_IT_WAS = "the logs are as they were, and no file is half written"
 _WHAT_TO_DO = (
-    "the logs are as they were, and no file is half written; `perflog extract LOGS` or another "
-    "--format may still give the numbers; PERFLOG_DEBUG=1 shows where it failed"
+    f"{_AS_IT_WAS}; `perflog extract LOGS` or another --format may still give the numbers; PERFLOG_DEBUG=1 shows where "
+    "it failed"
 )
 
 
@@ -49,11 +50,11 @@ def _status() -> int:
         KeyboardInterrupt: when the user ends it.
     """
     from perflog.cli.terminal import guard_streams
-    from perflog.errors import NoReaderError, PerflogError
+    from perflog.errors import NoReaderError, PerflogError, refused_by_system
 
-    guard_streams()
-    _say_warnings()
     try:
+        guard_streams()
+        _say_warnings()
         status = _command()
         sys.stdout.flush()
     except NoReaderError:
@@ -67,6 +68,8 @@ def _status() -> int:
             return _refused(missing)
         if os.environ.get("PERFLOG_DEBUG"):
             raise
+        if refusal := refused_by_system(error):
+            return _refused(PerflogError(f"{refusal}; {_AS_IT_WAS}"))
         return _failed(error)
     return status
 

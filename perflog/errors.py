@@ -37,3 +37,14 @@ class ForeignConfigWarning(UserWarning):
 
 class NoReaderError(PerflogError):
     """Nobody reads any more what is printed or written into a FIFO (no message; exit status 141)."""
+
+
+def refused_by_system(error: BaseException) -> str:
+    """What the system refused, in plain words; empty where an error is the program's own."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "the system lets no further thread start (`ulimit -u` shows the limit)"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror + (f": '{error.filename}'" if isinstance(error.filename, str) else "")
+    return ""

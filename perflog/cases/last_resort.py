@@ -31,12 +31,16 @@ def cases_of(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> t
     """
     try:
         return _built(runs, patterns, options)
+    except MemoryError:
+        raise  # what the cases are must not depend on how much memory there is
     except BaseException as error:
         reason_of(error)  # raises what is no matter of a log
     sound, faulty = _sound_and_faulty(runs, patterns, options)
     of_sound = [run for of_log in sound for run in of_log]
     try:
         cases, left_out = _built(of_sound, patterns, options)
+    except MemoryError:
+        raise
     except BaseException as error:
         note = f"{APART}: each log stands alone, and none is compared with others ({_short(error)})"
         cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options)[0]]
@@ -64,6 +68,8 @@ def _sound_and_faulty(
         try:
             _built(of_log, patterns, options)
             sound.append(of_log)
+        except MemoryError:
+            raise
         except BaseException as error:
             faulty.append(Skipped(log, reason_of(error, "its cases were built"), failed=True))
     return sound, faulty

@@ -8,6 +8,7 @@ texts in it are made visible where they are put in.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -113,10 +114,23 @@ def _is_file(stream: TextIO | None) -> bool:
 
 def guard_streams() -> None:
     """Wrap both streams. Text that their encoding does not have is written as ``\\u4e2d``."""
+    output: Any = _buffered(sys.stdout)
+    sys.__stdout__ = sys.stdout = output  # type: ignore[misc]
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.stdout, sys.stderr = Guarded(sys.stdout, "standard output"), Guarded(sys.stderr, "standard error")
+
+
+def _buffered(stream: TextIO | None) -> TextIO | None:
+    """Standard output with a buffer, which Python leaves out under PYTHONUNBUFFERED: it then loses what a full disk or
+    a signal cuts from a write, and says nothing. Lines go out at once, as was asked for.
+    """
+    if not isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+        return stream
+    assert stream is not None
+    raw = io.FileIO(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
 
 
 def has_colours() -> bool:

@@ -137,6 +137,8 @@ def _plainly(url: URL) -> Iterator[None]:
         raise PerflogError(f"the history in {name}: {_words(error, url)}") from None
     except SQLAlchemyError as error:
         raise PerflogError(f"the history in {name}: {error}") from None
+    except UnicodeDecodeError:  # the driver decodes SQLite's own message, which quotes the damaged schema
+        raise PerflogError(f"the history in {name}: {_SQLITE[_MALFORMED]}") from None
     except OSError as error:
         raise PerflogError(f"the history in {name}: {error.strerror or error}") from None
     except ImportError as error:
@@ -145,6 +147,7 @@ def _plainly(url: URL) -> Iterator[None]:
         raise PerflogError("PostgreSQL needs its driver: pip install 'perflog[postgresql]'") from None
 
 
+_MALFORMED = "database disk image is malformed"
 _SQLITE = {
     "file is not a database": "the file is no SQLite database; name another with --database",
     "file is encrypted or is not a database": "the file is no SQLite database; name another with --database",
@@ -153,7 +156,7 @@ _SQLITE = {
     "attempt to write a readonly database": "the file may not be written",
     "database or disk is full": "the disk is full",
     "disk I/O error": "the disk or a limit on the size of files refuses to read or write",
-    "database disk image is malformed": "the file is damaged",
+    _MALFORMED: "the file is damaged",
 }
 
 

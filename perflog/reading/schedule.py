@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Generic, TypeVar, cast
 
 from msgspec import Struct
@@ -83,12 +83,17 @@ def read_logs(
             engine, catalog, finish, finish_all, as_printed, options, pool, tell, buffers, hashed, elsewhere
         )
         waiting: deque[Future[list[Done[T]]]] = deque()
-        for batch in batches(logs, BATCH, BATCH_LOGS):
+        jobs = batches(logs, BATCH, BATCH_LOGS)
+        first = list(islice(jobs, 2))
+        if len(first) == 1:  # no thread need start, and none can fail to: Python waits for ever for one without memory
+            yield from reader.results(reader.read_batch(first[0], ahead.bodies(first[0])))
+            return
+        for batch in chain(first, jobs):
             waiting.append(pool.submit(reader.read_batch, batch, ahead.bodies(batch)))
             if len(waiting) > max(AHEAD, threads):
-                yield from reader.results(waiting.popleft())
+                yield from reader.results(waiting.popleft().result())
         while waiting:
-            yield from reader.results(waiting.popleft())
+            yield from reader.results(waiting.popleft().result())
 
 
 @contextmanager
@@ -135,9 +140,9 @@ class _Reader(Struct, Generic[T], frozen=True):
     hashed: bool
     elsewhere: Elsewhere[T] | None = None
 
-    def results(self, job: Future[list[Done[T]]]) -> Iterator[T]:
+    def results(self, job: Sequence[Done[T]]) -> Iterator[T]:
         """What became of a job's logs; those that turned out to be large are read now, on all threads."""
-        for done in job.result():
+        for done in job:
             if done.large is not None:
                 log = done.large
                 yield self._outcome(self._guarded(log, partial(self._read_large, log)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from perflog.errors import PerflogError
@@ -110,7 +109,7 @@ def lines_used(run: Run, segment: Segment) -> tuple[tuple[int, ...], int]:
 def lines_of(run: Run, used: Mapping[RunKey, tuple[tuple[int, ...], int]]) -> list[Line]:
     """The lines that a run's throughput stands on, read from its log again.
 
-    Nothing where the log cannot be read twice (a pipe), or no longer.
+    Nothing where the log cannot be read twice (a pipe); why not, where it no longer can.
     """
     metric = run.throughput
     numbers, count = used.get(key_of(run), ((), 0))
@@ -130,7 +129,7 @@ def _texts(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
     texts: dict[int, str] = {}
     if not numbers:
         return texts
-    with suppress(OSError, UnreadableError, PerflogError):  # it was there a moment ago; the page does without its lines
+    try:  # it was there a moment ago; where it is not any more, the page says so in place of its lines
         before = 0
         for block in _blocks(log):
             lines = block.count(b"\n")
@@ -139,6 +138,10 @@ def _texts(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
             before += lines
             if before >= numbers[-1]:
                 break
+    except (OSError, UnreadableError, PerflogError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        first = next((number for number in numbers if number not in texts), numbers[0])
+        texts[first] = visible(f"(the log could not be read again: {why})", lines=True)
     return texts
 
 

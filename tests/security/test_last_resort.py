@@ -115,9 +115,7 @@ def test_cases_that_cannot_be_built_together_stand_alone(logs: Path) -> None:
     ("form", "place", "error"),
     [
         ("json", '"perflog.export.document", "_case"', 'ValueError("two\\nlines")'),
-        ("csv", '"perflog.export.encoding", "encoded"', 'MemoryError("")'),
         ("csv", '"perflog.export.encoding", "encoded"', '__import__("polars").exceptions.PanicException("two lines")'),
-        pytest.param("json", '"perflog.export.document", "_case"', 'MemoryError("")', marks=pytest.mark.long),
         pytest.param(
             "json", '"perflog.export.document", "_case"', '__import__("polars").exceptions.PanicException("two lines")',
             marks=pytest.mark.long,
@@ -141,6 +139,30 @@ def test_an_output_that_cannot_be_made_is_one_line_and_leaves_the_old_file(
         assert json.loads(done.stdout)["error"]["exit_status"] == 70
     else:
         assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("MemoryError()", "there is not enough memory"),
+        ("OSError(28, 'No space left on device', 'x')", "No space left on device: 'x'"),
+        ("""RuntimeError("can't start new thread")""", "the system lets no further thread start"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line_and_no_internal_error(logs: Path, error: str, said: str) -> None:
+    (logs / "out").write_text("old")
+    fault = f'put_fault("perflog.export.encoding", "encoded", lambda _: True, {error})'
+    done = perflog(logs, fault, "extract", "logs", "-f", "csv", "-o", "out")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"perflog: {said}") and done.stderr.count("\n") == 1
+    assert (logs / "out").read_text() == "old"
+
+
+def test_cases_for_which_memory_lacks_are_not_made_apart(logs: Path) -> None:
+    """Which cases there are does not depend on how much memory there is."""
+    done = perflog(logs, OF_ALL.replace('KeyError("rank")', "MemoryError()"), "extract", "logs", "-f", "json")
+    assert (done.returncode, "each log stands alone" in done.stdout) == (2, False)
+    assert done.stderr.startswith("perflog: there is not enough memory")
 
 
 def test_an_error_is_seen_whole_where_that_is_asked_for(logs: Path) -> None:

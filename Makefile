@@ -62,12 +62,13 @@ faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.damaged --files 200
 
 # What `make test` tries a part of, all of it: every prefix, encoding and block size with every format's logs, more kills
-# of those who save, 20 times as many examples of each property, 10,000 bad logs whose truth is known; then mutated logs
-# through both engines.
+# of those who save, 20 times as many examples of each property, 10,000 bad logs whose truth is known; damage of every
+# line alike in every log; then mutated logs through both engines.
 fuzz: $(VENV)/.dev
 	PERFLOG_CAMPAIGN=1 PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/pipeline/test_bad_logs.py \
 		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py \
 		tests/evidence/test_stamps.py tests/formats/test_path_grammar.py tests/formats/test_soundness.py
+	$(BIN)/python -m tests.tools.systematic
 	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)
 
 # A part of the tests that touches every package, on each Python that perflog runs on; one that is neither here nor can be

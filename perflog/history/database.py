@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -77,6 +78,10 @@ def _require_folder(file: Path) -> None:
         raise OSError(reason)
 
 
+#: Whoever calls perflog and has handlers of their own still gets the words.
+_QUIET = logging.NullHandler()
+
+
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield None
@@ -92,6 +97,9 @@ def _engine(url: URL, writes: bool) -> Engine:
             engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
         )
         return engine
+    for name in ("psycopg", "sqlalchemy"):
+        # what they warn of ends as an error in plain words; without a handler Python writes it to the terminal too
+        logging.getLogger(name).addHandler(_QUIET)
     arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECTING}
     return create_engine(
         url,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _BLANK = b"\x00\r\n \t"
+#: The reason of a file in which nothing stands.
+ONLY_BLANKS = "nothing but blanks or NUL bytes"
 #: Bytes that text is made of: printable ASCII and above, tab, line ends, backspace, vertical blanks and escape.
 _TEXT = bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b"
 #: The same without what only terminals write.
@@ -43,7 +45,7 @@ def why_no_text(data: bytes) -> str:
     if is_plainly_text(data[:_HEAD]):
         return ""
     if not data[:256].strip(_BLANK) and not data.strip(_BLANK):
-        return "empty file" if not data else "nothing but blanks or NUL bytes"
+        return "empty file" if not data else ONLY_BLANKS
     if data.startswith(_NO_LOG):
         return next(what for magic, what in _MAGIC.items() if data.startswith(magic))
     if is_trace(data[:_HEAD]):

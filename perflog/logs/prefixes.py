@@ -140,6 +140,10 @@ class Stripper:
 
     def strip(self, line: bytes) -> bytes:
         """A line without its line feed, and without its prefixes."""
+        return tagged(*self.parted(line))
+
+    def parted(self, line: bytes) -> tuple[bytes, int]:
+        """(a line without its prefixes, the rank that they tell; 0 where they tell none)."""
         rank = name = None
         start = 0
         for prefix in self._prefixes:
@@ -151,7 +155,7 @@ class Stripper:
                 rank = int(found[1])
             elif prefix.key == "name":
                 name = self._names.setdefault(found[1], len(self._names))
-        return tagged(line[start:], rank if rank is not None else name or 0)
+        return line[start:], rank if rank is not None else name or 0
 
 
 def tagged(text: bytes, rank: int) -> bytes:

@@ -6,6 +6,7 @@ so that line numbers stay those of the file: a line that came in several records
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -16,8 +17,8 @@ from perflog.logs.blocks import LeftOut
 from perflog.logs.clean import clean_block
 from perflog.logs.encodings import as_half_width, holds_full_width
 from perflog.logs.limits import UnreadableError
-from perflog.logs.prefixes import Prefix, Stripper, prefixes_on
-from perflog.logs.records import Piece, Unpack, unpacker_for
+from perflog.logs.prefixes import Prefix, Stripper, prefixes_on, tagged
+from perflog.logs.records import Piece, Unpack, put_together, unpacker_for
 from perflog.logs.streams import Stream
 from perflog.logs.tables import Render, renderer_for
 
@@ -80,7 +81,7 @@ def wrapping_of(beginning: bytes) -> Wrapping | None:
     texts = [_without_codes(line) for line in _joined_texts(lines, unpack)] if unpack is not None else lines
     full_width = full_width or (unpack is not None and any(map(holds_full_width, texts)))
     texts = [as_half_width(line) for line in texts] if full_width else texts
-    prefixes = prefixes_on(texts, bars)
+    prefixes = prefixes_on(texts, bars or (unpack is not None and any(map(_BAR.search, texts))))
     return Wrapping(unpack, prefixes, full_width) if unpack is not None or prefixes or full_width else None
 
 
@@ -90,14 +91,14 @@ def _without_codes(text: bytes) -> bytes:
 
 
 def _joined_texts(lines: Sequence[bytes], unpack: Unpack) -> Iterator[bytes]:
-    """The whole lines in these records."""
-    text = b""
+    """The whole lines in these records, and at the end what there is of lines that go on."""
+    begun: defaultdict[str, list[bytes]] = defaultdict(list)
     for piece in map(unpack, lines):
         if piece is not None:
-            text += piece.text
+            begun[piece.stream].append(piece.text)
             if piece.whole:
-                yield text
-                text = b""
+                yield put_together(begun.pop(piece.stream))
+    yield from map(put_together, begun.values())
 
 
 def _is_suspect(beginning: bytes, bars: bool) -> bool:
@@ -188,17 +189,35 @@ class _Unwrapped:
             self._damage = self._damage or error
 
 
+class _Begun(Struct):
+    """A line of one of a program's streams that its next record goes on with.
+
+    Attributes:
+        pieces, size: what is not given out yet, and its bytes.
+        rank: whose line it is, where a part of it is given out already.
+    """
+
+    pieces: list[bytes]
+    size: int = 0
+    rank: int | None = None
+
+
 class _Lines:
-    """Lines one after the other, pieces of one line put together."""
+    """Lines one after the other, pieces of one line put together.
+
+    A bar is one line for as long as it is drawn, and the lines of another stream come between its records: the
+    drawings that are complete, up to the last carriage return, are given out before those, as they stand in the log of
+    a program that writes both to one file.
+    """
 
     def __init__(self, wrapping: Wrapping) -> None:
         self._unpack = wrapping.unpack
         self._stripper = Stripper(wrapping.prefixes)
         self._full_width = wrapping.full_width
         self._render = wrapping.render
-        self._pieces: list[bytes] = []
-        self._feeds = 0  # so many lines the pieces came in
-        self._size = 0
+        self._begun: dict[str, _Begun] = {}
+        self._stream = ""
+        self._feeds = 0  # so many lines the pieces of this stream's line came in
         self._too_long = 0
 
     def too_long(self) -> int:
@@ -208,39 +227,77 @@ class _Lines:
 
     def after(self, line: bytes) -> bytes:
         """What can be given out once this line, which had a line feed behind it, is known."""
-        piece = self._piece(line)
-        self._add(line if piece is None else piece.text)
+        piece = (None if self._unpack is None else self._unpack(line)) or Piece(line)
+        given = self._turned(piece.stream)
+        given += self._add(piece.text)
         self._feeds += 1
-        return self._joined(b"\n" * self._feeds) if piece is None or piece.whole else b""
+        return given + self._joined(b"\n" * self._feeds) if piece.whole else given
 
     def last(self, line: bytes) -> bytes:
         """The rest, where ``line`` has no line feed behind it (empty: there is none)."""
+        given, end = b"", b""
         feeds = self._feeds
-        piece = self._piece(line) if line else None
         if line:
-            self._add(line if piece is None else piece.text)
-        if not feeds and not line:
-            return b""
+            record = None if self._unpack is None else self._unpack(line)
+            piece = record or Piece(line)
+            given = self._turned(piece.stream)
+            feeds = self._feeds
+            given += self._add(piece.text)
+            end = b"\n" if record is not None and record.whole else b""
         # line feeds stand before a line that may be unfinished: behind it they would make it whole
-        return b"\n" * feeds + self._joined(b"\n" if piece is not None and piece.whole else b"")
+        given += b"\n" * feeds + self._joined(end)
+        if not given or given.endswith(b"\n"):  # else the other stream's last line would go on with this one's
+            self._stream = next(iter(self._begun), "")
+            given += self._joined(b"")
+        return given
 
-    def _piece(self, line: bytes) -> Piece | None:
-        return None if self._unpack is None else self._unpack(line)
+    def _turned(self, stream: str) -> bytes:
+        """What is given out of the line of the stream before this one's, where that is another."""
+        if stream == self._stream:
+            return b""
+        given = b""
+        if self._feeds:
+            given = self._complete() + b"\n" * self._feeds
+        self._stream, self._feeds = stream, 0
+        return given
 
-    def _add(self, text: bytes) -> None:
-        self._size += len(text)
-        if self._size > _LONGEST:
-            self._pieces = []
+    def _add(self, text: bytes) -> bytes:
+        """Take a piece; what is given out of a line that becomes too long."""
+        begun = self._begun.setdefault(self._stream, _Begun([]))
+        given = self._complete() if begun.pieces and begun.size + len(text) > _LONGEST else b""
+        begun.size += len(text)
+        if begun.size > _LONGEST:
+            begun.pieces = []
         else:
-            self._pieces.append(text)
+            begun.pieces.append(text)
+        return given
+
+    def _complete(self) -> bytes:
+        """The drawings of the stream's bar that are complete; the one that is not is kept."""
+        begun = self._begun.get(self._stream)
+        if begun is None or begun.size > _LONGEST:
+            return b""
+        text = put_together(begun.pieces)
+        end = text.rfind(b"\r") + 1
+        begun.pieces, begun.size = [text[end:]], len(text) - end
+        return self._plain(text[:end], begun) if end else b""
 
     def _joined(self, end: bytes) -> bytes:
-        if self._size > _LONGEST:
-            self._too_long = self._size
-        text = _without_codes(b"".join(self._pieces))
-        self._pieces, self._feeds, self._size = [], 0, 0
-        if self._too_long:
+        """The rest of the stream's line, with this behind it."""
+        begun, self._feeds = self._begun.pop(self._stream, None), 0
+        if begun is None:
             return end
+        if begun.size > _LONGEST:
+            self._too_long += begun.size
+            return end
+        return self._plain(put_together(begun.pieces), begun) + end
+
+    def _plain(self, text: bytes, begun: _Begun) -> bytes:
+        """The program's own text in (a part of) a line."""
+        text = _without_codes(text)
         if self._render is not None:
-            return self._render(text) + end
-        return self._stripper.strip(as_half_width(text) if self._full_width else text) + end
+            return self._render(text)
+        text = as_half_width(text) if self._full_width else text
+        if begun.rank is None:
+            text, begun.rank = self._stripper.parted(text)
+        return tagged(text, begun.rank)

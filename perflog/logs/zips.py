@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
@@ -62,18 +62,26 @@ def zip_members(file: RandomAccess) -> Iterator[Member]:
 
     Raises:
         UnreadableError: when the directory is missing or damaged, after the members that could be found without it.
+        LimitError: when members lie in one another, as they do in no archive but one made to take for ever.
     """
     budget = Budget(file.size)
     try:
-        for _ in islice(listed_members(file), limit(MEMBERS)):
-            pass
+        spans = [_least_span(member) for member in islice(listed_members(file), limit(MEMBERS))]
     except (OSError, UnreadableError) as error:
         yield from _members_in_order(file, budget)
         raise UnreadableError(f"the zip archive cannot be read: {error}") from None
+    spans.sort()
+    if any(end > start for (_, end), (start, _) in pairwise(spans)):
+        raise LimitError("the files of the zip archive lie in one another, as no program packs them: it is not read")
     for member in listed_members(file):
         name = _name(member.name, member.system)
         if not name.endswith("/"):
             yield Member(name, member.size, partial(_open_listed, file, member, budget))
+
+
+def _least_span(member: Listed) -> tuple[int, int]:
+    """Where a member's header begins, and where its packed bytes end at the earliest."""
+    return member.place, member.place + _LOCAL_HEADER.size + len(member.name) + member.packed
 
 
 def readable_name(name: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
-from perflog.logs.binary import why_no_text
+from perflog.logs.binary import ONLY_BLANKS, why_no_text
 from perflog.logs.containers import LimitError, Load, UnreadableError
 from perflog.matching import Batch, Engine
 from perflog.reading.reading import Reading
@@ -71,15 +71,15 @@ def fold_block(reading: Reading, block: Block) -> bool:
 
 
 def end(reading: Reading, catalog: Catalog) -> None:
-    """Settle a log of which all blocks are folded in; one of no bytes has a problem."""
+    """Settle a log of which all blocks are folded in; one of no bytes, or of which nothing is left, has a problem."""
     reading.settle(catalog)
     if reading.measures:
         reading.beginning = b""
-    if not reading.bytes and not reading.problem:
-        if reading.notes:
+    if reading.problem == ONLY_BLANKS or (not reading.bytes and not reading.problem):
+        if reading.notes:  # what was left out, or lost, was all that it held
             reading.give_up(reading.notes.pop())
         else:
-            reading.problem = "empty file"
+            reading.problem = reading.problem or "empty file"
 
 
 def match_block(engine: Engine, part: Part) -> Block:

@@ -22,8 +22,9 @@ _LOSS = "loss"
 #: Groups that are no values and that a number is made from.
 _COUNTS = ("global_batch_size", "batch_size", "covers", "devices", "nodes")
 _COMMA = re.compile(r"[0-9],[0-9]")
-#: Thousands that are parted by commas, and the milliseconds of Python's stamps.
-_PARTED = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9,])|:[0-9]{2},[0-9]{3}")
+#: The milliseconds of Python's stamps, and thousands that are parted by commas beside them.
+_MILLISECONDS = re.compile(r":[0-9]{2},[0-9]{3}")
+_PARTED = re.compile(rf"(?<![0-9.,])[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?![0-9,])|{_MILLISECONDS.pattern}")
 _GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?[A-Za-z]?")
 _LAST_NUMBER = re.compile(r"[0-9][0-9.]*$")
 #: What a number or a word goes on with.
@@ -46,7 +47,7 @@ class _Line(NamedTuple):
 def why_cut(reading: Reading, pattern: Pattern) -> str:
     """Why the numbers on the lines of a pattern may be parts of numbers; empty where nothing shows it.
 
-    One that is followed by a comma and a digit has a decimal comma, unless the format's own samples show such lists.
+    One that is followed by a comma and a digit goes on behind it, unless the format's own samples show such lists.
     """
     lines = list(_sampled(reading, pattern))
     return _why_ended_early(lines, pattern) or _why_parted(lines, pattern)
@@ -56,11 +57,12 @@ def _why_parted(lines: Sequence[_Line], pattern: Pattern) -> str:
     last = len(lines) - 1
     for place in sorted({last * part // LOOKED_AT for part in range(LOOKED_AT)}) if lines else ():
         line = lines[place]
-        if _COMMA.search(line.text) is None or _COMMA.search(_PARTED.sub("", line.text)) is None:
+        if _COMMA.search(line.text) is None or _COMMA.search(_MILLISECONDS.sub("", line.text)) is None:
             continue
+        mark = "a decimal comma" if _COMMA.search(_PARTED.sub("", line.text)) else "a comma that parts thousands"
         for group, shown in _numbers(pattern, line.text):
             if _goes_on(line.text, shown) and not _listed(pattern, group):
-                return f"line {line.number} has a decimal comma ({group} {shown}): its numbers would be read in part"
+                return f"line {line.number} has {mark} ({group} {shown}): its numbers would be read in part"
     return ""
 
 

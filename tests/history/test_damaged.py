@@ -249,3 +249,15 @@ def test_a_trigger_that_refuses_a_row_leaves_nothing(database: str) -> None:
     with pytest.raises(PerflogError):
         history.save(database, campaign(2, 5, seed=2), "v2")
     assert rows(database) == before
+
+
+def test_the_drivers_own_warnings_are_not_on_the_terminal() -> None:
+    """`error ignored in rollback on …`, which psycopg logs where the server is gone: the plain error says it already."""
+    program = (
+        "import logging; from sqlalchemy import make_url; from perflog.history.database import _engine\n"
+        "_engine(make_url('postgresql+psycopg:///x'), writes=True)\n"
+        "logging.getLogger('psycopg').warning('error ignored in rollback'); logging.getLogger('other').warning('seen')\n"
+        "logging.getLogger('sqlalchemy.pool').error('Exception terminating connection')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == "seen\n"

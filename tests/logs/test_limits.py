@@ -309,3 +309,16 @@ def test_text_at_hand_is_read_instead_of_the_file(tmp_path: Path) -> None:
     log = LogFile(str(tmp_path / "gone.log"), 4, text=b"x\ny\n")
     assert (open_small(log, 10), open_small(log, 3)) == (b"x\ny\n", None)
     assert b"".join(load() for load in blocks_of(log)) == io.BytesIO(b"x\ny\n").read()
+
+
+def test_a_zip_whose_files_lie_in_one_another_is_refused_at_once(tmp_path: Path) -> None:
+    """A directory of many entries for the same packed bytes: 3 MB of it named 5 GB of text, each read (47 s)."""
+    file = tmp_path / "a.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(2_000):
+            archive.writestr(f"{number:05d}.log", LINES if number else LINES * 100)
+        for entry in archive.infolist():
+            entry.header_offset, entry.compress_size = 0, archive.infolist()[0].compress_size
+    (log,) = extracted(file).skipped
+    assert log.reason == "the files of the zip archive lie in one another, as no program packs them: it is not read"
+    assert log.failed

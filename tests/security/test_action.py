@@ -112,7 +112,7 @@ class Runner:
         return subprocess.run(
             [*before, *bash], cwd=self.request.tree,
             env={**self.environment(), **(variables or {}), **environment_of(step, given)},
-            capture_output=True, text=True, check=False, timeout=300,
+            capture_output=True, text=True, check=False, timeout=900,  # an installation on a busy machine takes minutes
         )  # fmt: skip
 
 

@@ -22,8 +22,6 @@ class Extra(NamedTuple):
 
 #: The extra that brings a package, by the package's name in an import.
 EXTRAS = {
-    "matplotlib": Extra("plot", "drawing pictures"),
-    "scipy": Extra("compare", "comparing versions"),
     "sqlalchemy": Extra("history", "the history"),
     "alembic": Extra("history", "the history"),
     "ruptures": Extra("history", "the history"),
@@ -41,17 +39,12 @@ def missing_extra(error: ImportError) -> PerflogError | None:
     return None if package not in EXTRAS else _missing(package)
 
 
-def is_installed(package: str) -> bool:
-    """Whether a package is there, without importing it."""
-    return find_spec(package) is not None
-
-
 def require(package: str) -> None:
     """Raise PerflogError, with the command that installs it, where a package of an extra is not there.
 
     For what would be needed only at the end of long work.
     """
-    if not is_installed(package):
+    if find_spec(package) is None:
         raise _missing(package)
 
 

@@ -26,7 +26,7 @@ settings.load_profile("campaign" if CAMPAIGN else "perflog")
 #: What takes longest, and is begun first: a worker that is done then takes over short tests from the other.
 _FIRST = (
     "test_two_hosts",
-    "test_wheel",
+    "test_artefact",
     "campaign/",
     "test_hostile_text",
     "test_docs",

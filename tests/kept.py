@@ -4,7 +4,7 @@ These are perflog's own formats, the engine of a set of formats, and the command
 wants it. To make them costs more than a short command does besides, and they depend on their arguments alone. Commands
 that run in the tests' own process, or are forked from one that has done this (:mod:`tests.forks`), share them. What
 makes them is tested by itself (``tests/formats/test_prebuilt.py``, ``tests/matching``), and in processes that are
-started anew (``tests/cli/test_start.py``, ``tests/test_wheel.py``).
+started anew (``tests/cli/test_start.py``, ``tests/test_artefact.py``).
 """
 
 from __future__ import annotations

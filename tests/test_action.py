@@ -25,8 +25,8 @@ from tests.support import FIXTURES, ROOT
 __all__ = ["github"]
 RECIPE = "table logs -w 100 -n 100 --rows devices --value throughput --no-notes"
 ONE, EIGHT = "1n1g/rn50_b128_fp32", "1n8g/rn50_b128_fp32"
-#: Inputs that are the Action's own: what is run, what it is run on, a secret, and Python's version.
-OWN = {"command", "files", "sides", "token", "python-version"}
+#: Inputs that are the Action's own: what is run, what it is run on, a secret, what is installed, and Python's version.
+OWN = {"command", "files", "sides", "token", "extras", "python-version"}
 #: Options of no use in a workflow: the help, silence, a comment, which a token asks for, and the cache of a machine.
 LEFT_OUT = {"help", "quiet", "comment", "cache"}
 
@@ -69,9 +69,8 @@ def test_it_is_a_composite_action_that_installs_itself() -> None:
 def test_its_inputs_are_the_options_of_the_three_commands() -> None:
     options = options_of("readme") | options_of("audit") | options_of("compare")
     assert set(declared_inputs()) == OWN | (options - LEFT_OUT)
-    variables = {
-        name: f"INPUT_{name.upper().replace('-', '_')}" for name in declared_inputs() if name != "python-version"
-    }
+    installed = {"extras", "python-version"}  # what the steps before it take
+    variables = {name: f"INPUT_{name.upper().replace('-', '_')}" for name in declared_inputs() if name not in installed}
     assert script()["env"] == {variable: f"${{{{ inputs.{name} }}}}" for name, variable in variables.items()}
     unused = [
         variable

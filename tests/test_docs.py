@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -87,10 +88,15 @@ def test_shown_command_prints_what_is_shown(name: str, session: list[tuple[str, 
     for command, shown in session:
         if "../shared" in command and not SHARED.is_dir():
             pytest.skip("../shared is not here")
-        shell = f'perflog() {{ {shlex.join(forks.words())} "$@"; }}; cd {place} && {command}'
-        done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False, env=environment)
-        printed = "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
-        assert [printed] * len(shown) == shown
+        words = f'perflog() {{ {shlex.join(forks.words())} "$@"; }}; {command}'
+        assert [printed_by(words, place, environment)] * len(shown) == shown
+
+
+def printed_by(command: str, place: Path, environment: Mapping[str, str]) -> str:
+    """What a command of a page prints, as the pages show it."""
+    words = ["bash", "-c", command]
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False, env=environment)
+    return "\n".join(line.rstrip() for line in (done.stdout + done.stderr).rstrip("\n").splitlines())
 
 
 def test_there_are_sessions() -> None:

@@ -138,7 +138,7 @@ def report(
     if reason := refusal(file, as_page):
         raise UsageError(reason)
     made = make_report(path_list(paths), given_options(options), file, language, as_page, extractions_of(cache))
-    return Report(made.files, f"{made.described}; {made.missing}" if made.missing else made.described)
+    return Report(made.files, made.described)
 
 
 @plain  # a recipe's errors speak of its options, which are written as on the command line

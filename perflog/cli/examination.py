@@ -15,7 +15,7 @@ from perflog.extras import EXTRAS
 
 SCHEMA = "perflog/doctor/1"
 #: What is always needed, as the package registries call it.
-_NEEDED = ("polars", "numpy", "msgspec", "typer", "rich", "jinja2", "tabulate", "tomlkit")
+_NEEDED = ("polars", "numpy", "msgspec", "typer", "rich", "jinja2", "tabulate", "tomlkit", "matplotlib", "scipy")
 #: Variables that change what perflog does.
 _VARIABLES = (
     "PERFLOG_DATABASE", "PERFLOG_ENGINE", "PERFLOG_THREADS", "PERFLOG_ENVIRONMENTS", "PERFLOG_DEBUG", "NO_COLOR",

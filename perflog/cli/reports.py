@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -149,5 +148,3 @@ def report(
     result = make_report(logs, given, output, lang, page, extractions(quiet, cache_of(cache, quiet)), choice)
     result.write()
     say_written(output, quiet, result.described)
-    if result.missing:
-        print(f"perflog: {output} has {result.missing}", file=sys.stderr)

@@ -31,8 +31,6 @@ ENDINGS = {
 }
 #: The endings that messages offer; the others mean the same.
 _SECOND_NAMES = frozenset({".markdown", ".htm", ".patch"})
-#: The package that writes a format, where an extra brings it.
-_PACKAGES = {"xlsx": "xlsxwriter", "svg": "matplotlib", "png": "matplotlib", "pdf": "matplotlib"}
 
 
 def format_for(
@@ -75,10 +73,10 @@ def format_for(
 
 def _require_package(form: str) -> None:
     """Raise PerflogError where what writes a format is not installed: before the work, not after it."""
-    if form in _PACKAGES:
+    if form == "xlsx":
         from perflog.extras import require
 
-        require(_PACKAGES[form])
+        require("xlsxwriter")
 
 
 def endings_of(formats: Collection[str]) -> list[str]:

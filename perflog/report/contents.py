@@ -88,13 +88,12 @@ class Contents:
         return (" · " if many or len(self.frameworks) > 1 else " ").join(filter(None, names)) or "perflog"
 
 
-def contents(extraction: Extraction, choice: Choice | None = None, pictures: bool = True) -> Contents:
+def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
     """Choose sections, rows, columns, values and pictures by what varies between the cases.
 
     Args:
         extraction: all cases.
         choice: what the user chose of the report.
-        pictures: whether the report has pictures at all.
 
     Raises:
         UsageError: when there is no case.
@@ -102,14 +101,14 @@ def contents(extraction: Extraction, choice: Choice | None = None, pictures: boo
     cases = require_cases(extraction)
     choice = choice or Choice()
     parts = sections(cases)
-    panels = [panels_of(part.cases) if pictures else 0 for part in parts]
+    panels = [panels_of(part.cases) for part in parts]
     drawn = _drawn(panels)
     models = {spelling(name): name for part in reversed(parts) for name in reversed(part.models) if name}
     return Contents(
         tuple(sorted({str(case.key["framework"]) for case in cases if "framework" in case.key})),
         tuple(sorted(models.values())),
         tuple(_section(part, _where(part, parts), scaling, choice) for part, scaling in zip(parts, drawn, strict=True)),
-        pictures and _has_steps(cases),
+        _has_steps(cases),
         sum(count > 0 for count in panels) - sum(drawn),
     )
 

@@ -14,7 +14,6 @@ from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.columns import counted
-from perflog.extras import is_installed
 from perflog.files import is_written_into, missing_folder, write_atomically
 from perflog.logs.addresses import Address, is_address
 from perflog.plot.steps import MOST_RUNS
@@ -29,10 +28,6 @@ from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled
 from perflog.settings.config import settings
 
-_WITHOUT_PICTURES = (
-    "no pictures: drawing pictures needs the package matplotlib, which is not installed: pip install 'perflog[plot]'"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -41,12 +36,10 @@ class Report:
     Attributes:
         files: what each file is to hold: the report's own, and those of its pictures.
         described: what it holds, in words.
-        missing: what it would hold in another installation, and which package would bring it; empty: nothing.
     """
 
     files: Mapping[Path, bytes]
     described: str
-    missing: str = ""
 
     def write(self) -> None:
         """Write the files, each whole or not at all."""
@@ -95,12 +88,11 @@ def html_report(wanted: Wanted, extractions: Extractions) -> Report:
         shlex.join(["perflog", "extract", *wanted.words]),
         shlex.join(["perflog", "report", *wanted.words, *dimensions, *in_language, "-o", wanted.output.name]),
     ]
-    with_pictures = is_installed("matplotlib")
-    shown = contents(extraction, choice, with_pictures)
+    shown = contents(extraction, choice)
     data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language)
     pictures = sum(section.scaling for section in shown.sections) + shown.steps
     described = f"{counted(len(extraction.cases), 'case')}, {counted(pictures, 'picture')}, {len(data) / 1000:,.0f} kB"
-    return Report({wanted.output: data}, described, "" if with_pictures else _WITHOUT_PICTURES)
+    return Report({wanted.output: data}, described)
 
 
 def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
@@ -120,16 +112,14 @@ def markdown_report(wanted: Wanted, extractions: Extractions) -> Report:
         words_of(_near_folders(given, output.parent)),
         _allowed([*logs, *(given.get("parsers") or ())], output.parent, logs if extraction.parts else ()),
     )
-    with_pictures = is_installed("matplotlib")
-    shown = contents(extraction, wanted.choice, with_pictures)
+    shown = contents(extraction, wanted.choice)
     if any(run.log.pipe is not None for run in extraction.runs):  # of a part or a pipe: not read again for step times
         shown = replace(shown, steps=False)
     empty = skeleton(recipe, shown, output, wanted.language, wanted.choice)
     recipes = Recipes(output.parent, extractions, None)  # the recipes say what the user named
     text, regions = filled(empty, str(output), recipes.make)
     described = f"{counted(regions, 'region')}, {counted(len(recipes.pictures), 'picture')}"
-    missing = "" if with_pictures else _WITHOUT_PICTURES
-    return Report({**recipes.pictures, output: text.encode("utf-8")}, described, missing)
+    return Report({**recipes.pictures, output: text.encode("utf-8")}, described)
 
 
 def _given(flag: str, text: str) -> list[str]:

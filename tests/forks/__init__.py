@@ -3,7 +3,7 @@
 A server that has imported what all commands import, and has done nothing else, forks a process for each command
 (:mod:`tests.forks.server`). The process has the arguments, folder, environment and streams that it is given, ends as a
 Python program does, and its status is the one that a shell would see. Where the start itself is the point
-(``tests/cli/test_start.py``, ``tests/test_wheel.py``), processes are started anew.
+(``tests/cli/test_start.py``, ``tests/test_artefact.py``), processes are started anew.
 """
 
 from __future__ import annotations

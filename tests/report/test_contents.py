@@ -99,13 +99,6 @@ def test_step_times_are_drawn_of_as_many_runs_as_one_picture_holds() -> None:
     ]
     assert not contents(extraction(with_steps)).steps, "`perflog plot --kind steps` refuses so many"
     assert contents(extraction(with_steps[:-1])).steps
-    assert not contents(extraction(with_steps[:-1]), pictures=False).steps
-
-
-def test_a_report_without_pictures_has_none_and_leaves_none_out() -> None:
-    runs = [run({"framework": "A", "model": f"m{n}", "devices": d}, d) for n in range(MOST_PANELS) for d in (1, 2)]
-    shown = contents(extraction(runs), pictures=False)
-    assert not any(section.scaling for section in shown.sections) and shown.undrawn == 0
 
 
 def test_cases_are_chosen_and_a_name_that_is_none_is_told() -> None:

@@ -131,7 +131,7 @@ def test_accuracy_in_per_cent_and_as_a_fraction_is_one_column_in_per_cent() -> N
         table = report_table(placed, load_style(style), "en", cases, {})
         assert table.header[-2].replace(" ", "") == "accuracy(%)"
         assert [float(row[-2].rstrip("%")) for row in table.rows] == [71.2, 73.2, 9.5]
-    shown = page(ReadLogs(cases, (), {}), contents(cases, pictures=False), [], Path(), "en").decode()
+    shown = page(ReadLogs(cases, (), {}), contents(cases), [], Path(), "en").decode()
     assert [at for at in ("71.2", "0.732", "73.2", "9.5") if f'data-sort="{at}"' in shown] == ["71.2", "73.2", "9.5"]
     alone = made.extraction(runs[1:2])
     placed = grid(alone, Projection(fields("devices", "--rows"), (), values))

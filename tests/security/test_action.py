@@ -61,16 +61,18 @@ def environment_of(step: dict[str, Any], given: dict[str, str]) -> dict[str, str
 class Runner:
     """Runs steps in a work tree as GitHub's runner does, with its secrets and its command files in the environment."""
 
-    def __init__(self, request: PullRequest, place: Path) -> None:
+    def __init__(self, request: PullRequest, place: Path, python: str = sys.executable) -> None:
         self.request = request
         self.place = place
+        self.python = Path(python)
+        self.action = place / "commands"  # where the Action's own files lie
         self.home = place / "home"
         self.temporary = place / "temporary"
         for folder in (self.home, self.temporary, place / "tools", place / "commands"):
             folder.mkdir()
-        python = place / "tools/python"
-        python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-        python.chmod(0o755)
+        tool = place / "tools/python"
+        tool.write_text(f'#!/bin/sh\nexec {python} "$@"\n')
+        tool.chmod(0o755)
         names = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
         self.commands = {name: place / "commands" / name for name in names}
         for file in self.commands.values():
@@ -101,7 +103,7 @@ class Runner:
             inputs: the Action's, with ``_`` for ``-``; those that are not given are as ``action.yml`` says.
         """
         assert step["shell"] == "bash"
-        given = {"github.action_path": str(self.place / "commands")}
+        given = {"github.action_path": str(self.action)}
         given |= {f"inputs.{name}": value.get("default", "") for name, value in declared_inputs().items()}
         given |= {f"inputs.{name.replace('_', '-')}": value for name, value in inputs.items()}
         script = self.place / "commands/step.sh"
@@ -110,7 +112,7 @@ class Runner:
         return subprocess.run(
             [*before, *bash], cwd=self.request.tree,
             env={**self.environment(), **(variables or {}), **environment_of(step, given)},
-            capture_output=True, text=True, check=False, timeout=300,
+            capture_output=True, text=True, check=False, timeout=900,  # an installation on a busy machine takes minutes
         )  # fmt: skip
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perflog.measurements.blended import Lane, slowest
+from perflog.measurements.store import FIELDS, Store
 from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.measurements.support import STEP_TIME, folded, pattern, rows
@@ -164,3 +166,15 @@ def test_running_means_of_unknown_ranks_have_no_differences() -> None:
     assert (last.refused, last.blend.records if last.blend else 0) == ("", 2)
     (mean,) = folded(pattern("step ms", MEAN), rows("step ms", *PRINTED)).segments
     assert BLENDED in mean.refused
+
+
+def test_records_that_share_a_line_are_no_ranks() -> None:
+    """Where line feeds were lost, a record is not found again by its line: one that a lane lacks ended in an exception."""
+    lanes, stores = [], []
+    for steps in ([0.0, 10.0, 20.0], [0.0, 20.0]):
+        keys = np.array(steps)
+        lanes.append(Lane(lines=[np.ones(len(keys), dtype=np.int64)], keys=[keys]))
+        store = Store()
+        store.append(np.ones((len(FIELDS), len(keys))))
+        stores.append(store)
+    assert slowest(lanes, stores, np.array([0.0, 20.0])).count == 0

@@ -129,13 +129,15 @@ def not_hardened(library: Path) -> list[str]:
     """What an ELF library lacks of the protection that perflog's is compiled with, in words."""
     from elftools.elf.dynamic import DynamicSection
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     with library.open("rb") as stream:
         elf = ELFFile(stream)
         segments = {segment["p_type"]: segment["p_flags"] for segment in elf.iter_segments()}
         dynamic = next(section for section in elf.iter_sections() if isinstance(section, DynamicSection))
         tags = {tag.entry.d_tag: tag.entry.d_val for tag in dynamic.iter_tags()}
-        symbols = list(elf.get_section_by_name(".dynsym").iter_symbols())
+        table = elf.get_section_by_name(".dynsym")
+        symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
     foreign = {symbol.name for symbol in symbols if symbol["st_shndx"] == "SHN_UNDEF"}
     own = {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name}
     executable, bind_now, now = 1, 8, 1

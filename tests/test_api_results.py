@@ -261,15 +261,15 @@ def test_options_become_arguments(told: str, meant: str) -> None:
 def test_a_missing_extra_is_one_sentence(folder: Path) -> None:
     program = f"""
 import sys
-sys.modules["matplotlib"] = None
+sys.modules["sqlalchemy"] = None
 import perflog
 try:
-    perflog.plot({str(folder / "old")!r})
+    perflog.save({str(folder / "old")!r}, label="x", database={str(folder / "h.sqlite")!r})
 except perflog.errors.PerflogError as error:
     print(error.code, error)
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("missing-package drawing pictures needs the package matplotlib"), done.stderr
+    assert done.stdout.startswith("missing-package the history needs the package sqlalchemy"), done.stderr
 
 
 # ---------------------------------------------------------------- docstrings

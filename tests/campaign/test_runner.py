@@ -67,7 +67,7 @@ def test_a_runner(tmp_path: Path) -> None:
         (
             "[environment]",
             "[environment]\nA = [1]",
-            "environment.A = [1]: expected a text in quotes or a whole number or a number",
+            "environment.A = …: expected a text in quotes or a whole number or a number",
         ),
     ],
 )

@@ -32,6 +32,15 @@ STRANGER = 54321
 #: What the config file of that user makes of every model.
 STRANGERS = "strangersmodel"
 _SPARSE = 64 << 30
+#: Runs a command and writes the most kB that it held; in a process of its own, since a child counts what its parent held
+#: when it was forked, and the tests hold much.
+_MEASURED = """
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], "w") as file:
+    file.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(status if status >= 0 else 128 - status)
+"""
 _PLAIN_TABLE = "table logs --rows devices"
 
 #: What a cell must come to: refused in one plain line, or done (with the path left out, where it is none that counts).
@@ -355,19 +364,19 @@ def _outcome(place: Place, words: list[str], confined: bool, named: str) -> Outc
         "PATH": os.environ["PATH"], "HOME": str(place.home), "PYTHONPATH": str(ROOT), **LEAKED,
         "GITHUB_STEP_SUMMARY": str(summary), **({"PERFLOG_CONFINED": str(place.tree)} if confined else {}),
     }  # fmt: skip
+    held = place.folder / "held"
+    command = ["timeout", "--signal=KILL", str(SECONDS), sys.executable, "-m", "perflog", *words]
     with out.open("wb") as stdout, err.open("wb") as stderr:
-        process = subprocess.Popen(
-            ["timeout", "--signal=KILL", str(SECONDS), sys.executable, "-m", "perflog", *words],
+        status = subprocess.call(
+            [sys.executable, "-I", "-S", "-c", _MEASURED, str(held), *command],
             cwd=place.tree, env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr,
         )  # fmt: skip
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
     texts = {name: file.read_text(errors="replace") for name, file in (("stdout", out), ("stderr", err))}
     # the name that the command itself holds is no secret
     leaks = [name for name, text in texts.items() if SECRET in text.replace(named, "")]
     leaks += [str(path.relative_to(place.folder)) for path in _new_files(place) if _tells(path, named)]
     return Outcome(
-        process.returncode, texts["stdout"], texts["stderr"], usage.ru_maxrss << 10, tuple(leaks),
+        status, texts["stdout"], texts["stderr"], int(held.read_text()) << 10, tuple(leaks),
         files_in(place.outside) != place.files,
     )  # fmt: skip
 

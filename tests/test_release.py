@@ -8,12 +8,16 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from perflog._version import __version__
 from tests.support import ROOT
@@ -169,11 +173,44 @@ def test_whatever_builds_a_release_is_held_to_its_hash() -> None:
     packages = re.findall(r"^([a-z][\w-]*)", wanted, re.MULTILINE)
     assert len(packages) >= 8
     assert [name for name in packages if not re.search(rf"^{name}==\S+ ", locked, re.MULTILINE)] == []
-    for entry in re.split(r"\n(?=\S)", locked.strip()):
-        assert re.match(r"[\w.-]+==", entry) and "--hash=sha256:" in entry, entry.splitlines()[0]
+    check_hashes(locked)
     for job in ("release.yml", "ci.yml"):
         installs = [run for j in workflow(job)["jobs"].values() for run in runs(j) if "pip install" in run]
         assert installs and all("--require-hashes -r .github/release.txt" in run for run in installs)
+
+
+def check_hashes(locked: str) -> None:
+    for entry in re.split(r"\n(?=\S)", locked.strip()):
+        assert re.match(r"[\w.-]+==", entry) and "--hash=sha256:" in entry, entry.splitlines()[0]
+
+
+@pytest.mark.parametrize(("name", "extras"), [("action", ()), ("action-extras", ("all",))])
+def test_whatever_the_action_installs_is_held_to_its_hash(name: str, extras: tuple[str, ...]) -> None:
+    """Each package that pyproject.toml asks for is there, in a version that it allows."""
+    locked = (ROOT / ".github" / f"{name}.txt").read_text(encoding="utf-8")
+    check_hashes(locked)
+    versions: dict[str, list[str]] = {}
+    for package, version in re.findall(r"^([\w.-]+)==(\S+)", locked, re.MULTILINE):
+        versions.setdefault(canonicalize_name(package), []).append(version)
+    wanted = list(requirements(extras))
+    assert len(wanted) > 10
+    for requirement in wanted:
+        found = versions.get(canonicalize_name(requirement.name), [])
+        assert found and all(version in requirement.specifier for version in found), (requirement, found)
+
+
+def requirements(extras: Sequence[str]) -> Iterator[Requirement]:
+    """Of perflog, of its building, and of extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    optional = project["project"]["optional-dependencies"]
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    wanted += [text for extra in extras for text in optional[extra]]
+    while wanted:
+        requirement = Requirement(wanted.pop(0))
+        if requirement.name == "perflog":
+            wanted += [text for extra in requirement.extras for text in optional[extra]]
+        else:
+            yield requirement
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)

@@ -40,6 +40,11 @@ class Start:
     folder: str = ""
 
     @property
+    def is_far(self) -> bool:
+        """Whether its host is another one than this."""
+        return bool(self.host) and not _here(self.host)
+
+    @property
     def text(self) -> str:
         """The command as a person would type it, without the values of what may be secrets."""
         shown = {key: "***" if SECRET.search(key) else shlex.quote(value) for key, value in self.environment.items()}
@@ -207,13 +212,13 @@ def guarded(commands: Sequence[Start], campaign: Campaign, outputs: Sequence[Pat
         outputs: the file of each command's output.
         mark: what the processes are known by, as :data:`perflog.campaign.guard.MARK` has it.
     """
-    given = []
+    given: list[dict[str, Any]] = []
     for start, output in zip(commands, outputs, strict=True):
         command: dict[str, Any] = {"argv": list(start.argv), "environment": _environment(start), "output": str(output)}
         command |= {"folder": start.folder} if start.folder else {}
-        if start.host and not _here(start.host):
+        if start.is_far:
             there = {"argv": start.argv, "environment": dict(start.environment), "folder": start.folder}
-            remote = {"mark": mark, "commands": [there]}
+            remote = {"mark": mark, "commands": [there], "tells": bool(given)}  # the first one's output is the log
             command = {"argv": _remote(start, campaign), "output": str(output), "remote": remote}
         given.append(command)
     return {"mark": mark, "commands": given}

@@ -111,7 +111,7 @@ def _failure(
     if status is None:
         return f"failed: hang: no end within {campaign.time_limit:g} s; {so_far}"
     if status:
-        return f"failed: crash: {ended(status)}; {so_far}; {_last_words(texts)}"
+        return f"failed: crash: {ended(status)}; {so_far}; {last_words(texts)}"
     if isinstance(outcome, Skipped):
         return f"failed: no steps logged ({outcome.reason})"
     why = f" ({metric.reason})" if metric is not None and metric.reason and not reached else ""
@@ -140,8 +140,8 @@ def _place(text: bytes, offset: int) -> str:
     return f"line {line}: {_short(text[start : end if end >= 0 else None])}"
 
 
-def _last_words(texts: Sequence[bytes]) -> str:
-    """The last line that names an error, else the last line of the log."""
+def last_words(texts: Sequence[bytes]) -> str:
+    """The last line that names an error, else the last line of the first text."""
     for text in texts:
         for line in reversed(text.splitlines()[-_TAIL:]):
             if _ERROR.match(line):

@@ -8,15 +8,15 @@ import secrets
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from perflog.campaign import guard
-from perflog.campaign.command import GUARD_HERE, free_port, guarded, hosts_of, inherited, starts
-from perflog.campaign.completion import Completion, completion_of, ended
+from perflog.campaign.command import GUARD_HERE, Start, free_port, guarded, hosts_of, inherited, starts
+from perflog.campaign.completion import Completion, completion_of, ended, last_words
 from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.machine import clocks
 from perflog.campaign.observer import Observer
@@ -47,8 +47,8 @@ def execute(
 ) -> Completion:
     """Run a job to its end and keep its log.
 
-    A run is alone: processes of earlier ones that live on are killed first, and it fails where others of the campaign
-    lived beside it or where its guard was killed, whatever its log says.
+    A run is alone and whole: processes of earlier ones that live on are killed first, and it fails where others of the
+    campaign lived beside it, where its guard was killed or where one of its nodes started nothing, whatever its log says.
 
     Args:
         lock: the lock of the campaign's folder, which the guard holds too.
@@ -72,7 +72,7 @@ def execute(
         given = guarded(commands, campaign, outputs, mark)
         status = _wait(given, lock, campaign.time_limit, _watched(running, observer.tick))
     seconds = time.monotonic() - began
-    disturbed = _disturbed(mark, status)
+    disturbed = _disturbed(mark, status) or _absent(commands, outputs)
     others = [*outputs[1:], *(sorted(scratch.glob(runner.rank_logs)) if runner.rank_logs else ())]
     at_end = folder.side(job).exists() or not any("{side}" in word for word in runner.arguments)
     completion = completion_of(running, others, status, at_end, campaign, catalog, disturbed)
@@ -141,6 +141,17 @@ def _disturbed(mark: str, status: int | None) -> str:
         numbers = ", ".join(map(str, sorted(beside)))
         return f"other processes of the campaign lived beside it: {numbers} ({', '.join(sorted(set(beside.values())))})"
     return f"the guard of its processes was {ended(guard.STATUS_KILLED + lost)}" if lost else ""
+
+
+def _absent(commands: Sequence[Start], outputs: Sequence[Path]) -> str:
+    """Why a run cannot count in which a node had no part; empty where all of the others say that they started.
+
+    The first node's output is the log, which tells by itself.
+    """
+    for node, (start, output) in enumerate(zip(commands[1:], outputs[1:], strict=True), start=1):
+        if start.is_far and guard.STARTED.encode() not in (said := output.read_bytes() if output.exists() else b""):
+            return f"node {node} ({start.host}) started nothing: {last_words([said])}"
+    return ""
 
 
 def _is_lost(status: int) -> bool:

@@ -41,6 +41,8 @@ LOST, LOST_END, _UNKNOWN = 192, 224, 191
 STATUS_KILLED = 128
 #: The exit status where processes of an earlier run do not end.
 OCCUPIED = 126
+#: What the guard of another node prints before it starts anything, so that a node that was never reached is known.
+STARTED = "perflog run: this node starts its part"
 
 
 def main() -> None:
@@ -52,6 +54,8 @@ def main() -> None:
         print(said(killed, left), file=sys.stderr, flush=True)
     if left:
         os._exit(OCCUPIED)
+    if job.get("tells"):
+        print(STARTED, flush=True)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: _end(128 + signal.SIGTERM))
     read, write = os.pipe()

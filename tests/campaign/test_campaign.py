@@ -314,6 +314,18 @@ def test_several_nodes_are_started_from_one(tmp_path: Path) -> None:
     assert (done.returncode, "needs 3 hosts" in done.stderr) == (2, True)
 
 
+def test_a_node_that_was_never_reached_fails_the_run(tmp_path: Path) -> None:
+    """However complete the first node's log is: ssh ends with 255 where it finds nobody, other launchers as they like."""
+    for status in (255, 1, 0):
+        remote = ["sh", "-c", f"echo no route to {{host}}; exit {status}"]
+        logs = tmp_path / f"logs{status}"
+        file = campaign(tmp_path, devices=["2n1g"], repeats=1, hosts=["localhost", "far"], remote=remote, logs=str(logs))
+        done = run("run", str(file))
+        assert done.returncode == 3, (status, done.stderr)
+        assert "failed: node 1 (far) started nothing: no route to far; 20 of 20 steps logged" in done.stderr
+        assert [path.suffix for path in logs.rglob("*.log*")] == [".failed"]
+
+
 def test_slurm_scripts(tmp_path: Path) -> None:
     done = run("run", str(campaign(tmp_path, devices=["1n2g", "2n2g"], repeats=5, time_limit=60)), "--slurm")
     scripts = done.stdout.split("#!/bin/bash\n")[1:]

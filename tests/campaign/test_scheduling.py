@@ -183,6 +183,7 @@ def test_a_remote_command_stands_under_a_guard_there(tmp_path: Path) -> None:
     assert f"cd {Path.cwd()} && PATH=/opt:$PATH python3 " in there["argv"][2]
     assert there["remote"]["mark"] == given["mark"] == "campaign/run/name"
     assert [command["argv"] for command in there["remote"]["commands"]] == [commands[1].argv]
+    assert there["remote"]["tells"], "the first node's output is the log, this one's is not"
     assert hosts_of(replace(chosen, hostfile="", hosts=["a"])) == ["a"]
 
 

@@ -100,6 +100,7 @@ def test_the_bill_of_materials_names_what_is_installed(dist: Path) -> None:
     assert {"polars", "numpy", "scipy", "matplotlib", "sqlalchemy"} <= {name.lower() for name in listed}
 
 
+@pytest.mark.long
 def test_the_sdist_holds_no_compiled_file(tmp_path: Path) -> None:
     """The scanner that a developer's checkout holds was compiled for one machine, by nobody knows what."""
     release._build(ROOT, tmp_path, "--sdist", {})
@@ -213,6 +214,7 @@ def requirements(extras: Sequence[str]) -> Iterator[Requirement]:
             yield requirement
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
 def test_a_workflow_is_well_formed_and_without_known_weakness(file: Path) -> None:
     """By GitHub's schema, and by zizmor, which looks for scripts that take text of strangers, rights, and hashes."""

@@ -441,6 +441,7 @@ def test_what_a_recipe_does_not_give_differs(tmp_path: Path) -> None:
     assert "two digits in the wrong order" in wrong["2272"].suspicions[0]
 
 
+@pytest.mark.long
 def test_rows_that_a_recipe_keeps_are_audited_as_others(tmp_path: Path) -> None:
     """Rows of logs that are not there stay in the table, and no recipe gives them."""
     file = reported(tmp_path, "--warmup", "10records")

@@ -319,7 +319,9 @@ def test_a_node_that_was_never_reached_fails_the_run(tmp_path: Path) -> None:
     for status in (255, 1, 0):
         remote = ["sh", "-c", f"echo no route to {{host}}; exit {status}"]
         logs = tmp_path / f"logs{status}"
-        file = campaign(tmp_path, devices=["2n1g"], repeats=1, hosts=["localhost", "far"], remote=remote, logs=str(logs))
+        file = campaign(
+            tmp_path, devices=["2n1g"], repeats=1, hosts=["localhost", "far"], remote=remote, logs=str(logs)
+        )
         done = run("run", str(file))
         assert done.returncode == 3, (status, done.stderr)
         assert "failed: node 1 (far) started nothing: no route to far; 20 of 20 steps logged" in done.stderr

@@ -221,6 +221,7 @@ def test_the_journal_tells_how_long_a_job_may_take(tmp_path: Path) -> None:
     assert folder.seconds([first, second]) == {first: 3.0, second: 3.0}
 
 
+@pytest.mark.long
 def test_a_training_without_an_end_is_killed_at_its_time_limit(tmp_path: Path) -> None:
     campaigns.run(campaigns.schedule(campaign(tmp_path, models=["hanging"], repeats=1, time_limit=5)))
     (log,) = (tmp_path / "logs").rglob("*.failed")

@@ -189,7 +189,7 @@ def test_no_colour_where_it_is_refused() -> None:
         assert ("\x1b[" in done.stdout) == coloured, environment
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("columns", [40, *(pytest.param(wide, marks=pytest.mark.long) for wide in (60, 80))])
 def test_no_number_and_no_word_of_a_sentence_is_cut_on_a_terminal(columns: int, tmp_path: Path) -> None:
     program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
     log = tmp_path / "gpu8.log"

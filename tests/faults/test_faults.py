@@ -28,8 +28,9 @@ def ended(tool: str, *words: str) -> tuple[list[list[str]], str]:
 
 #: Commands, and the calls that are struck.
 SAMPLE = [
-    ("write,fsync,rename", ("extract -o json", "save")),
-    ("read,write,thread,malloc", ("extract",)),
+    ("write,rename,malloc", ("extract -o json",)),
+    pytest.param("write,fsync,rename", ("extract -o json", "save"), marks=pytest.mark.long),
+    pytest.param("read,write,thread,malloc", ("extract",), marks=pytest.mark.long),
 ]
 
 
@@ -39,12 +40,13 @@ def test_a_call_that_fails_is_one_line_and_leaves_the_old_or_the_new(
     kinds: str, commands: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")  # then Python itself loses what a short write leaves
-    rows, wrong = ended("nth", *commands, "--kinds", kinds, "--most", "1", "--mallocs", "2")
+    rows, wrong = ended("nth", *commands, "--kinds", kinds, "--most", "1", "--mallocs", "1")
     assert wrong == ""
     assert {(row[0], row[1]) for row in rows} == {(name, kind) for name in commands for kind in kinds.split(",")}
-    assert sum(int(row[3]) for row in rows) >= 9
+    assert sum(int(row[3]) for row in rows) >= 8
 
 
+@pytest.mark.long
 def test_a_damaged_database_is_one_line_or_no_matter() -> None:
     rows, wrong = ended("damaged", "--files", "2")
     assert wrong == ""

@@ -108,8 +108,16 @@ def same(folder: Path, file: Path, wrapped: bytes) -> bool:
     return said(place, given_with(file)) == bare
 
 
-@pytest.mark.parametrize("wrap", [docker, kubernetes])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("wrap", "size"),
+    [
+        pytest.param(
+            wrap, size, marks=() if (wrap, size) in ((docker, SIZES[0]), (kubernetes, SIZES[-1])) else pytest.mark.long
+        )
+        for wrap in (docker, kubernetes)
+        for size in SIZES
+    ],
+)
 def test_a_wrapped_log_says_what_the_bare_one_says(tmp_path: Path, wrap: Wrap, size: int) -> None:
     assert len(BARS) > 30
     others = OTHERS if size == SIZES[0] else []

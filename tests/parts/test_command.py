@@ -44,6 +44,7 @@ def test_other_commands_take_parts_in_place_of_logs(parts: Path, words: tuple[st
     assert of_parts.returncode == of_logs.returncode == 0
 
 
+@pytest.mark.long
 def test_a_report_of_parts_shows_all_but_step_times(parts: Path, tmp_path: Path) -> None:
     documents: list[str] = []
     for place in (LOGS, str(parts)):

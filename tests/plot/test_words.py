@@ -35,7 +35,7 @@ def no_chinese_font(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def cases_of(kind: str, count: int = 24) -> Extraction:
+def cases_of(kind: str, count: int = 6) -> Extraction:
     return made.many(count, versions=("2.4", "2.5") if kind == "versions" else ("2.5",))
 
 
@@ -56,10 +56,11 @@ def test_every_word_is_there_in_every_language_with_its_places() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_english_word_is_left_in_a_chinese_picture(kind: str) -> None:
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawn(kind, "zh"))
+    chinese = drawn(kind, "zh")
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", chinese)
     assert any("卡" in text for text in texts)
     assert [text for text in texts if re.search("[A-Za-z]", KEPT.sub("", text))] == []
-    assert 'xml:lang="zh-Hans"' in drawn(kind, "zh") and "xml:lang" not in drawn(kind, "en")
+    assert 'xml:lang="zh-Hans"' in chinese and "xml:lang" not in drawn(kind, "en")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -39,9 +39,14 @@ class NoReaderError(PerflogError):
     """Nobody reads any more what is printed or written into a FIFO (no message; exit status 141)."""
 
 
+#: How an error says that memory is wanting where it is no MemoryError: FreeType and SQLite, CPython's locks, and a
+#: function in C that could not even make an error.
+_NO_MEMORY = ("out of memory", "can't allocate lock", "error return without exception set")
+
+
 def refused_by_system(error: BaseException) -> str:
     """What the system refused, in plain words; empty where an error is the program's own."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or any(text in str(error) for text in _NO_MEMORY):
         return "there is not enough memory"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "the system lets no further thread start (`ulimit -u` shows the limit)"

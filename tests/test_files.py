@@ -408,7 +408,8 @@ def test_a_closed_pipe_behind_the_output_option() -> None:
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
-def test_ctrl_c_is_said_in_one_line_and_ends_a_loop_of_the_shell(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["", "polars"], ids=["", "polars, which handles the signal itself"])
+def test_ctrl_c_is_said_in_one_line_and_ends_a_loop_of_the_shell(engine: str, tmp_path: Path) -> None:
     """Interrupted while it waits for the reader of a FIFO, it dies of the signal, as a shell expects."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -416,8 +417,9 @@ def test_ctrl_c_is_said_in_one_line_and_ends_a_loop_of_the_shell(tmp_path: Path)
     # A shell without job control starts what stands in its background deaf to Ctrl-C: these tests among them.
     heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
-    )
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed,
+        env={**os.environ, "PERFLOG_ENGINE": engine},
+    )  # fmt: skip
     until = time.monotonic() + 60
     while not _waits_in_open(process.pid) and time.monotonic() < until:
         time.sleep(0.01)

@@ -48,7 +48,8 @@ def execute(
     """Run a job to its end and keep its log.
 
     A run is alone and whole: processes of earlier ones that live on are killed first, and it fails where others of the
-    campaign lived beside it, where its guard was killed or where one of its nodes started nothing, whatever its log says.
+    campaign lived beside it, where its guard was killed or where one of its nodes started nothing, whatever its log
+    says.
 
     Args:
         lock: the lock of the campaign's folder, which the guard holds too.

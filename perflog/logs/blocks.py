@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from perflog.logs.limits import UnreadableError
+from perflog.logs.limits import RefusedError, UnreadableError
 from perflog.logs.streams import Read
 
 _CHUNK, _WINDOW = 256 << 10, 64 << 10
@@ -236,8 +236,9 @@ def read_range(file: Opened, start: int, end: int) -> bytes:
     """The bytes of a file from ``start`` to ``end``; safe in any thread, for it opens the file anew.
 
     Raises:
-        UnreadableError: when the file cannot be read any more, is another one, was written anew, or has become
-            shorter; its ``data`` are those before.
+        RefusedError: when the system cannot read it.
+        UnreadableError: when the file is another one, was written anew, or has become shorter; its ``data`` are those
+            before.
     """
     parts: list[bytes] = []
     try:
@@ -250,7 +251,7 @@ def read_range(file: Opened, start: int, end: int) -> bytes:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise UnreadableError(error.strerror or str(error), b"".join(parts)) from None
+        raise RefusedError(error) from None
     data = parts[0] if len(parts) == 1 else b"".join(parts)
     if start < end:
         raise UnreadableError("the file became shorter while it was read", data)

@@ -33,6 +33,13 @@ class LimitError(UnreadableError):
     """A file that is not read to its end because a limit ends it: nothing in it counts."""
 
 
+class RefusedError(LimitError):
+    """A file that the system read no further, though there is more of it: nothing in it counts."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"could not be read to its end: {error.strerror or error}")
+
+
 def limit(variable: str) -> int:
     """The limit of that environment variable, or its default.
 

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from perflog.logs.limits import Budget, LimitError, UnreadableError
+from perflog.logs.limits import Budget, LimitError, RefusedError, UnreadableError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -92,7 +92,7 @@ def stream_of_descriptor(descriptor: int) -> Stream:
         try:
             data = os.read(descriptor, size)
         except OSError as error:
-            raise UnreadableError(error.strerror or str(error)) from None
+            raise RefusedError(error) from None
         if not is_file:
             budget.add_packed(len(data))
         return data

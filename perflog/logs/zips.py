@@ -15,7 +15,7 @@ from itertools import islice, pairwise
 
 from msgspec import Struct
 
-from perflog.logs.limits import MEMBERS, Budget, LimitError, UnreadableError, limit
+from perflog.logs.limits import MEMBERS, Budget, LimitError, RefusedError, UnreadableError, limit
 from perflog.logs.random_access import RandomAccess
 from perflog.logs.streams import BZIP2, DEFLATE, XZ, ZSTD, Compression, Stream, decompressed
 from perflog.logs.zip_directory import Listed, listed_members
@@ -174,7 +174,7 @@ def _range(file: RandomAccess, start: int, end: int, budget: Budget) -> Stream:
         try:
             data = file.read_at(min(size, end - start), start)
         except OSError as error:
-            raise UnreadableError(error.strerror or str(error)) from None
+            raise RefusedError(error) from None
         start += len(data)
         return data
 

@@ -11,6 +11,7 @@ Two ways, chosen by the pattern (``docs/performance.md`` has the figures):
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,11 @@ from perflog.matching.matches import is_text
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# polars's own handler of Ctrl-C has calls of the system begin again: a command that waits for a FIFO's other end would
+# never end.
+if hasattr(signal, "siginterrupt"):  # not on Windows
+    signal.siginterrupt(signal.SIGINT, True)
 
 #: How much of a text's two ends is searched first: most literals that occur at all occur there.
 HEAD, TAIL = 12_000, 6_000

@@ -97,7 +97,7 @@ class Gathered(Struct):
             if not content.data:
                 reading.problem, reading.failed = str(content), not _is_special(reading.log)
                 return False
-            reading.end_early(str(content))
+            reading.end_early(content)
             content = content.data
         reading.bytes = len(content)
         reading.problem = why_no_text(content)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.binary import ONLY_BLANKS, why_no_text
-from perflog.logs.containers import LimitError, Load, UnreadableError
+from perflog.logs.containers import Load, UnreadableError
 from perflog.matching import Batch, Engine
 from perflog.reading.reading import Reading
 
@@ -51,10 +51,8 @@ def parts_of(loads: Iterator[Load], reading: Reading) -> Iterator[Part]:
 def _next(loads: Iterator[Load], reading: Reading) -> Load | None:
     try:
         return next(loads, None)
-    except LimitError as error:
-        reading.give_up(str(error))
     except UnreadableError as error:
-        reading.end_early(str(error))
+        reading.end_early(error)
     return None
 
 

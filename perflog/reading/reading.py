@@ -14,6 +14,7 @@ from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
 from perflog.logs.digest import TextHash
 from perflog.logs.find import LogFile
+from perflog.logs.limits import LimitError, UnreadableError
 from perflog.matching.matches import FIRST_RANK, Ints, Matches
 from perflog.matching.samples import Samples
 from perflog.measurements.rows import Floats, Rows
@@ -108,9 +109,16 @@ class Reading(Struct):
         if self.hashed is not None:
             self.hashed.update(text)
 
-    def end_early(self, reason: str) -> None:
-        """Note why the text could not be read to its end, so that it has no hash."""
-        self.notes.append(reason)
+    def end_early(self, error: UnreadableError) -> None:
+        """Say why the text could not be read to its end, so that it has no hash.
+
+        Of one that is damaged or cut short, what could be read counts, with a note; of one that a limit or the system
+        ended there is more, and nothing counts.
+        """
+        if isinstance(error, LimitError):
+            self.give_up(str(error))
+        else:
+            self.notes.append(str(error))
         self.hashed = None
 
     @property

@@ -296,7 +296,7 @@ class _Reader(Struct, Generic[T], frozen=True):
                     break
                 self.tell(block.size)
         except UnreadableError as error:
-            reading.end_early(str(error))
+            reading.end_early(error)
         finally:
             for job in waiting:
                 job.cancel()

@@ -13,7 +13,9 @@ from polars.exceptions import PanicException
 
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
-from perflog.logs.find import find_logs
+from perflog.logs.find import LogFile, find_logs
+from perflog.logs.limits import RefusedError, UnreadableError
+from perflog.logs.streams import stream_of_descriptor
 from perflog.matching import Batch, Engine, engine_for
 from perflog.reading import schedule
 from perflog.reading.reading import Reading
@@ -149,3 +151,22 @@ def test_what_a_folder_holds_beside_logs_leaves_it_complete(tmp_path: Path) -> N
     extraction = extracted(tmp_path)
     assert (extraction.complete, [left_out.failed for left_out in extraction.skipped]) == (False, [True, True, False])
     assert [run.throughput.value for run in extraction.runs] == [4.0]
+
+
+def test_of_what_the_system_reads_no_further_nothing_counts(tmp_path: Path) -> None:
+    """There is more of it than was read; of a damaged file there is not."""
+    descriptor = os.open(tmp_path, os.O_RDONLY)  # of a folder the system reads nothing
+    try:
+        with pytest.raises(RefusedError) as refused:
+            stream_of_descriptor(descriptor).read(10)
+    finally:
+        os.close(descriptor)
+    found = {}
+    for name, error in (("refused", refused.value), ("damaged", UnreadableError("it is damaged"))):
+        reading = Reading(LogFile(name, 100))
+        reading.end_early(error)
+        found[name] = (reading.problem, reading.notes)
+    assert found == {
+        "refused": ("could not be read to its end: Is a directory", []),
+        "damaged": ("", ["it is damaged"]),
+    }

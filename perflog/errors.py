@@ -41,12 +41,17 @@ class NoReaderError(PerflogError):
 
 #: How an error says that memory is wanting where it is no MemoryError: FreeType and SQLite, CPython's locks, and a
 #: function in C that could not even make an error.
-_NO_MEMORY = ("out of memory", "can't allocate lock", "error return without exception set")
+_NO_MEMORY = ("out of memory", "can't allocate lock", "without exception set", "without setting an exception")
+
+
+def is_for_want_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory is wanting, whatever it is called."""
+    return isinstance(error, MemoryError) or any(text in str(error) for text in _NO_MEMORY)
 
 
 def refused_by_system(error: BaseException) -> str:
     """What the system refused, in plain words; empty where an error is the program's own."""
-    if isinstance(error, MemoryError) or any(text in str(error) for text in _NO_MEMORY):
+    if is_for_want_of_memory(error):
         return "there is not enough memory"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "the system lets no further thread start (`ulimit -u` shows the limit)"

@@ -13,6 +13,7 @@ from perflog.cases.named_apart import named_apart
 from perflog.cases.repeats import of_first_ranks, settled
 from perflog.cases.same_name import without_same_names
 from perflog.cases.twice import without_second_accounts
+from perflog.errors import is_for_want_of_memory
 from perflog.formats.paths import PathPatterns
 from perflog.notes import Note
 from perflog.reading.faults import reason_of
@@ -31,21 +32,25 @@ def cases_of(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> t
     """
     try:
         return _built(runs, patterns, options)
-    except MemoryError:
-        raise  # what the cases are must not depend on how much memory there is
     except BaseException as error:
-        reason_of(error)  # raises what is no matter of a log
+        _raise_what_ends_all(error)
     sound, faulty = _sound_and_faulty(runs, patterns, options)
     of_sound = [run for of_log in sound for run in of_log]
     try:
         cases, left_out = _built(of_sound, patterns, options)
-    except MemoryError:
-        raise
     except BaseException as error:
+        _raise_what_ends_all(error)
         note = f"{APART}: each log stands alone, and none is compared with others ({_short(error)})"
         cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options)[0]]
         left_out = []
     return cases, [*left_out, *faulty]
+
+
+def _raise_what_ends_all(error: BaseException) -> None:
+    """Raise what is no matter of a log; for want of memory too: how much there is must not decide what the cases are."""
+    if is_for_want_of_memory(error):
+        raise error
+    reason_of(error)
 
 
 def _built(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> tuple[list[Case], list[Skipped]]:
@@ -68,9 +73,8 @@ def _sound_and_faulty(
         try:
             _built(of_log, patterns, options)
             sound.append(of_log)
-        except MemoryError:
-            raise
         except BaseException as error:
+            _raise_what_ends_all(error)
             faulty.append(Skipped(log, reason_of(error, "its cases were built"), failed=True))
     return sound, faulty
 

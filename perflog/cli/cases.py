@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from perflog.cli.output import emit, to_terminal, width_of
+from perflog.cli.progress import MOST_SKIPPED
 from perflog.escaping import named
 from perflog.export.endings import format_for
 from perflog.settings.config import DEFAULTS, FORMATS
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from perflog.extraction import Extraction
     from perflog.settings.config import Settings
 
-#: How many skipped files are named.
-MOST_SKIPPED = 5
 #: Formats that are no single text or file.
 OF_SEVERAL_FILES = ("dlperf", "tensorboard")
 #: Formats that are no text.

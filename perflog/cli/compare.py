@@ -23,7 +23,7 @@ from perflog.cli.options import (
     form_option,
 )
 from perflog.cli.output import emit, tables_text, to_terminal
-from perflog.cli.progress import extractions
+from perflog.cli.progress import end_where_unread, extractions
 from perflog.cli.view import View
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
@@ -139,9 +139,11 @@ def compare(
         comment_on_pull_request(comparisons, look, quiet)
     if result is not None:
         print(result.sentence, file=sys.stderr)
-        raise typer.Exit(result.status)
-    if not any(comparison.rows for comparison in comparisons):  # nothing was answered
+        if result.status:
+            raise typer.Exit(result.status)
+    elif not any(comparison.rows for comparison in comparisons):  # nothing was answered
         raise typer.Exit(REASONS["nothing-compared"])
+    end_where_unread(read, quiet)
 
 
 #: Keys that may differ, the values that cases are chosen by, and names that are others.
@@ -243,3 +245,4 @@ def _show_noise(
         table = noise_table(measured, view.shown)
         text = tables_text([table], chosen_form, to_terminal(output), view.wide)
     emit(text, output, quiet)
+    end_where_unread(read, quiet)

@@ -9,11 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
     from perflog.extraction import Progress
     from perflog.report.extractions import Extractions, ProgressOf
 
+#: How many of the logs that have no value are named.
+MOST_SKIPPED = 5
 #: Seconds after which people want to know how far the reading is.
 PATIENCE = 1.0
 
@@ -24,6 +28,25 @@ def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
     from perflog.report.extractions import Extractions
 
     return Extractions(progress_bar(quiet), cache)
+
+
+def end_where_unread(read: Extractions, quiet: bool, most: int = MOST_SKIPPED) -> None:
+    """Name the logs that could not be read, and end with status 3 where there are any.
+
+    Args:
+        most: how many are named.
+
+    Raises:
+        typer.Exit: where there are any.
+    """
+    if not read.unread:
+        return
+    if not quiet:
+        for log, why in list(read.unread.items())[:most]:
+            print(f"skipped {log}: {why}", file=sys.stderr)
+        if len(read.unread) > most:
+            print(f"skipped {len(read.unread) - most} more logs", file=sys.stderr)
+    raise typer.Exit(3)
 
 
 #: How many threads numpy's linear algebra starts when it is imported.

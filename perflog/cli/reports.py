@@ -30,7 +30,7 @@ from perflog.cli.options import (
     extraction_options,
 )
 from perflog.cli.output import emit, say_lacking, say_written
-from perflog.cli.progress import extractions
+from perflog.cli.progress import end_where_unread, extractions
 from perflog.report.options import FLAGS
 from perflog.settings.config import one_of, pairs, settings
 
@@ -85,6 +85,7 @@ def table(
     shown = projection(rows, columns, value, wanted)
     made = make_table(logs, chosen, read, shown, look, plain=form != "markdown")
     emit(encoded_table(made, form), output, quiet=True)
+    end_where_unread(read, quiet)
 
 
 @app.command(
@@ -116,6 +117,7 @@ def plot(
     if picture.gaps:
         lacking.append(f"boxes in place of '{picture.gaps[:20]}{'…' if len(picture.gaps) > 20 else ''}'")
     say_lacking(output, lacking)
+    end_where_unread(read, quiet)
 
 
 @app.command(
@@ -145,6 +147,8 @@ def report(
     if reason:
         raise typer.BadParameter(reason, param_hint="--output")
     choice = Choice(pairs(where or [], "where"), rows, columns)
-    result = make_report(logs, given, output, lang, page, extractions(quiet, cache_of(cache, quiet)), choice)
+    read = extractions(quiet, cache_of(cache, quiet))
+    result = make_report(logs, given, output, lang, page, read, choice)
     result.write()
     say_written(output, quiet, result.described)
+    end_where_unread(read, quiet)

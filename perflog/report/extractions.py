@@ -33,12 +33,14 @@ class Extractions:
     Attributes:
         progress: shows how far the reading is.
         cache: keeps what is read, where the user asks for it.
+        unread: by name, why a log could not be read: what was made of the others is without it.
     """
 
     def __init__(self, progress: ProgressOf = no_progress, cache: Cache | None = None) -> None:
         """``cache``: what keeps the outcomes of logs that have not changed, where the user asks for it."""
         self.progress = progress
         self.cache = cache
+        self.unread: dict[str, str] = {}
         self._extractions: dict[str, Extraction] = {}
 
     def of(self, logs: Sequence[str], settings: Settings, where: Mapping[str, str] | None = None) -> Extraction:
@@ -72,7 +74,9 @@ class Extractions:
         """
         catalog = catalog_of(settings)
         with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-            return extract_logs(list(files), options, catalog, progress, sight, self.cache, settings.parts)
+            extraction = extract_logs(list(files), options, catalog, progress, sight, self.cache, settings.parts)
+        self.unread |= {one.log.name: one.reason for one in extraction.skipped if one.failed}
+        return extraction
 
 
 def catalog_of(settings: Settings) -> Catalog:

@@ -84,7 +84,7 @@ def regenerate(paths: Sequence[Path], extractions: Extractions, allowed: Sequenc
 
     Raises:
         PerflogError: for a file that is no UTF-8 text, or a link that leads out of its repository, a marker out of
-            place, or a recipe that fails; with the file and line.
+            place, or a recipe that fails, also where one of its logs cannot be read; with the file and line.
     """
     pictures: dict[Path, bytes] = {}
     files = [_regenerated(path, extractions, allowed, pictures) for path in paths]
@@ -108,6 +108,8 @@ def _regenerated(
 
     def make(recipe: str) -> RegionText:
         made.append(recipes.make(recipe))
+        for log, why in extractions.unread.items():
+            raise PerflogError(f"{log}: {why}; nothing is published without it: mend or remove it, or name the others")
         return made[-1]
 
     old = text_of(path)

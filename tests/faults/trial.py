@@ -37,7 +37,7 @@ MORE = (
     "perflog.cli.cases", "perflog.cli.error_document", "perflog.cli.help", "perflog.cli.history", "perflog.cli.kept",
     "perflog.cli.logs", "perflog.cli.merge", "perflog.cli.readme", "perflog.cli.reports", "perflog.cli.run",
     "perflog.history", "perflog.history.saving", "perflog.history.loading", "perflog.history.listing",
-    "perflog.parts.part", "perflog.parts.joining", "perflog.report.regenerate", "perflog.report.html", "sqlite3",
+    "perflog.parts.part", "perflog.parts.joining", "perflog.report.regenerate", "perflog.report.regenerated_output", "perflog.report.html", "sqlite3",
     "sqlalchemy.dialects.sqlite", "tarfile", "lzma", "zlib", "bz2",
 )  # fmt: skip
 

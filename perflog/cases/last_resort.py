@@ -47,7 +47,7 @@ def cases_of(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> t
 
 
 def _raise_what_ends_all(error: BaseException) -> None:
-    """Raise what is no matter of a log; for want of memory too: how much there is must not decide what the cases are."""
+    """Raise what is no matter of a log, and want of memory: how much there is must not decide what the cases are."""
     if is_for_want_of_memory(error):
         raise error
     reason_of(error)

@@ -32,7 +32,8 @@ Form = Annotated[str, typer.Option("--format", "-f", help=_FORM)]
         "perflog readme --check -f github README.md",
         more="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
         "Paths in it are relative to the file, and lead to its repository alone. Exit status: 0 all regions are true; "
-        "1 with --check, some are not; 2 a marker or recipe is wrong, or with --check there is no region.",
+        "1 with --check, some are not; 2 a marker or recipe is wrong, a log cannot be read, or with --check no region "
+        "is there.",
     )
 )
 def readme(

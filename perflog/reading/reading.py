@@ -59,6 +59,7 @@ class Reading(Struct):
         units: the distinct units that a pattern's lines print.
         counts: how often each pattern's literal occurred, and its regex matched.
         samples: some of the lines of measuring and position patterns, by pattern.
+        lines_of_records: the same of the lines behind the first of records on several lines.
         beginning: the first bytes of the text while its format may have to be inferred: of a log without measurements.
         undecided: why none of several progress bars is taken for the training's, empty where one is.
         hashed: a hash of the text so far, where one is asked for and all of the text could be read.
@@ -78,6 +79,7 @@ class Reading(Struct):
     beginning: _Text = b""
     hashed: TextHash | None = None
     samples: dict[str, list[Samples]] = field(default_factory=dict)
+    lines_of_records: dict[str, list[Samples]] = field(default_factory=dict)
     _facts: dict[str, list[LogFact]] = field(default_factory=dict)
     _starts: list[int] = field(default_factory=list)
     _positions: Positions | None = None
@@ -165,11 +167,12 @@ class Reading(Struct):
 
     def add_samples(self, matches: Matches, first_line: int) -> None:
         """Keep the sampled lines of one text's matches, in a block that begins at ``first_line``."""
-        for samples in () if matches.pattern.block else matches.samples.values():
-            kept = self.samples.setdefault(matches.pattern.key, [])
+        of_patterns = self.lines_of_records if matches.pattern.block else self.samples
+        for samples in matches.samples.values():
+            kept = of_patterns.setdefault(matches.pattern.key, [])
             kept.append(replace(samples, line=samples.line + first_line - 1))
             if len(kept) > MOST_SAMPLED:
-                self.samples[matches.pattern.key] = [*kept[:-1:2], kept[-1]]
+                of_patterns[matches.pattern.key] = [*kept[:-1:2], kept[-1]]
 
     def _records_of(self, pattern: Pattern) -> Records:
         head = f"{pattern.parser}.{pattern.block or pattern.name}"

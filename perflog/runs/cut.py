@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from perflog.formats.parser import Pattern
 from perflog.formats.samples import read_line
-from perflog.matching.samples import AFTER, BEFORE
+from perflog.matching.samples import AFTER, BEFORE, Samples
 from perflog.reading.reading import Reading
 
 #: Columns of terminals.
@@ -49,8 +49,16 @@ def why_cut(reading: Reading, pattern: Pattern) -> str:
 
     One that is followed by a comma and a digit goes on behind it, unless the format's own samples show such lists.
     """
-    lines = list(_sampled(reading, pattern))
-    return _why_ended_early(lines, pattern) or _why_parted(lines, pattern)
+    of_patterns = reading.lines_of_records if pattern.block else reading.samples
+    record = (pattern.parser, pattern.block)  # of one on several lines each is looked at
+    patterns = (
+        [one for one in reading.patterns.values() if (one.parser, one.block) == record] if pattern.block else [pattern]
+    )
+    for one in patterns:
+        lines = list(_sampled(of_patterns.get(one.key, ())))
+        if why := _why_ended_early(lines, one) or _why_parted(lines, one):
+            return why
+    return ""
 
 
 def _why_parted(lines: Sequence[_Line], pattern: Pattern) -> str:
@@ -134,9 +142,9 @@ def _of_samples(pattern: Pattern, group: str) -> list[str]:
     return [shown for sample in pattern.samples for name, shown in _numbers(pattern, sample.line) if name == group]
 
 
-def _sampled(reading: Reading, pattern: Pattern) -> Iterator[_Line]:
+def _sampled(of_blocks: Sequence[Samples]) -> Iterator[_Line]:
     """A pattern's sampled lines, of the log's first block."""
-    for samples in reading.samples.get(pattern.key, ())[:1]:
+    for samples in of_blocks[:1]:
         for number, line, begins in zip(samples.line.tolist(), samples.text, samples.place, strict=True):
             tail = line[begins:]
             text = tail.decode("utf-8", "replace").split("\r")[0]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -53,9 +54,19 @@ HARMLESS = (errno.EINTR, SHORT)
 USUAL = (0, 1, 2, 3, 130, 141)
 
 
-#: What libraries make of a call that fails, which perflog cannot tell from another error: FreeType without memory
-#: (matplotlib), polars' reader where a read is interrupted. Counted by themselves.
-LIBRARIES = ("failed to load glyph", "failed to fill whole buffer")
+#: What libraries make of a call that fails, and no caller can mend. Counted by themselves, each must be one of these.
+LIBRARIES: Mapping[str, re.Pattern[str]] = {
+    "polars aborts without memory, as Rust does": re.compile(r"memory allocation of \d+ bytes failed"),
+    "polars takes an interrupted read for a damaged file": re.compile("failed to fill whole buffer"),
+    "a thread that has no memory to begin is waited for (python/cpython#140746)": re.compile(
+        r'threading\.py", line \d+ in start\b'
+    ),
+    "numpy keeps a buffer that it could not make an array of": re.compile("deallocated bytearray object has exported"),
+    # where perflog's own C code is at work the first frame is of perflog/matching
+    "msgspec or SQLite without memory (SIGSEGV)": re.compile(
+        r'Segmentation fault\s+(?:Current t|T)hread [^\n]*\n  File "(?![^"]*perflog/matching/)'
+    ),
+}
 #: What a page says in place of the lines of a log that was read once and cannot be read again.
 _SAID = "the log could not be read again"
 
@@ -63,13 +74,13 @@ _SAID = "the log could not be read again"
 @dataclass
 class Tally:
     """Of one command and kind: trials, the calls it makes, how the trials ended, how many of them a library ended in a
-    way of its own, and what was wrong.
+    way of its own, by :data:`LIBRARIES`, and what was wrong.
     """
 
     trials: int = 0
     calls: int = 0
     ends: Counter[str] = field(default_factory=Counter)
-    libraries: int = 0
+    libraries: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
 
@@ -210,8 +221,8 @@ def tried(subject: Subject, kind: str, most: int) -> Tally:
             tally.ends["hangs" if ended.status is None else str(ended.status)] += 1
             what = "short" if error == SHORT else errno.errorcode[error] + (" lasting" if lasting else "")
             found = list(subject.wrong(ended, error))
-            if found and any(text in ended.error for text in LIBRARIES):
-                tally.libraries += 1
+            if found and (whose := next((name for name, form in LIBRARIES.items() if form.search(ended.error)), "")):
+                tally.libraries[whose] += 1
                 continue
             for wrong in found:
                 said = " | ".join(ended.error.strip().splitlines()[-4:])
@@ -247,12 +258,13 @@ def main() -> int:
                 good, said = ends["0"], ends["1"] + ends["2"]
                 print(
                     f"| `{name}` | {kind} | {tally.calls} | {tally.trials} | {good} | {said} | {ends['3']} "
-                    f"| {tally.libraries} | {len(tally.wrong)} |", flush=True,
+                    f"| {tally.libraries.total()} | {len(tally.wrong)} |", flush=True,
                 )  # fmt: skip
                 wrong += len(tally.wrong)
                 for line in tally.wrong:
                     print(f"{name}: {line}", file=sys.stderr)
-                print(f"{name} {kind}: {time.monotonic() - began:.1f} s {dict(ends)}", file=sys.stderr)
+                whose = "".join(f"; {count} x {whose}" for whose, count in tally.libraries.items())
+                print(f"{name} {kind}: {time.monotonic() - began:.1f} s {dict(ends)}{whose}", file=sys.stderr)
     return int(wrong > 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import os
 import shutil
@@ -13,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -30,7 +32,7 @@ KINDS = ("none", "open", "read", "write", "fsync", "rename", "mmap", "fork", "th
 SHORT = -1
 _STATE = struct.Struct("=iiqqqq1024s1024s")
 #: Seconds after which a command counts as one that hangs.
-PATIENCE = 30.0
+PATIENCE = 15.0
 #: What these commands import where they need it; that an import fails for want of memory tells nothing of them.
 MORE = (
     "perflog.api", "perflog.cache.cache", "perflog.cache.printed", "perflog.campaign", "perflog.campaign.observer",
@@ -108,7 +110,7 @@ def trial(
 
 
 def _waited(process: int) -> int | None:
-    """The exit status of a process, as a shell gives it; None for one that had to be killed."""
+    """The exit status of a process, as a shell gives it; None for one that had to be ended, and said where it stood."""
     until = time.monotonic() + PATIENCE
     while True:
         ended, status = os.waitpid(process, os.WNOHANG)
@@ -116,7 +118,10 @@ def _waited(process: int) -> int | None:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
         if time.monotonic() > until:
-            os.kill(process, signal.SIGKILL)
+            os.kill(process, signal.SIGABRT)
+            time.sleep(0.5)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
             return None
         time.sleep(0.002)
@@ -140,6 +145,7 @@ def _become(folder: Path, words: Sequence[str], state: Path, said: Path, polars:
 
         if polars:
             import_module("polars")
+        faulthandler.enable()
         settle()
         begin(place)  # without the shim nothing fails
         command()

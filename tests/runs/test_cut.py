@@ -96,6 +96,12 @@ def test_numbers_with_a_decimal_comma_are_none(tmp_path: Path, log: str) -> None
     assert all("has a decimal comma" in reason for reason in reasons(tmp_path, text))
 
 
+def test_thousands_behind_the_first_line_of_a_record_give_no_number(tmp_path: Path) -> None:
+    """16,384.00 tokens/s became 16."""
+    text = re.sub(r"(?<![0-9.])([0-9]{1,2})([0-9]{3})(?=\.[0-9])", r"\1,\2", (LOGS / "nemo_rl/grpo.log").read_text())
+    assert all("has a comma that parts thousands (tokens_rate" in reason for reason in reasons(tmp_path, text))
+
+
 @pytest.mark.parametrize("log", ["openpcdet/newer.log", "basicsr/msrresnet.log", "olmo/olmo.log"])
 @pytest.mark.parametrize("hours", [1, -1])
 def test_stamps_that_jump_by_an_hour_give_no_number(tmp_path: Path, log: str, hours: int) -> None:

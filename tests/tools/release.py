@@ -190,6 +190,7 @@ def _faults_when_run(artefact: Path, python: Path, place: Path, options: Sequenc
         ((perflog, "readme", "README.md"), ""),
         ((perflog, "readme", "--check", "README.md"), ""),
         ((perflog, "report", "try/logs", "-o", "report.html"), ""),
+        ((perflog, "compare", "try/2.12.1", "try/2.13.0"), "verdict"),
     )
     status = 0
     if sys.platform == "win32":

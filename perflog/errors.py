@@ -39,9 +39,11 @@ class NoReaderError(PerflogError):
     """Nobody reads any more what is printed or written into a FIFO (no message; exit status 141)."""
 
 
+#: How the reason of a log begins that the system did not let be read.
+REFUSED = "could not be read to its end: "
 #: How an error says that memory is wanting where it is no MemoryError: FreeType and SQLite, CPython's locks, and a
 #: function in C that could not even make an error.
-_NO_MEMORY = ("out of memory", "can't allocate lock", "without exception set", "without setting an exception")
+_NO_MEMORY = ("out of memory", "can't allocate", "without exception set", "without setting an exception")
 
 
 def is_for_want_of_memory(error: BaseException) -> bool:

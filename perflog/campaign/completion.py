@@ -6,6 +6,7 @@ a rank's failure.
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from perflog.campaign.guard import STATUS_KILLED
 from perflog.campaign.plan import Campaign
+from perflog.errors import REFUSED
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.reading.schedule import read_logs
@@ -66,8 +68,13 @@ def completion_of(
         status: exit status as a shell gives it; None when it was killed at its time limit.
         at_end: whether the training did what it does last (its side file is there): a log need not show its last steps.
         disturbed: why it cannot count, whatever its log says; empty where it can.
+
+    Raises:
+        OSError: when the system does not let the log be read: it may be a complete one.
     """
     outcome, metric = glance(log, catalog, 0)
+    if isinstance(outcome, Skipped) and outcome.reason.startswith(REFUSED):
+        raise OSError(errno.EIO, outcome.reason, str(log))
     reached = metric.last_step if metric is not None and metric.last_step else 0.0
     data = log.read_bytes()
     if disturbed:

@@ -6,7 +6,6 @@ that says why to ``….log.failed``. Whatever is still called ``.running`` when 
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -145,10 +144,13 @@ class Folder:
         """Add a line to the journal: what was run, when, how long, how it ended. The whole line, or none of it."""
         with (self.own / "journal.jsonl").open("ab", buffering=0) as file:
             before = file.tell()
-            line = json.dumps(entry).encode() + b"\n"
-            if file.write(line) != len(line):  # the disk is full: the next line would be added to half a line
-                file.truncate(before)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file.name)
+            rest = json.dumps(entry).encode() + b"\n"
+            try:
+                while rest:  # a write may be cut short by a signal, or by a disk that is full when the rest is written
+                    rest = rest[file.write(rest) :]
+            except OSError as error:
+                file.truncate(before)  # else the next line would be added to half a line
+                raise OSError(error.errno, error.strerror, file.name) from None
 
     def journal(self) -> list[dict[str, Any]]:
         entries = []

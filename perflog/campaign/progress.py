@@ -42,8 +42,9 @@ class Progress:
         name: its path below the folder, without the number of the run.
         wanted: how many runs there will be; 0 where no plan says it.
         throughput: the median of the finished runs, in ``unit``; None where none has a value.
+        unread: how many logs could not be read, which count as nothing else.
         now: how far the growing run is, in words; empty for none.
-        reason: why the last failed run failed.
+        reason: why the last failed run failed, or the last log could not be read.
         decision: what is decided so far of a configuration that is measured against another one; empty for any other.
     """
 
@@ -51,6 +52,7 @@ class Progress:
     wanted: int = 0
     finished: int = 0
     failed: int = 0
+    unread: int = 0
     throughput: float | None = None
     unit: str = ""
     now: str = ""
@@ -67,7 +69,8 @@ class Progress:
 class _Glance:
     """A log's throughput and its unit, the last step it has, and why it has no throughput.
 
-    ``is_run``: whether it is a training's; ``tells_end``: whether it holds what programs print when they have ended.
+    ``is_run``: whether it is a training's; ``tells_end``: whether it holds what programs print when they have ended;
+    ``unread``: whether it could not be read, so that it may be a training's.
     """
 
     value: float | None = None
@@ -76,6 +79,7 @@ class _Glance:
     reason: str = ""
     is_run: bool = False
     tells_end: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def watch(logs: str | os.PathLike[str], catalog: Catalog | None = None) -> list[
     """The runs of a campaign's folder as they are now, one entry per configuration, in natural order.
 
     Raises:
-        UsageError: when there is no such folder.
+        UsageError: when there is no such folder, or what its campaign left there cannot be read.
     """
     return Watcher(logs, catalog).look()
 
@@ -133,9 +137,9 @@ class Watcher:
         for path in self._files():
             kind = self._kind(path)
             name = _configuration(str(path.relative_to(self.root)))
-            with suppress(OSError):  # renamed while it was looked at
+            with suppress(FileNotFoundError):  # renamed while it was looked at
                 seen = self._glance(path, plan.warmup)
-                if kind == _PLAIN and not seen.is_run and path.suffix not in _LOGS:
+                if kind == _PLAIN and not seen.is_run and not seen.unread and path.suffix not in _LOGS:
                     continue
                 kind = ".log" if kind == _PLAIN and _has_ended(path, seen) else kind
                 entries[name] = _with_log(entries.get(name, Progress(name)), path, kind, seen, plan.steps)
@@ -160,7 +164,11 @@ class Watcher:
         if key not in self._seen:
             outcome, metric = glance(path, self.catalog, 0 if path.name.endswith(RUNNING) else warmup)
             if metric is None or isinstance(outcome, Skipped):
-                self._seen[key] = _Glance(reason=outcome.reason if isinstance(outcome, Skipped) else "")
+                left_out = outcome if isinstance(outcome, Skipped) else None
+                seen = _Glance() if left_out is None else _Glance(reason=left_out.reason, unread=left_out.failed)
+                if seen.unread:  # it may be read the next time
+                    return seen
+                self._seen[key] = seen
             else:
                 tells_end = any(name in _AT_END for run in outcome for name in run.metrics)
                 self._seen[key] = _Glance(
@@ -171,6 +179,8 @@ class Watcher:
 
 def _with_log(entry: Progress, path: Path, kind: str, seen: _Glance, steps: int) -> Progress:
     """A configuration's progress with one more of its logs."""
+    if seen.unread:
+        return replace(entry, unread=entry.unread + 1, reason=f"{path.name}: {seen.reason}")
     if kind == ".log":
         return replace(entry, finished=entry.finished + 1, unit=seen.unit or entry.unit)
     if kind.endswith(FAILED):
@@ -208,12 +218,16 @@ def _is_hidden(path: Path) -> bool:
 
 def _plan(root: Path) -> _Plan:
     """The plan that a campaign left in its folder; none for a folder of other logs."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        data = json.loads((root / OWN / PLAN).read_text(encoding="utf-8"))
+    file = root / OWN / PLAN
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
         return _Plan(
             int(data["steps"]), int(data["warmup"]), tuple(map(str, data["logs"])), dict(data.get("decisions", {}))
         )
-    return _Plan(0, DEFAULT_WARMUP, ())
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return _Plan(0, DEFAULT_WARMUP, ())
+    except OSError as error:
+        raise UsageError(f"cannot read {str(file)!r}: {error.strerror}") from None
 
 
 def _configuration(log: str) -> str:

@@ -102,7 +102,10 @@ def save(
     chosen = settings(given | {"database": database}, logs)
     place = database_of(chosen)
     database_name = name_of(place)  # a wrong URL is told before the logs are read
-    extraction = extractions(quiet, cache_of(cache, quiet)).of(logs, chosen)
+    read = extractions(quiet, cache_of(cache, quiet))
+    extraction = read.of(logs, chosen)
+    for log, why in read.unread.items():
+        raise UsageError(f"{log}: {why}; nothing is saved without it: mend or remove it, or name the others")
     saved = store(place, extraction, label, when, replace)
     if form == "json":
         outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", "database": database_name}

@@ -223,7 +223,13 @@ def _duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
-@app.command(epilog=examples("perflog watch logs/", "perflog watch logs/ --once"))
+@app.command(
+    epilog=examples(
+        "perflog watch logs/",
+        "perflog watch logs/ --once",
+        more="Exit status of one look: 0; 3 a log could not be read; 2 no such folder.",
+    )
+)
 def watch(
     logs: Annotated[Path, typer.Argument(help="A folder of logs, of a campaign or any other.", show_default=False)],
     once: Annotated[bool, typer.Option("--once", help="Print the table once.")] = False,
@@ -238,14 +244,16 @@ def watch(
     if format_for(None, format_, ("text", "json"), "text") == "json":
         from perflog.escaping import json_text
 
-        print(json_text({"schema": "perflog/watch/1", "configurations": [asdict(entry) for entry in watcher.look()]}))
-        return
+        entries = watcher.look()
+        print(json_text({"schema": "perflog/watch/1", "configurations": [asdict(entry) for entry in entries]}))
+        raise typer.Exit(_status(entries))
     if once or not sys.stdout.isatty():
         from tabulate import tabulate
 
-        rows = [[visible(cell) for cell in _cells(entry)] for entry in watcher.look()]
+        entries = watcher.look()
+        rows = [[visible(cell) for cell in _cells(entry)] for entry in entries]
         print(tabulate(rows, headers=_HEADINGS, disable_numparse=True))
-        return
+        raise typer.Exit(_status(entries))
     from rich.live import Live
 
     entries = watcher.look()
@@ -254,6 +262,11 @@ def watch(
             time.sleep(every)
             entries = watcher.look()
             live.update(_table(entries), refresh=True)
+
+
+def _status(entries: list[Progress]) -> int:
+    """The exit status of one look: 3 where a log could not be read."""
+    return 3 if any(entry.unread for entry in entries) else 0
 
 
 _HEADINGS = ("configuration", "finished", "failed", "median", "now")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from perflog.errors import UsageError
+from perflog.errors import REFUSED, UsageError
 
 #: The environment variables, and their defaults.
 RATIO, MEMBERS = "PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS"
@@ -37,7 +37,7 @@ class RefusedError(LimitError):
     """A file that the system read no further, though there is more of it: nothing in it counts."""
 
     def __init__(self, error: OSError) -> None:
-        super().__init__(f"could not be read to its end: {error.strerror or error}")
+        super().__init__(f"{REFUSED}{error.strerror or error}")
 
 
 def limit(variable: str) -> int:

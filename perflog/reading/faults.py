@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from perflog.errors import PerflogError, refused_by_system
+from perflog.errors import REFUSED, PerflogError, refused_by_system
 
 #: What ends the command whatever it was reading, and what the user can mend, which is no matter of one log.
 _ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, PerflogError)
@@ -27,7 +27,7 @@ def reason_of(error: BaseException, doing: str = "this log was read") -> str:
     if isinstance(error, _ENDS) or os.environ.get("PERFLOG_DEBUG"):
         raise error
     if refusal := refused_by_system(error):
-        return f"could not be read to its end: {refusal}"
+        return f"{REFUSED}{refusal}"
     text = " ".join(str(error).split())[:_LONGEST]
     name = type(error).__name__ + (f": {text}" if text else "")
     return f"internal error while {doing}, please report it: {name} (PERFLOG_DEBUG=1 shows where)"

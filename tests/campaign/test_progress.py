@@ -9,7 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from perflog import cli
 from perflog.campaign import Progress, Watcher, watch
 from perflog.campaign.progress import PLAN
 from perflog.errors import UsageError
@@ -49,6 +51,17 @@ def test_a_folder_without_a_plan(tmp_path: Path) -> None:
 def test_a_plan_that_is_none_is_as_good_as_none(tmp_path: Path, text: str) -> None:
     plan(tmp_path, text)
     assert watch(folder(tmp_path, ""))[0].wanted == 0
+
+
+def test_a_log_that_cannot_be_read_is_counted_as_nothing_else(tmp_path: Path) -> None:
+    """In a folder that a campaign made it would be one of the finished runs."""
+    plan(tmp_path, "{}")
+    (tmp_path / "a_1.log.gz").write_bytes(b"\x1f\x8b\x08\x00" + b"\x07" * 200)
+    (entry,) = watch(tmp_path)
+    assert (entry.finished, entry.unread, entry.throughput) == (0, 1, None)
+    assert entry.reason.startswith("a_1.log.gz: the gzip data are damaged")
+    done = CliRunner().invoke(cli.app, ["watch", str(tmp_path), "--once"])
+    assert done.exit_code == 3 and "a_1.log.gz: the gzip data" in done.stdout
 
 
 def test_of_logs_that_no_campaign_made_only_those_are_finished_that_say_so(tmp_path: Path) -> None:

@@ -56,15 +56,15 @@ USUAL = (0, 1, 2, 3, 130, 141)
 
 #: What libraries make of a call that fails, and no caller can mend. Counted by themselves, each must be one of these.
 LIBRARIES: Mapping[str, re.Pattern[str]] = {
-    "polars aborts without memory, as Rust does": re.compile(r"memory allocation of \d+ bytes failed"),
     "polars takes an interrupted read for a damaged file": re.compile("failed to fill whole buffer"),
     "a thread that has no memory to begin is waited for (python/cpython#140746)": re.compile(
         r'threading\.py", line \d+ in start\b'
     ),
     "numpy keeps a buffer that it could not make an array of": re.compile("deallocated bytearray object has exported"),
     # where perflog's own C code is at work the first frame is of perflog/matching
-    "msgspec or SQLite without memory (SIGSEGV)": re.compile(
-        r'Segmentation fault\s+(?:Current t|T)hread [^\n]*\n  File "(?![^"]*perflog/matching/)'
+    "FreeType without memory names no cause (matplotlib)": re.compile("failed to (?:get|load) glyph"),
+    "a library in C or Rust ends the process without memory (polars, msgspec)": re.compile(
+        r'(?:Segmentation fault|Aborted)\s+(?:Current t|T)hread [^\n]*\n  File "(?![^"]*perflog/matching/)'
     ),
 }
 #: What a page says in place of the lines of a log that was read once and cannot be read again.
@@ -178,7 +178,7 @@ def said_wrongly(ended: Ended, right: Ended, error: int) -> Iterator[str]:
         yield "a traceback or an internal error"
     usual = right.error.splitlines()
     lines = [line for line in ended.error.splitlines() if line not in usual and not line.startswith("  (")]
-    if ended.status in (1, 2) and not (lines and lines[-1].startswith("perflog: ")):
+    if ended.status in (1, 2) and not (lines and "perflog: " in lines[-1]):
         yield "no line that says why"
     if len(lines) > 1 and not _is_list(lines):
         yield f"{len(lines)} lines"
@@ -225,7 +225,7 @@ def tried(subject: Subject, kind: str, most: int) -> Tally:
                 tally.libraries[whose] += 1
                 continue
             for wrong in found:
-                said = " | ".join(ended.error.strip().splitlines()[-4:])
+                said = " | ".join(ended.error.partition("Extension modules")[0].strip().splitlines()[-4:])
                 tally.wrong.append(f"{kind} {nth} ({ended.where}) {what}: {wrong}; status {ended.status}: {said}")
             if not wanted and tally.calls <= most:
                 wanted.append(nth + 1)  # a command that fails goes other ways, which may have more calls

@@ -18,8 +18,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import NoReturn
 
+import perflog
 from perflog.formats.catalog import load_catalog
 from perflog.matching.engine import engine_for
 from perflog.processes.own import settle
@@ -34,14 +36,7 @@ _STATE = struct.Struct("=iiqqqq1024s1024s")
 #: Seconds after which a command counts as one that hangs.
 PATIENCE = 15.0
 #: What these commands import where they need it; that an import fails for want of memory tells nothing of them.
-MORE = (
-    "perflog.api", "perflog.cache.cache", "perflog.cache.printed", "perflog.campaign", "perflog.campaign.observer",
-    "perflog.cli.cases", "perflog.cli.error_document", "perflog.cli.help", "perflog.cli.history", "perflog.cli.kept",
-    "perflog.cli.logs", "perflog.cli.merge", "perflog.cli.readme", "perflog.cli.reports", "perflog.cli.run",
-    "perflog.history", "perflog.history.saving", "perflog.history.loading", "perflog.history.listing",
-    "perflog.parts.part", "perflog.parts.joining", "perflog.report.regenerate", "perflog.report.regenerated_output", "perflog.report.html", "sqlite3",
-    "sqlalchemy.dialects.sqlite", "tarfile", "lzma", "zlib", "bz2",
-)  # fmt: skip
+MORE = ("sqlite3", "sqlalchemy.dialects.sqlite", "tarfile", "lzma", "zlib", "bz2")
 
 
 @dataclass(frozen=True)
@@ -68,9 +63,14 @@ def built(folder: Path) -> Path:
     return library
 
 
+#: Modules that need polars, and those that are no modules of the program: scripts, and what is built.
+_LEFT_OUT = (".polars_engine", ".polars_texts", ".claim", ".__main__", ".guard", ".build_hook", "._scan", ".env")
+
+
 def import_all() -> None:
     """Import what commands need, before any is forked; not polars, whose threads a fork would lack."""
-    for name in (*MODULES, *MORE):
+    own = [module.name for module in walk_packages(perflog.__path__, "perflog.") if not module.name.endswith(_LEFT_OUT)]
+    for name in (*MODULES, *own, *MORE):
         import_module(name)
     kept.keep()
     engine_for(load_catalog())

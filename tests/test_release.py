@@ -58,25 +58,12 @@ def test_a_wheel_that_is_not_is_refused(dist: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_sdist_builds_without_an_index(dist: Path, tmp_path: Path) -> None:
     """With hatchling and msgspec at hand, which its pyproject.toml asks for, and no way to any other package."""
-    python = release._environment(tmp_path)
+    python = release.empty_environment(tmp_path)
     site = next((tmp_path / "environment").glob("lib/python*/site-packages"))
     (site / "these.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
     nowhere = {**os.environ, "PIP_CONFIG_FILE": os.devnull, "PYTHONPATH": "", "https_proxy": "http://127.0.0.1:9"}
-    command = [
-        sys.executable,
-        "-I",
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--no-index",
-        "--no-build-isolation",
-    ]
-    done = subprocess.run(
-        [*command, "--no-deps", "--ignore-installed", str(dist / release.SDIST)],
-        env=nowhere, capture_output=True, text=True, check=False, cwd=tmp_path,
-    )  # fmt: skip
+    options = ("--no-index", "--no-build-isolation", "--no-deps", "--ignore-installed")
+    done = release.installed(python, str(dist / release.SDIST), *options, environment=nowhere)
     assert done.returncode == 0, done.stderr
     said = subprocess.run(
         [python, "-I", "-m", "perflog", "--version"], capture_output=True, text=True, check=True

@@ -167,7 +167,7 @@ def faults_of_trial(folder: Path) -> Iterator[str]:
     here = frozenset(sys_tags())
     fitting = [name for name in (*WHEELS, SDIST) if name == SDIST or here & parse_wheel_filename(name)[3]]
     with tempfile.TemporaryDirectory(prefix="perflog-") as folder_of_environment:
-        python = _environment(Path(folder_of_environment))
+        python = empty_environment(Path(folder_of_environment))
         for name in fitting:
             options = () if name == fitting[0] else ("--force-reinstall", "--no-deps")
             with tempfile.TemporaryDirectory(prefix="perflog-") as place:
@@ -176,7 +176,7 @@ def faults_of_trial(folder: Path) -> Iterator[str]:
 
 
 def _faults_when_run(artefact: Path, python: Path, place: Path, options: Sequence[str]) -> Iterator[str]:
-    if (done := _install(python, str(artefact), *options)).returncode:
+    if (done := installed(python, str(artefact), *options)).returncode:
         yield f"pip cannot install it: {' '.join(done.stderr.split())[-300:]}"
         return
     perflog = str(python.with_name("perflog"))
@@ -224,8 +224,8 @@ def write_sbom(folder: Path) -> None:
         subprocess.CalledProcessError: when it cannot be installed or listed.
     """
     with tempfile.TemporaryDirectory(prefix="perflog-") as place:
-        python = _environment(Path(place))
-        _install(python, f"perflog[all] @ {(folder / WHEELS[-1]).resolve().as_uri()}").check_returncode()
+        python = empty_environment(Path(place))
+        installed(python, f"perflog[all] @ {(folder / WHEELS[-1]).resolve().as_uri()}").check_returncode()
         command = [
             sys.executable,
             "-m",
@@ -239,27 +239,21 @@ def write_sbom(folder: Path) -> None:
         subprocess.run([*command, "--output-file", str(file), str(python)], check=True, cwd=place)
 
 
-def _environment(place: Path) -> Path:
+def empty_environment(place: Path) -> Path:
     """The Python of an environment with nothing in it, not even pip."""
     venv.create(place / "environment")
     return place / "environment" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def _install(python: Path, requirement: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-I",
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "--quiet",
-        "--disable-pip-version-check",
-        "install",
-    ]
+def installed(
+    python: Path, requirement: str, *options: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Install into an environment that has no pip."""
+    pip = [sys.executable, "-I", "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
     return subprocess.run(
-        [*command, *options, requirement], env=_environment_of_users(), capture_output=True, text=True, check=False
-    )
+        [*pip, "install", *options, requirement], env=environment or _environment_of_users(), cwd=python.parent,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from perflog.errors import PerflogError
+from perflog.errors import PerflogError, refused_by_system
 from perflog.files import missing_folder
 from perflog.history.checking import DamagedError
 from perflog.history.migrate import current, upgrade
@@ -144,7 +144,8 @@ def _plainly(url: URL) -> Iterator[None]:
     except DBAPIError as error:
         raise PerflogError(f"the history in {name}: {_words(error, url)}") from None
     except SQLAlchemyError as error:
-        raise PerflogError(f"the history in {name}: {error}") from None
+        cause = getattr(error, "orig", None) or error  # without the statement, whose values may be long
+        raise PerflogError(f"the history in {name}: {refused_by_system(cause) or cause}") from None
     except UnicodeDecodeError:  # the driver decodes SQLite's own message, which quotes the damaged schema
         raise PerflogError(f"the history in {name}: {_SQLITE[_MALFORMED]}") from None
     except OSError as error:

@@ -15,7 +15,7 @@ from perflog.matching.matches import UNTAGGED
 from perflog.matching.polars_texts import Hits, numbers
 
 Ints = NDArray[np.int64]
-_ENDS_IN_NUMBER = re.compile(rb"[0-9][-+0-9.eE]*$")
+_OF_NUMBERS, _DIGIT = b"-+0123456789.eE", re.compile(rb"[0-9]")
 #: How many of each text's last matches the ``also`` of a pattern is read from.
 LAST_LINES = 64
 #: A launcher's tag stands in so many bytes of its line.
@@ -73,7 +73,8 @@ def claimed(text: bytes, hits: Sequence[Hits], priority: Mapping[str, int], at_e
     cut = False
     if at_end and not text.endswith((b"\n", b"\r")):
         last = int(breaks[-1]) + 1 if len(breaks) else 0
-        if _ENDS_IN_NUMBER.search(text[last:]):  # 12 may have been 1234
+        rest = text[last:]
+        if _DIGIT.search(rest, len(rest.rstrip(_OF_NUMBERS))):  # 12 may have been 1234
             whole = [found.take(found.offset < last) for found in left]
             cut = any(len(a) < len(b) for a, b in zip(whole, left, strict=True))
             left = whole

@@ -218,6 +218,14 @@ def test_a_last_line_that_may_be_cut_inside_a_number(text: str, kept: list[int],
     assert left(text, LOW.patterns[0], at_end=False)[2] is False
 
 
+def test_a_last_line_of_many_digits_takes_a_time_in_proportion() -> None:
+    """Looked for from each digit on, the end of a million of them would take hours."""
+    text = "step:1 ips: 5\n" + "1" * 1_000_000
+    assert left(text + "x", LOW.patterns[0])[2] is False
+    assert left(text, LOW.patterns[0])[2] is False, "nothing was read from it"
+    assert left(f"{text[:14]}{text[14:]} step:2 ips: 6", LOW.patterns[0])[2] is True
+
+
 def test_ranks_are_of_sub_lines() -> None:
     text = b"[rank1]:step:1 ips: 5\nstep:2 ips: 5\r[rank2]:step:3 ips: 5\n[default12]:step:4 ips: 5\n0: step:5 ips: 5\n"
     found = Texts([text]).match(STEP)

@@ -137,8 +137,10 @@ def _plainly(url: URL) -> Iterator[None]:
     name = shown(url)
     try:
         yield
-    except IntegrityError:
-        raise
+    except IntegrityError as error:
+        if "foreign key" not in str(error.orig).lower():
+            raise  # another writer was first
+        raise PerflogError(f"the history in {name} is damaged: its rows name others that are not there") from None
     except DamagedError as error:
         raise PerflogError(f"the history in {name} is damaged: {error}") from None
     except DBAPIError as error:
@@ -174,6 +176,8 @@ def _words(error: DBAPIError, url: URL) -> str:
     if url.drivername == "sqlite":
         if Path(str(url.database)).is_dir():
             return "it is a folder; name a file with --database"
+        if message.startswith("malformed database schema"):  # and the schema, on several lines
+            message = _MALFORMED
         return _SQLITE.get(message, message)
     if url.password:
         message = message.replace(str(url.password), "***")

@@ -222,4 +222,4 @@ def known_keys(connection: Connection) -> list[str]:
     """The keys that saved cases have, those of every case first."""
     with damages(schema.case.name):
         keys = connection.scalars(select(schema.case.c.key)).all()
-    return list(dict.fromkeys((*CASE_KEYS, *(name for key in keys for name in key))))
+        return list(dict.fromkeys((*CASE_KEYS, *(name for key in keys for name in key))))

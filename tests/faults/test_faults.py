@@ -61,6 +61,9 @@ def test_a_history_whose_schema_is_no_text(tmp_path: Path) -> None:
     file = tmp_path / "h.sqlite"
     history.save(str(file), campaign(1, 1), "v1")
     data = file.read_bytes()
+    file.write_bytes(data.replace(b"CREATE TABLE perflog_case", b"CREATE TABLE ``rflog_case"))
+    with pytest.raises(PerflogError, match=r"h\.sqlite: the file is damaged$"):
+        history.campaigns(str(file))  # SQLite's message has the whole schema, on several lines
     assert b"tableperflog_case" in data and b"CREATE TABLE perflog_case" in data
     damaged = data.replace(b"tableperflog_case", b"table\xfferflog_case").replace(
         b"CREATE TABLE perflog_case", b"CREATE TABLX perflog_case"

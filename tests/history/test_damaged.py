@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, text
+from typer.testing import CliRunner
 
 import perflog.history as history
+from perflog.cli import app
 from perflog.errors import PerflogError
+from perflog.history.checking import DamagedError
 from perflog.history.database import writing
+from perflog.history.points import known_keys
 from tests.extractions import campaign
 from tests.history.test_history import rows
 from tests.support import ROOT
@@ -261,3 +267,25 @@ def test_the_drivers_own_warnings_are_not_on_the_terminal() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == "seen\n"
+
+
+def test_rows_that_name_others_are_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "h.sqlite"
+    history.save(str(file), campaign(2, 2), "v1")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "CREATE TABLE other (campaign INTEGER REFERENCES perflog_campaign(id)); INSERT INTO other VALUES (1)"
+        )
+    done = CliRunner().invoke(app, ["history", "delete", "v1", "--yes", "--database", str(file)])
+    assert isinstance(done.exception, PerflogError)
+    assert str(done.exception).endswith("h.sqlite is damaged: its rows name others that are not there")
+
+
+def test_keys_of_another_form_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "h.sqlite"
+    history.save(str(file), campaign(2, 2), "v1")
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE perflog_case SET key = '7'")
+        connection.commit()
+    with create_engine(f"sqlite:///{file}").connect() as opened, pytest.raises(DamagedError, match=r"^perflog_case: "):
+        known_keys(opened)

@@ -119,6 +119,7 @@ def test_half_a_line_never_stands_in_the_journal(tmp_path: Path) -> None:
     assert folder.journal() == [{"job": "a"}, {"job": "c"}]
 
 
+@pytest.mark.long
 def test_a_folder_that_is_deleted_while_it_runs(tmp_path: Path) -> None:
     going = begun(tmp_path)
     going.whole()

@@ -84,8 +84,9 @@ def test_of_two_campaigns_with_one_label_one_is_told_of_the_other(database: str)
         assert load(database, f"v{n}").extraction == campaign(10, seed=f"{'ab'[won]}{n}")
 
 
+@pytest.mark.long
 @BOTH
-@pytest.mark.parametrize("begun", [True, pytest.param(False, marks=pytest.mark.long)], ids=["begun", "new"])
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "new"])
 def test_a_writer_that_is_killed_leaves_all_or_nothing(database: str, begun: bool) -> None:
     """Killed at random times within its save, with the history there or being made in the same moment."""
     rng = random.Random(f"kill {begun}")

@@ -116,6 +116,7 @@ def document(place: str | Path) -> str:
     return "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("azure")
 def test_azure_gives_the_numbers_of_the_disk(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(LOGS, tmp_path / "logs" / "the logs"))

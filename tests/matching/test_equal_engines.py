@@ -50,7 +50,7 @@ def differences(engines: Engines, folder: Path, step: int = 1) -> dict[tuple[str
     return {names: told for names, told in every if told}
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_fixtures(step: int, engines: Engines) -> None:
     assert differences(engines, FIXTURES / "parsers", step) == {}
 

@@ -56,7 +56,7 @@ def same_in_both_ways(builder: RunBuilder, reading: Reading) -> None:
     assert [shown(outcome) for outcome in builder.build_all([reading] * TIMES)] == [by_itself] * TIMES
 
 
-@pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_fixtures(step: int, alone: Alone) -> None:
     asked = 0
     for _, log, side in list(parser_fixtures())[::step]:

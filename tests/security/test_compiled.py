@@ -25,6 +25,7 @@ def scanner(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library
 
 
+@pytest.mark.long
 def test_it_is_hardened(scanner: Path) -> None:
     assert not_hardened(scanner) == []
 

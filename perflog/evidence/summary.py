@@ -59,11 +59,12 @@ def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequen
     found = []
     for account in accounts:
         witness = None
-        if account.quantity == "throughput" and whole.throughput is not None and account.unit == whole.unit:
-            witness = _mean(account, whole.throughput, _of_steps_made(account.value, whole.throughput, whole), factors)
-        elif account.quantity == "time per step" and whole.seconds_per_step is not None and account.value > 0:
-            told = 1 / _of_steps_made(1 / account.value, _inverse(whole.seconds_per_step), whole)
-            witness = _mean(account, whole.seconds_per_step, told, factors)
+        measured = _measured(account, whole)
+        if account.quantity == "throughput" and measured is not None and account.unit == whole.unit:
+            witness = _mean(account, measured, _of_steps_made(account.value, measured, whole), factors)
+        elif account.quantity == "time per step" and measured is not None and account.value > 0:
+            told = 1 / _of_steps_made(1 / account.value, _inverse(measured), whole)
+            witness = _mean(account, measured, told, factors)
         elif account.quantity == "run time" and whole.seconds is not None:
             witness = _run_time(account, whole.seconds)
         if witness is not None:
@@ -73,7 +74,7 @@ def summary_witnesses(accounts: Sequence[Account], whole: Whole, factors: Sequen
 
 def counts_steps_before(account: Account, whole: Whole) -> bool:
     """Whether a rate or a time per step counts the steps before a checkpoint in the time of those of this log."""
-    measured = {"throughput": whole.throughput, "time per step": whole.seconds_per_step}.get(account.quantity)
+    measured = _measured(account, whole)
     if measured is None or account.value <= 0:
         return False
     told = account.value
@@ -81,6 +82,12 @@ def counts_steps_before(account: Account, whole: Whole) -> bool:
         measured, told = _inverse(measured), 1 / told
     agrees = min(measured) / (1 + TOLERANCE) <= told <= max(measured) * (1 + TOLERANCE)
     return not agrees and _of_steps_made(told, measured, whole) != told
+
+
+def _measured(account: Account, whole: Whole) -> tuple[float, float] | None:
+    """What an account is held against; None where it was not measured, or as nothing."""
+    measured = {"throughput": whole.throughput, "time per step": whole.seconds_per_step}.get(account.quantity)
+    return measured if measured is not None and min(measured) > 0 else None
 
 
 def _inverse(numbers: tuple[float, float]) -> tuple[float, float]:
@@ -95,7 +102,7 @@ def _of_steps_made(told: float, measured: tuple[float, float], whole: Whole) -> 
 
 
 def _mean(account: Account, measured: tuple[float, float], told: float, factors: Sequence[float]) -> Witness | None:
-    if min(measured) <= 0 or told <= 0 or account.rounding > MOST_ROUNDED:
+    if told <= 0 or account.rounding > MOST_ROUNDED:
         return None
     low, high = (measured[0], measured[0]) if account.close else (min(measured), max(measured))
     nearest = min(max(told, low), high)

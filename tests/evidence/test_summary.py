@@ -32,6 +32,13 @@ def test_a_rate_between_window_and_whole_agrees(told: float, expected: str) -> N
     assert agreement("throughput", told) == expected
 
 
+def test_what_took_no_time_is_no_measurement_to_hold_an_account_against() -> None:
+    """Two logs woven into one: the steps of all lines took 0 s."""
+    nothing = Whole((100.0, 0.0), "samples/s", (0.4, 0.0), 250.0)
+    assert agreement("throughput", 100, whole=nothing) is None
+    assert agreement("time per step", 0.4, whole=nothing) is None
+
+
 def test_what_both_say_is_told_with_the_line() -> None:
     witness = heard("throughput", 40)
     assert witness == Witness("its own", "throughput", "samples/s", 80, 40, "contradicts", (99, 99))

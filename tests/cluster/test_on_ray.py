@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -52,6 +54,14 @@ class Cluster:
 
     def end(self) -> None:
         self._cluster.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """One test at a time on this machine: Ray joins a cluster that it finds there, which another test may end."""
+    with (Path(tempfile.gettempdir()) / "perflog-tests-ray.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

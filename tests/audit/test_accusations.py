@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -42,12 +44,16 @@ def speedometer(runs: Sequence[Sequence[float]], table: Sequence[tuple[int, str]
 def judged(log: str, *cells: str, devices: int = 8, name: str = "mxnet_gpu8_fp32_bs96.txt") -> list[Judgement]:
     """The verdicts on a table's cells, a row each, by one log."""
     page, row = PAGE.split("| {} | {} |\n")[0], "| {} | {} |\n"
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    # of one name: those that tempfile draws hold "o1" and "1n3" now and then, which tell facts of the logs below them
+    folder = Path(tempfile.gettempdir(), "perflog-accusations", f"process-{os.getpid()}")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
         (folder / name).write_text(log, encoding="utf-8")
         rows = "".join(row.format(devices, cell) for cell in cells)
         (folder / "README.md").write_text(f"{page}{rows}\n- [1卡、8卡 FP32 BS=96 日志](./{name})\n", encoding="utf-8")
         return audit(documents([folder]), find_logs([folder]), catalog(), options())
+    finally:
+        shutil.rmtree(folder)
 
 
 def windows(rates: Sequence[float], first: Sequence[int], last: Sequence[int]) -> Iterator[float]:
@@ -74,6 +80,7 @@ rates_of_a_run = st.lists(st.floats(-1, 1), min_size=12, max_size=30).map(
 @given(st.lists(rates_of_a_run, min_size=1, max_size=2), st.data())
 def test_what_a_rule_gives_is_never_accused(runs: list[list[float]], data: st.DataObject) -> None:
     """By any of the rules, of either run or of the file as its script reads it, and to any number of digits."""
+    assume(len(runs) == 1 or not set(runs[0][1:]) & set(runs[1][1:]))  # the same lines again are one run, printed twice
     rates = data.draw(st.sampled_from([*runs, [rate for run in runs for rate in run]]))
     values = list(windows(rates, LEFT_OUT, [len(rates)]))
     chosen = data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=6))

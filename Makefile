@@ -55,7 +55,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=perflog --cov-branch --cov-report=term:skip-covered
 
 # Each command's n-th open, read, write, fsync, rename, mmap, fork and allocation fails, for all n that it makes; then
-# damaged databases. STRUCK: so many calls of a kind are struck at most, spread over all, and so many of memory. An hour.
+# damaged databases. STRUCK: so many calls of a kind are struck at most, spread over all, and so many of memory.
 STRUCK ?= --most 1000 --mallocs 60
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.nth $(STRUCK)

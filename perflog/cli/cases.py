@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from perflog.cli.output import emit, to_terminal, width_of
-from perflog.cli.progress import MOST_SKIPPED
+from perflog.cli.progress import skipped
 from perflog.escaping import named
 from perflog.export.endings import format_for
 from perflog.settings.config import DEFAULTS, FORMATS
@@ -133,11 +133,8 @@ def _remarks(extraction: Extraction, form: str) -> Iterator[str]:
     """What a person should know that the table does not say, line by line."""
     if extraction.skipped and form != "json":
         first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
-        for skipped in first_failed[:MOST_SKIPPED]:
-            yield f"skipped {skipped.log.name}: {skipped.reason}"
-        rest = len(extraction.skipped) - MOST_SKIPPED
-        if rest > 0:
-            yield f"skipped {rest} more files (--format json lists them)"
+        reasons = [(left_out.log.name, left_out.reason) for left_out in first_failed]
+        yield from skipped(reasons, "files (--format json lists them)")
     if not extraction.cases:
         yield "no training log found; `perflog explain FILE` says why a file is none"
     if form == "dlperf":

@@ -104,8 +104,7 @@ def save(
     database_name = name_of(place)  # a wrong URL is told before the logs are read
     read = extractions(quiet, cache_of(cache, quiet))
     extraction = read.of(logs, chosen)
-    for log, why in read.unread.items():
-        raise UsageError(f"{log}: {why}; nothing is saved without it: mend or remove it, or name the others")
+    read.require_all_read("saved")
     saved = store(place, extraction, label, when, replace)
     if form == "json":
         outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", "database": database_name}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +30,20 @@ def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
     return Extractions(progress_bar(quiet), cache)
 
 
-def end_where_unread(read: Extractions, quiet: bool, most: int = MOST_SKIPPED) -> None:
-    """Name the logs that could not be read, and end with status 3 where there are any.
+def skipped(reasons: Sequence[tuple[str, str]], others: str) -> Iterator[str]:
+    """A line for each of the first logs that were left out, and one for the ``others``.
 
     Args:
-        most: how many are named.
+        reasons: by name, why each was.
+    """
+    for log, why in reasons[:MOST_SKIPPED]:
+        yield f"skipped {log}: {why}"
+    if (rest := len(reasons) - MOST_SKIPPED) > 0:
+        yield f"skipped {rest} more {others}"
+
+
+def end_where_unread(read: Extractions, quiet: bool) -> None:
+    """Name the logs that could not be read, and end with status 3 where there are any.
 
     Raises:
         typer.Exit: where there are any.
@@ -42,10 +51,8 @@ def end_where_unread(read: Extractions, quiet: bool, most: int = MOST_SKIPPED) -
     if not read.unread:
         return
     if not quiet:
-        for log, why in list(read.unread.items())[:most]:
-            print(f"skipped {log}: {why}", file=sys.stderr)
-        if len(read.unread) > most:
-            print(f"skipped {len(read.unread) - most} more logs", file=sys.stderr)
+        for line in skipped(list(read.unread.items()), "logs"):
+            print(line, file=sys.stderr)
     raise typer.Exit(3)
 
 

@@ -15,6 +15,7 @@ from perflog.matching.matches import UNTAGGED
 from perflog.matching.polars_texts import Hits, numbers
 
 Ints = NDArray[np.int64]
+#: What numbers consist of: stripped from the end, for a regex that ends with it would begin anew at each digit.
 _OF_NUMBERS, _DIGIT = b"-+0123456789.eE", re.compile(rb"[0-9]")
 #: How many of each text's last matches the ``also`` of a pattern is read from.
 LAST_LINES = 64

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perflog.cases.choosing import chosen
+from perflog.errors import UsageError
 from perflog.extraction import Extraction, Progress, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
@@ -54,6 +55,15 @@ class Extractions:
         """
         whole = self._whole(logs, settings)
         return replace(whole, cases=chosen(whole.cases, where)) if where else whole
+
+    def require_all_read(self, done: str) -> None:
+        """Let nothing be ``done`` (published, saved) without a log that could not be read.
+
+        Raises:
+            UsageError: where there is one.
+        """
+        for log, why in self.unread.items():
+            raise UsageError(f"{log}: {why}; nothing is {done} without it: mend or remove it, or name the others")
 
     def _whole(self, logs: Sequence[str], settings: Settings) -> Extraction:
         """The extraction with all its cases, made once."""

@@ -61,12 +61,14 @@ LIBRARIES: Mapping[str, re.Pattern[str]] = {
         r'threading\.py", line \d+ in start\b'
     ),
     "numpy keeps a buffer that it could not make an array of": re.compile("deallocated bytearray object has exported"),
-    # where perflog's own C code is at work the first frame is of perflog/matching
     "FreeType without memory names no cause (matplotlib)": re.compile("failed to (?:get|load) glyph"),
-    "a library in C or Rust ends the process without memory (polars, msgspec)": re.compile(
-        r'(?:Segmentation fault|Aborted)\s+(?:Current t|T)hread [^\n]*\n  File "(?![^"]*perflog/matching/)'
-    ),
 }
+#: The exit statuses of a library in C or Rust that ends the process without memory (polars, msgspec), and what then
+#: stands on stderr: where perflog's own C code is at work the first frame is of perflog/matching.
+CRASHES, CRASHED = (
+    (134, 139),
+    re.compile(r'(?:Segmentation fault|Aborted)\s+(?:Current t|T)hread [^\n]*\n  File "(?![^"]*perflog/matching/)'),
+)
 #: What a page says in place of the lines of a log that was read once and cannot be read again.
 _SAID = "the log could not be read again"
 
@@ -178,7 +180,7 @@ def said_wrongly(ended: Ended, right: Ended, error: int) -> Iterator[str]:
         yield "a traceback or an internal error"
     usual = right.error.splitlines()
     lines = [line for line in ended.error.splitlines() if line not in usual and not line.startswith("  (")]
-    if ended.status in (1, 2) and not (lines and "perflog: " in lines[-1]):
+    if ended.status in (1, 2) and not (lines and lines[-1].startswith("perflog: ")):
         yield "no line that says why"
     if len(lines) > 1 and not _is_list(lines):
         yield f"{len(lines)} lines"
@@ -186,6 +188,13 @@ def said_wrongly(ended: Ended, right: Ended, error: int) -> Iterator[str]:
         yield "status 0, and another result"
     if error in HARMLESS and (ended.status, ended.out) != (right.status, right.out):
         yield "a call that was cut short or interrupted changed the result"
+
+
+def library_of(ended: Ended) -> str:
+    """Whose way of its own a command ended in; empty for perflog's. One that hung was aborted here, and crashed not."""
+    if ended.status in CRASHES and CRASHED.search(ended.error):
+        return "a library in C or Rust ends the process without memory (polars, msgspec)"
+    return next((name for name, form in LIBRARIES.items() if form.search(ended.error)), "")
 
 
 def _is_list(lines: Sequence[str]) -> bool:
@@ -221,7 +230,7 @@ def tried(subject: Subject, kind: str, most: int) -> Tally:
             tally.ends["hangs" if ended.status is None else str(ended.status)] += 1
             what = "short" if error == SHORT else errno.errorcode[error] + (" lasting" if lasting else "")
             found = list(subject.wrong(ended, error))
-            if found and (whose := next((name for name, form in LIBRARIES.items() if form.search(ended.error)), "")):
+            if found and (whose := library_of(ended)):
                 tally.libraries[whose] += 1
                 continue
             for wrong in found:

@@ -1,4 +1,4 @@
-"""The regexes that a parser's file may hold: those that Rust's regex and PCRE2 read alike (``docs/parsers.md``).
+"""The regexes that a parser's file may hold (``docs/parsers.md``): Rust's regex and ``scan_regex.h`` read them alike.
 
 :func:`translate` reads a regex to its last character, so that whatever it lets through compiles in both.
 """

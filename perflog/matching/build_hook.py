@@ -34,7 +34,7 @@ FLAGS = ("-O3", "-g0", "-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden")
 #: include FORTIFY would warn of a second definition.
 HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")
 #: ELF's: addresses of functions are read-only from the start, and no stack can be executed.
-LINKED = ("-Wl,-z,relro,-z,now", "-Wl,-z,noexecstack", "-ldl")
+LINKED = ("-Wl,-z,relro,-z,now", "-Wl,-z,noexecstack")
 
 
 def compilers(target: str) -> list[list[str]]:

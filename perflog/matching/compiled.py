@@ -22,15 +22,10 @@ Kind = Literal["tail", "jump", "line"]
 GroupKind = Literal["number", "text", "unit"]
 Buffer = bytes | bytearray | memoryview
 Ints = NDArray[np.int64]
-#: Steps PCRE2 may take for one regex on one line; a text on which it needs more is LONG. Ordinary lines take hundreds.
-MATCH_LIMIT: Final = 200_000
 
 #: Flags of a text: why it needs the slow cleaning (none of its rows are given then) ...
 DIRTY_NUL, DIRTY_ESCAPE, DIRTY_BACKSPACE, DIRTY_TAG, DIRTY_REPEATED, DIRTY_UTF8 = 1, 2, 4, 8, 16, 32
 DIRTY: Final = DIRTY_NUL | DIRTY_ESCAPE | DIRTY_BACKSPACE | DIRTY_TAG | DIRTY_REPEATED | DIRTY_UTF8
-#: ... that a sub-line is so long that its regexes might take too much time, so that an engine whose regexes are linear
-#: has to match the text (none of its rows are given, and a text that is dirty too has those flags alone) ...
-LONG: Final = 64
 #: ... that the matches of its last line were dropped, and that its last byte is no line feed.
 CUT, NO_LINE_END = 256, 512
 
@@ -130,12 +125,11 @@ class Scan(Struct, frozen=True):
 class Program:
     """Rules, compiled: immutable, to be used by any number of threads."""
 
-    def __init__(self, rules: Sequence[Rule], match_limit: int = MATCH_LIMIT, check: bool = False) -> None:
+    def __init__(self, rules: Sequence[Rule], check: bool = False) -> None:
         """Make a program.
 
         Args:
             rules: in the order of their priority, the highest first, and those of one parser together.
-            match_limit: how many steps a regex may take on one subject.
             check: whether to compile all regexes now. Without it each is compiled when it is first tried, which is
                 quicker, and :meth:`scan` raises what is wrong with it.
 
@@ -147,9 +141,7 @@ class Program:
         self.rules = tuple(rules)
         self._text = program_text(self.rules)
         fault = Fault()
-        self._handle = self._library.pf_compile(
-            self._text, len(self._text), match_limit, int(check), ctypes.byref(fault)
-        )
+        self._handle = self._library.pf_compile(self._text, len(self._text), int(check), ctypes.byref(fault))
         if not self._handle:
             raise RuleError(fault.rule, fault.message.decode("utf-8", "replace"))
 
@@ -160,11 +152,6 @@ class Program:
     def dump(self, path: str | os.PathLike[str]) -> None:
         """Write the program as the text that ``pf_compile`` reads, for ``tests/tools/scan_fuzz.c``."""
         Path(path).write_bytes(self._text)
-
-    def description(self) -> str:
-        """The engine in a few words, such as ``compiled (PCRE2 10.42, JIT)``."""
-        version = self._library.pf_pcre2_version().decode().split(" ")[0]
-        return f"compiled (PCRE2 {version}, {'JIT' if self._library.pf_is_jit(self._handle) else 'no JIT'})"
 
     def scan(
         self,
@@ -180,7 +167,7 @@ class Program:
             cleaned: whether the texts come from the slow cleaning, so that none is asked for again.
 
         Raises:
-            ScanError: when a regex takes too many steps, or a cleaned text is not UTF-8.
+            ScanError: when a cleaned text is not UTF-8.
             RuleError: when a rule that is tried for the first time cannot be compiled.
             MemoryError: when there is no memory.
         """

@@ -15,7 +15,6 @@ from perflog.matching.columns import with_numbers
 from perflog.matching.compiled import (
     CUT,
     DIRTY,
-    LONG,
     NO_LINE_END,
     Found,
     GroupKind,
@@ -27,7 +26,7 @@ from perflog.matching.compiled import (
     Scan,
     ScanError,
 )
-from perflog.matching.matches import UNIT, Batch, Engine, Ints, Matches, Texts, in_turn, is_text, joined
+from perflog.matching.matches import UNIT, Batch, Ints, Matches, Texts, in_turn, is_text, joined
 from perflog.matching.samples import Samples
 from perflog.matching.sampling import Sampling
 
@@ -38,16 +37,12 @@ class CompiledEngine:
     """Finds all patterns of a catalogue in one pass over every byte."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
         self._patterns = in_turn(catalog)
         self._turn = {pattern.key: turn for turn, pattern in enumerate(self._patterns)}
         numbers = {parser.name: number for number, parser in enumerate(catalog.parsers)}
         priority = {parser.name: parser.priority for parser in catalog.parsers}
         rules = [_rule(p, numbers[p.parser], priority[p.parser]) for p in self._patterns]
         self._program = Program(rules)
-
-    def description(self) -> str:
-        return self._program.description()
 
     def dump(self, file: Path) -> None:
         """Write the rules as the scanner reads them, for ``tests/tools/scan_fuzz.c``."""
@@ -66,10 +61,6 @@ class CompiledEngine:
         scan = self._scan(texts, at_end, cleaned)
         lines = scan.line_feeds + ((scan.flags & NO_LINE_END) != 0)
         batch = Batch([self._matches(found, texts) for found in scan.found], lines, (scan.flags & CUT) != 0)
-        too_long = np.flatnonzero(scan.flags & LONG)
-        if len(too_long):  # lines on which a backtracking matcher may take for ever
-            long_texts = [texts[text] for text in too_long.tolist()]
-            batch = self._with(batch, self._polars().match(long_texts, at_end), too_long)
         return batch, np.flatnonzero(scan.flags & DIRTY)
 
     def _with(self, batch: Batch, other: Batch, numbers: Ints) -> Batch:
@@ -77,12 +68,6 @@ class CompiledEngine:
         both = joined(batch, other, numbers)
         in_turn_order = sorted(both.matches, key=lambda matches: self._turn[matches.pattern.key])
         return Batch(in_turn_order, both.lines, both.cut)
-
-    def _polars(self) -> Engine:
-        """The other engine, whose matcher takes a time in proportion to the text."""
-        from perflog.matching.polars_engine import PolarsEngine
-
-        return PolarsEngine(self._catalog)
 
     def _scan(self, texts: Sequence[bytes], at_end: bool, cleaned: bool) -> Scan:
         given = (texts.buffer, texts.ends) if isinstance(texts, Texts) else texts

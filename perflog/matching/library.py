@@ -1,7 +1,7 @@
 """The library that ``scan.c`` is compiled to: found beside this file, opened, and its memory looked at.
 
-It lies there when it was compiled (``build_hook.py``), and needs PCRE2 at run time. Where either is missing,
-:func:`available` says so and the other engine does the same work.
+It is there where it was compiled (``build_hook.py``). Where it is missing, :func:`available` says so and the other
+engine does the same work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 5
+ABI: Final = 6
 
 
 class Fault(ctypes.Structure):
@@ -41,12 +41,10 @@ class Result(ctypes.Structure):
 _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "pf_abi": (ctypes.c_int, []),
     "pf_open": (ctypes.c_char_p, []),
-    "pf_pcre2_version": (ctypes.c_char_p, []),
     "pf_compile": (
         ctypes.c_void_p,
-        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32, ctypes.c_int, ctypes.POINTER(Fault)],
+        [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int, ctypes.POINTER(Fault)],
     ),
-    "pf_is_jit": (ctypes.c_int, [ctypes.c_void_p]),
     "pf_drop": (None, [ctypes.c_void_p]),
     "pf_scan": (
         ctypes.POINTER(Result),

@@ -1,4 +1,4 @@
-"""The polars engine: the same matches as the compiled one gives, where no compiler or PCRE2 is at hand."""
+"""The polars engine: the same matches as the compiled one gives, where no compiler is at hand."""
 
 from __future__ import annotations
 

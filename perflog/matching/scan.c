@@ -13,18 +13,15 @@
  *   3. `match_line` takes a sub-line with all its literals and goes through their rules in their order: the parser of
  *      the first that matches owns the sub-line, and of other parsers only metadata is looked for from there on.
  *
- * A text without any literal never leaves steps 1 and 2; its lines are not even told apart. And a line that differs
- * from one before in its digits alone needs none of the three (scan_templates.h): its bytes are compared, each of them,
- * and its numbers read.
+ * A text without any literal never leaves steps 1 and 2; its lines are not even told apart. And a line that is like one
+ * before, but for its numbers, needs none of the three (scan_shapes.h): its text is compared, all of it, and its numbers
+ * read. What the rules find in such a line was decided once.
  *
  * Other ways to do step 2, on the 267 literals of 2026 and 8 MB of log lines without a literal, where this one takes
  * 3.7 ms: a table of pairs of bytes instead of hashes of four, each pair being the first to fourth of a window of eight
  * bytes, 4.8 to 5.0 ms (a quarter of the table's 256 KB is in use at a time, more than the first cache holds, and one
  * place in 30 to 80 passes that should not, because pairs of different windows go together); the same with sixteen
  * classes, 5.1 ms or more; and this one with windows put by the rarity of letters alone, 4.8 ms.
- *
- * Where regexes could take much more time than in proportion to the text's size, on very long sub-lines, a text is
- * given up with the flag LONG, for an engine whose regexes are linear.
  *
  * Any number of threads may call pf_scan with one program. Only its regexes change after pf_compile: each rule's are
  * compiled, under a lock, when it is first tried, since a log needs few of all rules. All memory comes through
@@ -36,7 +33,6 @@
 #define _DARWIN_C_SOURCE
 #include <xlocale.h>
 #endif
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <float.h>
 #include <locale.h>
@@ -54,7 +50,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 5
+#define ABI 6
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -75,195 +71,26 @@ static void *zeroed(size_t count, size_t size) {
     return memory;
 }
 
-/* ---------------------------------------------------------------------------------------------- PCRE2
- * The library is opened when it is first needed, so that neither its header nor the library itself is needed to
- * install perflog. Names and numbers are those of the manual page pcre2api(3); the numbers are part of PCRE2's
- * binary interface and have not changed since 10.00.
- */
-
-#define PCRE2_ANCHORED 0x80000000u
-#define PCRE2_NO_UTF_CHECK 0x40000000u
-#define PCRE2_DOLLAR_ENDONLY 0x00000010u
-#define PCRE2_UTF 0x00080000u
-#define PCRE2_NEVER_BACKSLASH_C 0x00100000u
-#define PCRE2_JIT_COMPLETE 0x00000001u
-#define PCRE2_NEWLINE_LF 2u
-#define PCRE2_ERROR_NOMATCH (-1)
-#define PCRE2_ERROR_NOMEMORY (-48)
-#define PCRE2_ERROR_JIT_STACKLIMIT (-46)
-#define PCRE2_ERROR_MATCHLIMIT (-47)
-#define PCRE2_ERROR_DEPTHLIMIT (-53)
-#define PCRE2_ERROR_HEAPLIMIT (-63)
-#define PCRE2_CONFIG_JIT 1u
-#define PCRE2_CONFIG_VERSION 11u
-#define PCRE2_UNSET (~(size_t)0)
-
-typedef struct pcre2_code pcre2_code;
-typedef struct pcre2_match_data pcre2_match_data;
-typedef struct pcre2_match_context pcre2_match_context;
-typedef struct pcre2_compile_context pcre2_compile_context;
-typedef struct pcre2_jit_stack pcre2_jit_stack;
-typedef int pcre2_matcher(const pcre2_code *, const uint8_t *, size_t, size_t, uint32_t, pcre2_match_data *,
-                          pcre2_match_context *);
-
-static struct {
-    void *library;
-    bool jit;
-    char version[64];
-    int (*config)(uint32_t, void *);
-    pcre2_code *(*compile)(const uint8_t *, size_t, uint32_t, int *, size_t *, pcre2_compile_context *);
-    void (*code_free)(pcre2_code *);
-    int (*number_from_name)(const pcre2_code *, const uint8_t *);
-    int (*jit_compile)(pcre2_code *, uint32_t);
-    pcre2_matcher *jit_match;
-    pcre2_matcher *match;
-    pcre2_match_data *(*match_data_create)(uint32_t, void *);
-    void (*match_data_free)(pcre2_match_data *);
-    size_t *(*ovector)(pcre2_match_data *);
-    pcre2_match_context *(*match_context_create)(void *);
-    void (*match_context_free)(pcre2_match_context *);
-    int (*set_match_limit)(pcre2_match_context *, uint32_t);
-    pcre2_compile_context *(*compile_context_create)(void *);
-    void (*compile_context_free)(pcre2_compile_context *);
-    int (*set_newline)(pcre2_compile_context *, uint32_t);
-    int (*error_message)(int, uint8_t *, size_t);
-    pcre2_jit_stack *(*jit_stack_create)(size_t, size_t, void *);
-    void (*jit_stack_free)(pcre2_jit_stack *);
-    void (*jit_stack_assign)(pcre2_match_context *, void *, void *);
-} pcre;
+/* `*memory = realloc(...)` that leaves what there was when there is no more. */
+static bool grow(void *slot, int64_t count, size_t size) {
+    void *memory;
+    memcpy(&memory, slot, sizeof memory);
+    memory = resize(memory, (size_t)count, size);
+    if (!memory) return false;
+    memcpy(slot, &memory, sizeof memory);
+    return true;
+}
 
 /* The locale whose strtod reads a point and nothing else, whatever the user's language. */
 static locale_t c_locale;
 
-static bool find_functions(void) {
-    static const struct {
-        const char *name;
-        void *slot;
-    } wanted[] = {
-        {"pcre2_config_8", &pcre.config},
-        {"pcre2_compile_8", &pcre.compile},
-        {"pcre2_code_free_8", &pcre.code_free},
-        {"pcre2_substring_number_from_name_8", &pcre.number_from_name},
-        {"pcre2_jit_compile_8", &pcre.jit_compile},
-        {"pcre2_jit_match_8", &pcre.jit_match},
-        {"pcre2_match_8", &pcre.match},
-        {"pcre2_match_data_create_8", &pcre.match_data_create},
-        {"pcre2_match_data_free_8", &pcre.match_data_free},
-        {"pcre2_get_ovector_pointer_8", &pcre.ovector},
-        {"pcre2_match_context_create_8", &pcre.match_context_create},
-        {"pcre2_match_context_free_8", &pcre.match_context_free},
-        {"pcre2_set_match_limit_8", &pcre.set_match_limit},
-        {"pcre2_compile_context_create_8", &pcre.compile_context_create},
-        {"pcre2_compile_context_free_8", &pcre.compile_context_free},
-        {"pcre2_set_newline_8", &pcre.set_newline},
-        {"pcre2_get_error_message_8", &pcre.error_message},
-        {"pcre2_jit_stack_create_8", &pcre.jit_stack_create},
-        {"pcre2_jit_stack_free_8", &pcre.jit_stack_free},
-        {"pcre2_jit_stack_assign_8", &pcre.jit_stack_assign},
-    };
-    for (size_t n = 0; n < sizeof wanted / sizeof *wanted; n++) {
-        void *function = dlsym(pcre.library, wanted[n].name);
-        if (!function) return false;
-        memcpy(wanted[n].slot, &function, sizeof function);
-    }
-    return true;
-}
-
 EXPORT int pf_abi(void) { return ABI; }
 
-/* PCRE2 is never looked for in the working folder, which may be a stranger's repository: only below absolute paths. */
-#if defined(__APPLE__)
-/* A leaf name would be looked up in the working folder first: Homebrew's folders, and MacPorts'. */
-static const char *const pcre_folders[] = {"/opt/homebrew/lib", "/usr/local/lib", "/opt/local/lib"};
-
-static void *open_in(const char *folder) {
-    char path[4096];
-    int size = snprintf(path, sizeof path, "%s/libpcre2-8.0.dylib", folder);
-    return size > 0 && (size_t)size < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-#else
-static const char pcre_name[] = "libpcre2-8.so.0";
-#endif
-static const char not_installed[] = "the library PCRE2 (libpcre2-8) is not installed";
-static const char not_absolute[] =
-    "the library PCRE2 (libpcre2-8) is not in the system's folders, and LD_LIBRARY_PATH (macOS: DYLD_LIBRARY_PATH) has "
-    "an entry that is empty or no absolute path, where it is not looked for: take that entry out";
-
-#if defined(__GLIBC__)
-/* The loader looks in LD_LIBRARY_PATH first, as it was when the process began, and takes an empty entry for the working
- * folder; `export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/opt/lib` makes one where there was none. It says itself where it
- * would look. With a folder among these that is not absolute, each of the others is tried by its full path. */
-static void *open_pcre(const char **problem) {
-    void *opened = NULL, *program = dlopen(NULL, RTLD_LAZY);
-    Dl_serinfo size, *places = NULL;
-    if (!program || dlinfo(program, RTLD_DI_SERINFOSIZE, &size)) goto done;
-    places = malloc(size.dls_size);
-    if (!places || dlinfo(program, RTLD_DI_SERINFOSIZE, places) || dlinfo(program, RTLD_DI_SERINFO, places)) goto done;
-    bool all_absolute = true;
-    for (unsigned n = 0; n < places->dls_cnt; n++) all_absolute &= places->dls_serpath[n].dls_name[0] == '/';
-    if (!all_absolute) *problem = not_absolute;
-    if (all_absolute) opened = dlopen(pcre_name, RTLD_NOW | RTLD_LOCAL);
-    for (unsigned n = 0; !all_absolute && n < places->dls_cnt && !opened; n++) {
-        char path[4096];
-        int length = snprintf(path, sizeof path, "%s/%s", places->dls_serpath[n].dls_name, pcre_name);
-        if (path[0] == '/' && length > 0 && (size_t)length < sizeof path) opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-done:
-    free(places);
-    if (program) dlclose(program);
-    return opened;
-}
-#else
-/* Whether each entry of a list of folders is absolute. */
-static bool is_absolute(const char *list) {
-    for (; list && *list; list++) {
-        if (*list != '/') return false;
-        list = strchr(list, ':');
-        if (!list || !list[1]) return !list;
-    }
-    return true;
-}
-
-/* musl's and Apple's loaders do not say where they look; Apple's looks in these before the path that it is given. */
-static void *open_pcre(const char **problem) {
-    void *opened = NULL;
-    static const char *const lists[] = {"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"};
-    for (size_t n = 0; n < sizeof lists / sizeof *lists; n++) {
-        if (is_absolute(getenv(lists[n]))) continue;
-        *problem = not_absolute;
-        return NULL;
-    }
-#if defined(__APPLE__)
-    for (size_t n = 0; n < sizeof pcre_folders / sizeof *pcre_folders && !opened; n++) opened = open_in(pcre_folders[n]);
-#else
-    opened = dlopen(pcre_name, RTLD_NOW | RTLD_LOCAL);
-#endif
-    return opened;
-}
-#endif
-
-/* Open PCRE2. Returns NULL, or what is missing. Call it under a lock, before any other function. */
+/* What has to be done once, under a lock, before any other function is called. Returns NULL, or what is missing. */
 EXPORT const char *pf_open(void) {
-    if (pcre.library) return NULL;
     if (!c_locale) c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c_locale) return "the C locale cannot be had";
-    const char *problem = not_installed;
-    pcre.library = open_pcre(&problem);
-    if (!pcre.library) return problem;
-    if (!find_functions()) {
-        dlclose(pcre.library);
-        pcre.library = NULL;
-        return "the library PCRE2 (libpcre2-8) lacks a function";
-    }
-    uint32_t jit = 0;
-    pcre.jit = pcre.config(PCRE2_CONFIG_JIT, &jit) >= 0 && jit;
-    if (pcre.config(PCRE2_CONFIG_VERSION, NULL) <= (int)sizeof pcre.version)
-        pcre.config(PCRE2_CONFIG_VERSION, pcre.version);
-    return NULL;
+    return c_locale ? NULL : "the C locale cannot be had";
 }
-
-/* "10.42 2022-12-11" */
-EXPORT const char *pf_pcre2_version(void) { return pcre.version; }
 
 /* ---------------------------------------------------------------------------------------------- programs */
 
@@ -277,12 +104,43 @@ typedef struct {
     size_t size;
 } string;
 
-typedef struct {
-    string text;
-    pcre2_code *code;
-    pcre2_matcher *match;
-    uint32_t options;
-} regex;
+static const char *const OUT_OF_MEMORY = "out of memory";
+
+static bool is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
+
+static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
+    size_t size = strlen(text);
+    return (size_t)(limit - at) >= size && !memcmp(at, text, size);
+}
+
+/* Whether so many bytes are the same; literals are so short that calling memcmp takes longer than comparing. */
+static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
+    uint64_t left, right;
+    size_t n = 0;
+    if (size < 4) {
+        for (; n < size; n++)
+            if (a[n] != b[n]) return false;
+        return true;
+    }
+    if (size < 8) {
+        uint32_t first[2], last[2];
+        memcpy(&first[0], a, 4);
+        memcpy(&first[1], b, 4);
+        memcpy(&last[0], a + size - 4, 4);
+        memcpy(&last[1], b + size - 4, 4);
+        return first[0] == first[1] && last[0] == last[1];
+    }
+    for (; n + 8 <= size; n += 8) {
+        memcpy(&left, a + n, 8);
+        memcpy(&right, b + n, 8);
+        if (left != right) return false;
+    }
+    memcpy(&left, a + size - 8, 8);
+    memcpy(&right, b + size - 8, 8);
+    return left == right;
+}
+
+#include "scan_regex.h"
 
 typedef struct {
     string name;
@@ -292,53 +150,18 @@ typedef struct {
     int32_t column; /* among the groups of its kind */
 } group;
 
-/* Bytes: bit n % 64 of bits[n / 64] says whether byte n is one of them. */
-typedef struct {
-    uint64_t bits[4];
-} byte_set;
-
-enum step_kind { SAME, RUN };
-
-/* What a subject must go on with: SAME, these bytes; RUN, as many bytes of a set as there are, `least` (0 or 1) to
- * `most`. */
-#define STEP_BYTES 32
-typedef struct {
-    enum step_kind kind;
-    int32_t least, most; /* of SAME, `most` is how many bytes they are */
-    union {
-        byte_set set;
-        uint8_t bytes[STEP_BYTES];
-    } of;
-} step;
-
-/* What every subject of a regex has that matches; see "subjects that cannot match". */
-#define FILTER_STEPS 24
-#define FILTER_TEXTS 4
-#define SHORTEST_TEXT 4
-typedef struct {
-    int32_t n_texts, n_steps;
-    struct {
-        uint8_t bytes[STEP_BYTES];
-        size_t size, rare; /* where its rarest byte is */
-    } texts[FILTER_TEXTS];     /* stand somewhere in it */
-    step steps[FILTER_STEPS];  /* it begins with these ... */
-    bool ends_in_set;          /* ... and goes on with a byte of `last` */
-    byte_set last;
-} filter;
-
 typedef struct {
     int32_t parser, priority;
     enum role role;
     enum kind kind;
     int32_t literal;
-    filter *filter; /* of its first regex; made with it */
     string jump;
     size_t jump_rare; /* where the jump's rarest byte is: the one that is searched for */
-    regex regexes[3]; /* by part: the whole, a tail or a jump's head; a jump's tail; also */
+    string texts[3];    /* of its regexes, by part: the whole, a tail or a jump's head; a jump's tail; also */
+    regex_code codes[3];
     group *groups;
     int32_t n_groups, n_of_kind[3], n_also;
-    bool digits_alike; /* all digits are one to its regexes */
-    int ready; /* whether the regexes are compiled and the groups' numbers known; read and set as an atomic */
+    int ready; /* whether its regexes are compiled and its groups' numbers known; read and set as an atomic */
 } rule;
 
 /* What has to be known of a rule before it is tried, side by side for all rules. */
@@ -353,8 +176,7 @@ typedef struct {
     int32_t n_rules;
     bool by_line; /* whether some rule of it is a LINE rule */
     int dirty;    /* the reason for slow cleaning that this literal is */
-    uint8_t *zeroed; /* with a zero in place of each digit; NULL where it has none */
-    size_t zeroed_rare;
+    bool has_symbol; /* a line's token may be part of it, or not */
 } literal;
 
 /* Eight bytes, some of which may be any: where they stand, the literal may begin `at` bytes before. */
@@ -396,12 +218,9 @@ typedef struct {
     uint8_t marks[MARKS]; /* unused ones are NUL */
     short_literal *shorts;
     int32_t n_marks, n_shorts;
-    uint32_t match_limit;
-    uint32_t captures; /* no regex has more groups */
-    bool jit;
+    struct shapes *store; /* tables of shapes that no scan has at the moment */
     uint8_t *source; /* the text it was read from; literals, regexes and names lie in it */
-    pcre2_compile_context *context;
-    pthread_mutex_t lock; /* of the rules that are being compiled */
+    pthread_mutex_t lock; /* of the rules that are being compiled, and of the store */
 } program;
 
 /* What was wrong with a program: the rule's index, -1 when it is none's, and a sentence. */
@@ -572,22 +391,21 @@ static bool build_search(program *p) {
     return true;
 }
 
-static void free_regex(regex *r) {
-    if (r->code) pcre.code_free(r->code);
-}
+static void drop_shapes(struct shapes *all);
+static struct shapes *next_in_store(struct shapes *of);
 
 EXPORT void pf_drop(program *p) {
     if (!p) return;
     for (int32_t n = 0; p->rules && n < p->n_rules; n++) {
-        for (int part = 0; part < 3; part++) free_regex(&p->rules[n].regexes[part]);
+        for (int part = 0; part < 3; part++) free_code(&p->rules[n].codes[part]);
         free(p->rules[n].groups);
-        free(p->rules[n].filter);
     }
-    for (int32_t n = 0; p->literals && n < p->n_literals; n++) {
-        free(p->literals[n].rules);
-        free(p->literals[n].zeroed);
+    for (int32_t n = 0; p->literals && n < p->n_literals; n++) free(p->literals[n].rules);
+    while (p->store) {
+        struct shapes *of = p->store;
+        p->store = next_in_store(of);
+        drop_shapes(of);
     }
-    if (p->context) pcre.compile_context_free(p->context);
     pthread_mutex_destroy(&p->lock);
     free(p->source);
     free(p->rules);
@@ -660,7 +478,7 @@ static bool complain(pf_fault *fault, int32_t rule, const char *message) {
     return false;
 }
 
-static const char *const OUT_OF_MEMORY = "out of memory";
+static bool has_symbol(string text);
 
 /* The literal's index; a new one where it was not known. */
 static int32_t literal_index(program *p, string text) {
@@ -670,6 +488,7 @@ static int32_t literal_index(program *p, string text) {
     literal *added = &p->literals[p->n_literals];
     memset(added, 0, sizeof *added);
     added->text = text;
+    added->has_symbol = has_symbol(text);
     return p->n_literals++;
 }
 
@@ -681,99 +500,57 @@ static bool add_rule_to_literal(literal *of, int32_t rule) {
     return true;
 }
 
-static bool is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
-
-static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
-    size_t size = strlen(text);
-    return (size_t)(limit - at) >= size && !memcmp(at, text, size);
+/* Where a text stands first; `rare`: the place of its rarest byte, the one that is searched for. */
+static const uint8_t *find_text(const uint8_t *text, size_t size, size_t rare, const uint8_t *at, const uint8_t *end) {
+    while ((size_t)(end - at) >= size) {
+        const uint8_t *found = memchr(at + rare, text[rare], (size_t)(end - at) - size + 1);
+        if (!found) return NULL;
+        at = found - rare;
+        if (same_bytes(at, text, size)) return at;
+        at++;
+    }
+    return NULL;
 }
-
-/* Whether so many bytes are the same; literals are so short that calling memcmp takes longer than comparing. */
-static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
-    uint64_t left, right;
-    size_t n = 0;
-    if (size < 4) {
-        for (; n < size; n++)
-            if (a[n] != b[n]) return false;
-        return true;
-    }
-    if (size < 8) {
-        uint32_t first[2], last[2];
-        memcpy(&first[0], a, 4);
-        memcpy(&first[1], b, 4);
-        memcpy(&last[0], a + size - 4, 4);
-        memcpy(&last[1], b + size - 4, 4);
-        return first[0] == first[1] && last[0] == last[1];
-    }
-    for (; n + 8 <= size; n += 8) {
-        memcpy(&left, a + n, 8);
-        memcpy(&right, b + n, 8);
-        if (left != right) return false;
-    }
-    memcpy(&left, a + size - 8, 8);
-    memcpy(&right, b + size - 8, 8);
-    return left == right;
-}
-
-#include "scan_filters.h"
-
-#include "scan_digits.h"
 
 /* ------------------------------------------------------------------------------ compiling rules */
 
-/* Compile a rule's regex. UTF is always on: a character class such as [^|] and a lone `.` must take a character, not a
- * byte, as Rust's do. */
-static bool compile_regex(program *p, int32_t index, enum part part, pf_fault *fault) {
+/* Compile one of a rule's regexes and number its groups. */
+static bool compile_regex(program *p, int32_t index, enum part part, group_name *names, pf_fault *fault) {
     rule *of = &p->rules[index];
-    regex *r = &of->regexes[part];
-    uint32_t options = PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C | PCRE2_UTF;
-    if (part == SECOND || (part == FIRST && of->kind != LINE)) options |= PCRE2_ANCHORED;
-    int error;
     size_t where;
-    r->code = pcre.compile(r->text.bytes, r->text.size, options, &error, &where, p->context);
-    if (!r->code) {
-        uint8_t reason[160] = "";
-        pcre.error_message(error, reason, sizeof reason);
-        fault->rule = index;
-        snprintf(fault->message, sizeof fault->message, "at character %zu of its regex: %s", where, reason);
-        return false;
-    }
-    /* Where no memory may be both written and executed there is no JIT; the interpreter finds the same. */
-    if (p->jit && pcre.jit_compile(r->code, PCRE2_JIT_COMPLETE) == 0) {
-        r->match = pcre.jit_match;
-    } else {
-        r->match = pcre.match;
-        r->options = PCRE2_NO_UTF_CHECK;
-    }
-    return true;
+    const char *wrong = compile_code(&of->codes[part], of->texts[part], names, &where);
+    if (!wrong) return true;
+    fault->rule = index;
+    snprintf(fault->message, sizeof fault->message, "at character %zu of its regex: %s", where, wrong);
+    return false;
 }
 
-static bool number_group(const rule *r, int32_t index, group *g, pf_fault *fault) {
-    int found = pcre.number_from_name(r->regexes[g->part].code, g->name.bytes);
-    if (found <= 0 && g->part == FIRST && r->kind == JUMP) { /* the caller need not know which half has it */
-        g->part = SECOND;
-        found = pcre.number_from_name(r->regexes[SECOND].code, g->name.bytes);
-    }
-    if (found <= 0) {
-        fault->rule = index;
-        snprintf(fault->message, sizeof fault->message, "its regex has no group '%.100s'", g->name.bytes);
-        return false;
-    }
-    g->number = (uint32_t)found;
-    return true;
+static uint32_t number_of_name(const regex_code *of, const group_name *names, string name) {
+    for (int32_t n = 1; n <= of->n_groups; n++)
+        if (names[n].size == name.size && !memcmp(names[n].bytes, name.bytes, name.size)) return (uint32_t)n;
+    return 0;
 }
 
 static bool compile_rule(program *p, int32_t index, pf_fault *fault) {
     rule *r = &p->rules[index];
+    group_name names[3][MOST_GROUPS + 1];
     for (int part = 0; part < 3; part++) {
-        const bool given = part == FIRST || (part == SECOND ? r->kind == JUMP : r->regexes[ALSO].text.size > 0);
-        if (given && !r->regexes[part].code && !compile_regex(p, index, (enum part)part, fault)) return false;
+        const bool given = part == FIRST || (part == SECOND ? r->kind == JUMP : r->texts[ALSO].size > 0);
+        if (given && !r->codes[part].code && !compile_regex(p, index, (enum part)part, names[part], fault)) return false;
     }
-    for (int32_t n = 0; n < r->n_groups; n++)
-        if (!number_group(r, index, &r->groups[n], fault)) return false;
-    r->digits_alike = takes_digits_alike(r->regexes[FIRST].text) &&
-                      (r->kind != JUMP || (takes_digits_alike(r->regexes[SECOND].text) && !has_digit(r->jump)));
-    return r->filter || make_filter(p, r) || complain(fault, index, OUT_OF_MEMORY);
+    for (int32_t n = 0; n < r->n_groups; n++) {
+        group *g = &r->groups[n];
+        g->number = number_of_name(&r->codes[g->part], names[g->part], g->name);
+        if (!g->number && g->part == FIRST && r->kind == JUMP) { /* the caller need not know which half has it */
+            g->part = SECOND;
+            g->number = number_of_name(&r->codes[SECOND], names[SECOND], g->name);
+        }
+        if (g->number) continue;
+        fault->rule = index;
+        snprintf(fault->message, sizeof fault->message, "its regex has no group '%.*s'", (int)(g->name.size > 100 ? 100 : g->name.size), (const char *)g->name.bytes);
+        return false;
+    }
+    return true;
 }
 
 /* Who sees that a rule is ready sees all that was written before. */
@@ -795,20 +572,12 @@ static bool read_group(rule *r, int32_t index, reader *from, int32_t number, pf_
     g->part = (enum part)read_int(from, '\n', FIRST, ALSO);
     g->name = read_string(from);
     if (!from->good) return complain(fault, number, "not a program's text");
-    g->name.bytes[g->name.size] = 0; /* in place of the line feed, which has been read */
     if (g->part == ALSO && g->kind != NUMBER) return complain(fault, number, "a group of 'also' must be a number");
-    if (g->part == ALSO ? !r->regexes[ALSO].text.size : g->part == SECOND && r->kind != JUMP)
+    if (g->part == ALSO ? !r->texts[ALSO].size : g->part == SECOND && r->kind != JUMP)
         return complain(fault, number, "a group of a regex that is not given");
     g->column = r->n_of_kind[g->kind]++;
     r->n_also += g->part == ALSO;
     return true;
-}
-
-/* No fewer than a regex has groups. */
-static uint32_t count_brackets(string text) {
-    uint32_t count = 0;
-    for (size_t n = 0; n < text.size; n++) count += text.bytes[n] == '(';
-    return count;
 }
 
 static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault) {
@@ -819,10 +588,10 @@ static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault)
     r->kind = (enum kind)read_int(from, ' ', TAIL, LINE);
     r->n_groups = read_int(from, '\n', 0, 1000);
     const string text = read_string(from);
-    r->regexes[FIRST].text = read_string(from);
+    r->texts[FIRST] = read_string(from);
     r->jump = read_string(from);
-    r->regexes[SECOND].text = read_string(from);
-    r->regexes[ALSO].text = read_string(from);
+    r->texts[SECOND] = read_string(from);
+    r->texts[ALSO] = read_string(from);
     if (!from->good) return complain(fault, number, "not a program's text");
     if (!text.size || text.size > 10000) return complain(fault, number, "its literal must have 1 to 10000 bytes");
     if (memchr(text.bytes, '\n', text.size) || memchr(text.bytes, '\r', text.size))
@@ -837,10 +606,6 @@ static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault)
     p->literals[r->literal].by_line |= r->kind == LINE;
     p->turns[number] = (turn){r->parser, r->literal, r->role == METADATA, r->role == POSITION, r->kind == LINE};
     if (r->kind == JUMP) r->jump_rare = rarest(r->jump);
-    for (int part = 0; part < 3; part++) {
-        const uint32_t captures = count_brackets(r->regexes[part].text);
-        if (captures > p->captures) p->captures = captures;
-    }
     for (int32_t n = 0; n < r->n_groups; n++)
         if (!read_group(r, n, from, number, fault)) return false;
     return true;
@@ -854,7 +619,6 @@ enum {
     DIRTY_TAG = 8,
     DIRTY_REPEATED = 16,
     DIRTY_UTF8 = 32,
-    LONG = 64, /* a sub-line is too long for regexes that are not linear; nothing of the text is kept */
     CUT = 256,
     NO_LINE_END = 512,
 };
@@ -881,23 +645,13 @@ static bool read_program(program *p, reader *from, pf_fault *fault) {
         int32_t index = literal_index(p, (string){(uint8_t *)(uintptr_t)marks[n].text, strlen(marks[n].text)});
         p->literals[index].dirty = marks[n].dirty;
     }
-    if (good && (!build_search(p) || !note_digits(p))) return complain(fault, -1, OUT_OF_MEMORY);
+    if (good && !build_search(p)) return complain(fault, -1, OUT_OF_MEMORY);
     return good;
-}
-
-/* Whether a regex can be compiled to machine code here: not where no memory may be both written and executed. */
-static bool can_jit(pcre2_compile_context *context) {
-    int error;
-    size_t where;
-    pcre2_code *code = pcre.jit ? pcre.compile((const uint8_t *)"a", 1, 0, &error, &where, context) : NULL;
-    const bool can = code && pcre.jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
-    if (code) pcre.code_free(code);
-    return can;
 }
 
 /* Make a program; NULL when it cannot be made, and `fault` says why. `check`: compile all regexes at once; without it,
  * a scan is what fails at a regex that cannot be compiled. */
-EXPORT program *pf_compile(const uint8_t *text, size_t size, uint32_t match_limit, int check, pf_fault *fault) {
+EXPORT program *pf_compile(const uint8_t *text, size_t size, int check, pf_fault *fault) {
     fault->rule = -1;
     fault->message[0] = 0;
     program *p = zeroed(1, sizeof *p);
@@ -906,14 +660,10 @@ EXPORT program *pf_compile(const uint8_t *text, size_t size, uint32_t match_limi
         complain(fault, -1, OUT_OF_MEMORY);
         return NULL;
     }
-    p->match_limit = match_limit;
     p->source = resize(NULL, size, 1);
-    p->context = pcre.compile_context_create(NULL);
-    bool good = (p->source && p->context) || complain(fault, -1, OUT_OF_MEMORY);
+    bool good = p->source != NULL || complain(fault, -1, OUT_OF_MEMORY);
     if (good) {
         if (size) memcpy(p->source, text, size);
-        pcre.set_newline(p->context, PCRE2_NEWLINE_LF);
-        p->jit = can_jit(p->context);
         reader from = {p->source, p->source + size, true};
         good = read_program(p, &from, fault);
     }
@@ -922,9 +672,6 @@ EXPORT program *pf_compile(const uint8_t *text, size_t size, uint32_t match_limi
     pf_drop(p);
     return NULL;
 }
-
-/* Whether the program's regexes are compiled to machine code. */
-EXPORT int pf_is_jit(const program *p) { return p->jit; }
 
 /* ---------------------------------------------------------------------------------------------- numbers */
 
@@ -1172,16 +919,6 @@ EXPORT void pf_free(pf_result *result) {
     free(result);
 }
 
-/* `*memory = realloc(...)` that leaves what there was when there is no more. */
-static bool grow(void *slot, int64_t count, size_t size) {
-    void *memory;
-    memcpy(&memory, slot, sizeof memory);
-    memory = resize(memory, (size_t)count, size);
-    if (!memory) return false;
-    memcpy(slot, &memory, sizeof memory);
-    return true;
-}
-
 /* `part`: how much of the batch has been scanned. What is likely to come has room at once, so that little is copied;
  * memory that is not written to costs nothing. */
 static bool more_rows(rows *r, const rule *of, double part) {
@@ -1354,16 +1091,6 @@ static int64_t rank_of(const uint8_t *at, const uint8_t *limit) {
 #define WORDS (CHUNK / 64)
 #define ALSO_ROWS 64
 
-/* A regex that is searched may take the square of its subject's size in time; one that is anchored takes its subject's
- * size, but there may be many of them. Beyond these many bytes another engine has to do it. */
-#define LONG_LINE (16 * 1024)
-#define LONG_SUBJECTS (16 * 1024 * 1024)
-/* Shorter sub-lines that are searched, from so many bytes on, add up: the sum of their sizes' squares in a text. */
-#define RATHER_LONG_LINE (4 * 1024)
-#define LONG_SQUARES ((int64_t)1 << 29)
-/* So many literals on one sub-line are not kept in memory. */
-#define MANY_HITS (4 * 1024 * 1024)
-
 /* The parser that took an occurrence of a literal, where none has. */
 #define NOBODY (-1)
 
@@ -1393,42 +1120,27 @@ typedef struct {
     size_t size;
 } unit_capture;
 
-/* The literals of a sub-line in their order, each there once, and the rules that have turns for them, in theirs. Most
- * sub-lines of a log are of a few shapes, so that neither has to be found out again. */
-#define SHAPE_HITS 8
-#define SHAPE_RULES 32
-#define SHAPES 16 /* a power of two */
-typedef struct {
-    int32_t n_hits, n_rules;
-    int32_t literals[SHAPE_HITS], rules[SHAPE_RULES];
-    bool by_line;
-} shape;
-
-#include "scan_templates.h"
+#include "scan_shapes.h"
 
 typedef struct {
     program *p;
     pf_result *result;
     rows *rows;
     const uint8_t *buffer_end;
-    pcre2_match_data *data[2];
-    size_t *ovector[2];
-    int captured[2];
-    const uint8_t *subject[2];
-    pcre2_match_context *context;
-    pcre2_jit_stack *stack;
+    matcher matcher;
+    int32_t *caught[3]; /* by part of a rule: where its groups were, in the present sub-line */
+    int32_t cap_caught;
     scratch buffers[2];
     hit *hits;
     size_t n_hits, cap_hits;
     presence *present; /* per literal */
     int32_t *in_text;  /* the literals that are in the present text */
     int32_t n_in_text;
-    int8_t *lacked;    /* per rule: what of its filter its last subject lacked */
     uint64_t *pending; /* a bit per rule: its literal is in the present sub-line, and it has not had its turn */
     int32_t first_pending, last_pending; /* no other words of it have bits */
-    shape shapes[SHAPES];                /* those seen last */
-    templates *like;                     /* lines that others may be like */
-    template *draft;                     /* what is noted of the present line; NULL where nothing is */
+    shapes *known; /* shapes of lines */
+    draft *draft;  /* what is noted of the present line; NULL where nothing is */
+    draft *room;
     int32_t *touched;  /* the rules that matched in the present sub-line */
     int32_t n_touched;
     unit_capture *unit_captures;
@@ -1442,9 +1154,6 @@ typedef struct {
     int64_t origin; /* where it begins in the buffer */
     int64_t size;
     int32_t dirty;
-    bool too_long;    /* the text is given up for a sub-line that is too long; set when `false` comes back, too */
-    int64_t subjects; /* bytes of subjects in the present sub-line */
-    int64_t squares;  /* of rather long sub-lines' sizes in the text */
     /* the present chunk */
     uint64_t feeds[WORDS], breaks[WORDS], marks[WORDS]; /* marks: the rarest bytes of short literals */
     uint32_t feeds_before[WORDS + 1];
@@ -1465,42 +1174,22 @@ static bool fail(scan *s, int32_t error, int32_t rule, int64_t line, const char 
 
 static bool no_memory(scan *s) { return fail(s, NO_MEMORY, -1, -1, OUT_OF_MEMORY); }
 
-static bool give_up(scan *s) {
-    s->too_long = true;
-    return false;
-}
-
-static bool is_limit(int error) {
-    return error == PCRE2_ERROR_MATCHLIMIT || error == PCRE2_ERROR_JIT_STACKLIMIT || error == PCRE2_ERROR_DEPTHLIMIT ||
-           error == PCRE2_ERROR_HEAPLIMIT;
-}
-
-/* 1 matched, 0 not, -1 the scan has failed or the text is given up. */
-static int run_regex(scan *s, int32_t index, enum part part, int slot, const uint8_t *subject, size_t size,
-                     int64_t line) {
-    const regex *r = &s->p->rules[index].regexes[part];
-    int found = r->match(r->code, subject, size, 0, r->options, s->data[slot], s->context);
-    if (found == PCRE2_ERROR_NOMATCH) return 0;
-    if (LIKELY(found > 0)) {
-        s->captured[slot] = found;
-        s->subject[slot] = subject;
-        return 1;
+/* Match one of a rule's regexes. 1 matched, 0 not, -1 no memory. */
+static int run_regex(scan *s, int32_t index, enum part part, int64_t from, int64_t to, const sub_line *in) {
+    const rule *of = &s->p->rules[index];
+    const regex_code *code = &of->codes[part];
+    if (UNLIKELY(!fit_matcher(&s->matcher, code))) return -1;
+    if (UNLIKELY(s->matcher.caps_room > s->cap_caught)) {
+        for (int n = 0; n < 3; n++)
+            if (!grow(&s->caught[n], s->matcher.caps_room, sizeof *s->caught[n])) return -1;
+        s->cap_caught = s->matcher.caps_room;
     }
-    if (is_limit(found)) return give_up(s) - 1;
-    uint8_t message[200] = "";
-    pcre.error_message(found, message, sizeof message);
-    fail(s, found == PCRE2_ERROR_NOMEMORY ? NO_MEMORY : MATCH_FAILED, index, line, (const char *)message);
-    return -1;
-}
-
-/* A group's capture; NULL when it took no part. */
-static const uint8_t *capture(const scan *s, const group *g, int slot, size_t *size) {
-    *size = 0;
-    if ((int)g->number >= s->captured[slot]) return NULL;
-    const size_t *at = s->ovector[slot] + 2 * g->number;
-    if (at[0] == PCRE2_UNSET) return NULL;
-    *size = at[1] - at[0];
-    return s->subject[slot] + at[0];
+    const bool search = part == ALSO || (part == FIRST && of->kind == LINE);
+    understanding *line_of = s->draft ? &s->draft->of : NULL;
+    const bool found = match_code(&s->matcher, code, line_of, s->base + in->start, (int32_t)(from - in->start),
+                                  (int32_t)(to - in->start), search);
+    if (found) memcpy(s->caught[part], s->matcher.found, (size_t)s->matcher.n_caps * sizeof *s->matcher.found);
+    return found;
 }
 
 static bool keep_unit(scan *s, int32_t index, int32_t column, const uint8_t *bytes, size_t size) {
@@ -1551,48 +1240,38 @@ static inline void end_row(scan *s, int32_t index, int64_t offset, const sub_lin
     r->n++;
 }
 
-/* Add what has just matched to the rule's rows. */
-static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in) {
+/* Add what has just matched to the rule's rows. `also`: whether its second regex matched, too. */
+static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in, bool also) {
     const rule *of = &s->p->rules[index];
     if (!begin_row(s, index, in)) return false;
     for (int32_t k = 0; k < of->n_groups; k++) {
         const group *g = &of->groups[k];
-        size_t size = 0;
-        const uint8_t *bytes = g->part == ALSO ? NULL : capture(s, g, g->part, &size);
-        if (!put_capture(s, index, g, bytes, size)) return false;
-        if (UNLIKELY(s->draft != NULL)) note_capture(s->draft, bytes ? bytes - s->base - in->start : -1, size);
+        const int32_t *place = s->caught[g->part] + 2 * g->number;
+        const bool took_part = (g->part != ALSO || also) && place[0] >= 0 && place[1] >= 0;
+        const uint8_t *bytes = took_part ? s->base + in->start + place[0] : NULL;
+        if (!put_capture(s, index, g, bytes, took_part ? (size_t)(place[1] - place[0]) : 0)) return false;
+        if (s->draft) note_capture(s->draft, took_part ? place[0] : -1, place[1]);
     }
-    if (UNLIKELY(s->draft != NULL)) note_row(s->draft, index, offset - in->start, of->n_groups);
+    if (s->draft) note_row(s->draft, index, of->kind == LINE ? -1 : (int32_t)(offset - in->start), of->n_groups);
     end_row(s, index, offset, in);
     return true;
 }
 
-/* Try a rule at one place, and keep what matches. 1 matched, 0 not, -1 the scan has failed or the text is given up. */
+/* Try a rule at one place, and keep what matches. 1 matched, 0 not, -1 the scan has failed. */
 static int try_rule(scan *s, int32_t index, int64_t offset, int64_t from, int64_t to, const sub_line *in) {
     const rule *of = &s->p->rules[index];
-    const uint8_t *subject = s->base + from, *end = s->base + to;
-    s->subjects += to - from;
-    if (UNLIKELY(s->subjects > LONG_SUBJECTS)) return give_up(s) - 1;
-    if (UNLIKELY(s->draft != NULL) && !of->digits_alike && !lacks_plain_text(of, subject, end) &&
-        !lacks_plain_steps(of, subject, end))
-        refuse(s->draft);
-    int8_t *lacked = &s->lacked[index];
-    if (*lacked != MATCHED && of->filter) { /* a rule whose last subject matched will most likely match again */
-        *lacked = lacks(of->filter, subject, end, *lacked);
-        if (*lacked != LACKED_UNKNOWN) return 0;
-    }
-    int found = run_regex(s, index, FIRST, 0, subject, (size_t)(end - subject), in->line);
-    *lacked = found ? MATCHED : LACKED_UNKNOWN;
+    int found = run_regex(s, index, FIRST, from, to, in);
     if (of->kind == JUMP && found > 0) {
-        const uint8_t *there = find_text(of->jump.bytes, of->jump.size, of->jump_rare, subject, end);
+        if (s->draft && has_symbol(of->jump)) s->draft->of.refused = true;
+        const uint8_t *there = find_text(of->jump.bytes, of->jump.size, of->jump_rare, s->base + from, s->base + to);
         if (!there) return 0;
-        there += of->jump.size;
-        found = run_regex(s, index, SECOND, 1, there, (size_t)(end - there), in->line);
+        found = run_regex(s, index, SECOND, there - s->base + (int64_t)of->jump.size, to, in);
     }
-    if (found > 0 && !in->cut && !add_row(s, index, offset, in)) {
-        no_memory(s);
-        return -1;
+    if (found > 0 && !in->cut) {
+        const int also = of->n_also ? run_regex(s, index, ALSO, from, to, in) : 0;
+        if (also < 0 || !add_row(s, index, offset, in, also)) found = -1;
     }
+    if (found < 0) no_memory(s);
     return found;
 }
 
@@ -1602,7 +1281,7 @@ static __attribute__((noinline)) bool prepare_rule(scan *s, int32_t index, int64
     return make_ready(s->p, index, &fault) || fail(s, BAD_RULE, index, line, fault.message);
 }
 
-/* A rule's turn in a sub-line. 1 matched, 0 not, -1 the scan has failed or the text is given up. A rule that stands
+/* A rule's turn in a sub-line. 1 matched, 0 not, -1 the scan has failed. A rule that stands
  * beside what others say there takes no occurrence of its literal away, and finds those that they took; a position finds
  * none that its own parser took. */
 static int take_turn(scan *s, int32_t index, hit *hits, const sub_line *in, bool beside) {
@@ -1643,17 +1322,8 @@ static void note_rules(scan *s, const literal *of) {
     if (last > s->last_pending) s->last_pending = last;
 }
 
-/* Lines that are searched add up; false when they are too long together. */
-static bool count_search(scan *s, const sub_line *in) {
-    const int64_t size = in->end - in->start;
-    if (LIKELY(size < RATHER_LONG_LINE)) return true;
-    s->squares += size <= LONG_LINE ? size * size : LONG_SQUARES + 1;
-    return s->squares <= LONG_SQUARES || give_up(s);
-}
-
 /* Chain each literal's occurrences, those that overlap the one before left out, and note whose turn it is to be. */
-static bool note_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in) {
-    bool by_line = false;
+static void note_hits(scan *s, hit *hits, size_t n_hits) {
     s->first_pending = s->p->n_rules / 64;
     s->last_pending = 0;
     for (size_t n = 0; n < n_hits; n++) {
@@ -1667,7 +1337,6 @@ static bool note_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in) {
             seen->first = (int32_t)n;
             seen->open = 0;
             seen->sub_lines++;
-            by_line |= of->by_line;
             if (!seen->occurrences) s->in_text[s->n_in_text++] = hits[n].literal;
             note_rules(s, of);
         }
@@ -1675,52 +1344,9 @@ static bool note_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in) {
         seen->open++;
         seen->last = (int32_t)n;
     }
-    return !by_line || count_search(s, in);
 }
 
-/* The same for a shape's sub-line: each literal is there once. */
-static void note_shape(scan *s, const shape *of, int32_t n_hits) {
-    for (int32_t n = 0; n < n_hits; n++) {
-        presence *seen = &s->present[of->literals[n]];
-        seen->stamp = s->stamp;
-        seen->first = seen->last = n;
-        seen->open = 1;
-        seen->sub_lines++;
-        if (!seen->occurrences++) s->in_text[s->n_in_text++] = of->literals[n];
-    }
-}
-
-static shape *shape_of(scan *s, const hit *hits, size_t n_hits) {
-    return &s->shapes[((size_t)hits[0].literal + 3 * (size_t)hits[n_hits - 1].literal + n_hits) % SHAPES];
-}
-
-static bool has_shape(const shape *of, const hit *hits, size_t n_hits) {
-    if (of->n_hits != (int32_t)n_hits) return false;
-    for (size_t n = 0; n < n_hits; n++)
-        if (of->literals[n] != hits[n].literal) return false;
-    return true;
-}
-
-/* Remember the shape of a sub-line whose hits have just been noted, if it is a simple one. */
-static void keep_shape(scan *s, shape *to, const hit *hits, size_t n_hits) {
-    to->n_hits = to->n_rules = 0;
-    to->by_line = false;
-    if (n_hits > SHAPE_HITS) return;
-    for (size_t n = 0; n < n_hits; n++) {
-        const presence *seen = &s->present[hits[n].literal];
-        if (seen->first != (int32_t)n || seen->last != (int32_t)n) return;
-        to->literals[n] = hits[n].literal;
-        to->by_line |= s->p->literals[hits[n].literal].by_line;
-    }
-    for (int32_t word = s->first_pending; word <= s->last_pending; word++)
-        for (uint64_t bits = s->pending[word]; bits; bits &= bits - 1) {
-            if (to->n_rules == SHAPE_RULES) return;
-            to->rules[to->n_rules++] = 64 * word + __builtin_ctzll(bits);
-        }
-    to->n_hits = (int32_t)n_hits;
-}
-
-/* Give a rule whose literal is there its turn. False when the scan has failed or the text is given up; else `*owner` is
+/* Give a rule whose literal is there its turn. False when the scan has failed; else `*owner` is
  * the parser that owns the sub-line, or -1, and `*ignores` that it ignores it. */
 static inline bool give_turn(scan *s, int32_t index, hit *hits, const sub_line *in, int32_t *owner, bool *ignores) {
     const turn *of = &s->p->turns[index];
@@ -1751,24 +1377,6 @@ static bool take_turns(scan *s, hit *hits, const sub_line *in, int32_t *owner, b
     return true;
 }
 
-/* The same for a sub-line of a shape that is known. */
-static bool match_shape(scan *s, const shape *of, hit *hits, const sub_line *in, int32_t *owner, bool *ignores) {
-    note_shape(s, of, of->n_hits);
-    if (of->by_line && !count_search(s, in)) return false;
-    for (int32_t n = 0; n < of->n_rules; n++)
-        if (!give_turn(s, of->rules[n], hits, in, owner, ignores)) return false;
-    return true;
-}
-
-/* The same for any sub-line. */
-static bool match_hits(scan *s, hit *hits, size_t n_hits, const sub_line *in, int32_t *owner, bool *ignores) {
-    const bool good = note_hits(s, hits, n_hits, in);
-    if (good) keep_shape(s, shape_of(s, hits, n_hits), hits, n_hits);
-    if (good && take_turns(s, hits, in, owner, ignores)) return true;
-    memset(s->pending, 0, (size_t)(s->p->n_rules + 63) / 64 * sizeof *s->pending);
-    return false;
-}
-
 /* Drop what the owner ignores; keep the units of what stays. */
 static bool settle(scan *s, int32_t owner, bool ignores) {
     for (int32_t n = 0; ignores && n < s->n_touched; n++) {
@@ -1786,38 +1394,200 @@ static bool settle(scan *s, int32_t owner, bool ignores) {
 
 /* Note in the draft how often each literal of the sub-line counts, and drop the rows that its owner ignores. */
 static void note_literals(scan *s, const hit *hits, size_t n_hits, int32_t owner, bool ignores) {
-    template *draft = s->draft;
     for (size_t n = 0; n < n_hits; n++) {
         const presence *seen = &s->present[hits[n].literal];
         if (seen->first != (int32_t)n) continue;
         int32_t count = 0;
         for (int32_t k = seen->first; k >= 0; k = hits[k].next) count++;
-        note_literal(draft, hits[n].literal, count);
+        note_literal(s->draft, hits[n].literal, count);
     }
     int32_t kept = 0;
-    for (int32_t n = 0; n < draft->n_rows; n++) {
-        const rule *r = &s->p->rules[draft->rows[n].rule];
-        if (!ignores || r->role < OTHER || r->parser != owner) draft->rows[kept++] = draft->rows[n];
+    for (int32_t n = 0; n < s->draft->n_rows; n++) {
+        const rule *r = &s->p->rules[s->draft->rows[n].rule];
+        if (!ignores || r->role < OTHER || r->parser != owner) s->draft->rows[kept++] = s->draft->rows[n];
     }
-    draft->n_rows = kept;
+    s->draft->n_rows = kept;
 }
 
 /* All literals of a sub-line: their rules' regexes, and who owns the sub-line. */
-static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
+static bool match_hits(scan *s, hit *hits, size_t n_hits, sub_line in) {
     int32_t owner = -1;
     bool ignores = false;
     s->stamp++;
-    s->subjects = 0;
     s->n_touched = 0;
     s->n_unit_captures = 0;
     sort_hits(hits, n_hits);
-    const shape *of = shape_of(s, hits, n_hits);
-    if (LIKELY(has_shape(of, hits, n_hits)) ? !match_shape(s, of, hits, &in, &owner, &ignores)
-                                            : !match_hits(s, hits, n_hits, &in, &owner, &ignores))
+    note_hits(s, hits, n_hits);
+    if (!take_turns(s, hits, &in, &owner, &ignores)) {
+        memset(s->pending, 0, (size_t)(s->p->n_rules + 63) / 64 * sizeof *s->pending);
         return false;
-    if (UNLIKELY(s->draft != NULL)) note_literals(s, hits, n_hits, owner, ignores);
+    }
+    if (s->draft) note_literals(s, hits, n_hits, owner, ignores);
     if (in.cut && s->n_touched) s->result->flags[s->text] |= CUT;
     return in.cut || !s->n_touched || settle(s, owner, ignores);
+}
+
+/* ------------------------------------------------------------------------------------ lines of a known shape */
+
+/* Count the literals of the lines that were of a variant. */
+static void count_use(scan *s, variant *of) {
+    for (int32_t n = 0; of->uses && n < of->n_literals; n++) {
+        presence *seen = &s->present[of->literals[n].literal];
+        if (!seen->occurrences) s->in_text[s->n_in_text++] = of->literals[n].literal;
+        seen->occurrences += of->uses * of->literals[n].count;
+        seen->sub_lines += of->uses;
+    }
+    of->uses = 0;
+    of->listed = false;
+}
+
+static void count_uses(scan *s) {
+    while (s->known->n_used) count_use(s, s->known->used[--s->known->n_used]);
+}
+
+/* Nothing of a text whose literals are not counted yet counts. */
+static void forget_uses(shapes *all) {
+    while (all->n_used) {
+        variant *of = all->used[--all->n_used];
+        of->uses = 0;
+        of->listed = false;
+    }
+}
+
+/* So many digits are read at once. */
+#define MOST_DIGITS 8
+/* So many decimal digits a double holds, whatever they are, and so does a power of ten that they are divided by. */
+#define EXACT_DIGITS 15
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define READS_DIGITS_AT_ONCE true
+#else
+#define READS_DIGITS_AT_ONCE false
+#endif
+
+/* The number that 1 to 8 digits print, of which eight bytes can be read: added up in pairs, fours and all. */
+static inline uint64_t value_of_digits(const uint8_t *at, int32_t count) {
+    uint64_t digits;
+    memcpy(&digits, at, 8);
+    digits = (digits << (8 * (8 - count))) & 0x0f0f0f0f0f0f0f0full;
+    digits = 10 * digits + (digits >> 8);
+    return (((digits & 0x000000ff000000ffull) * 0x000f424000000064ull +
+             ((digits >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >> 32) & 0xffffffffull;
+}
+
+/* Keep a capture of a line of a known shape. False: no memory. */
+static inline bool put_span(scan *s, int32_t index, const group *g, const span *of, const uint8_t *line) {
+    static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    if (of->start.edge < 0) return put_capture(s, index, g, NULL, 0);
+    const int32_t *edges = s->known->edges;
+    const int32_t start = edges[of->start.edge] + of->start.delta, end = edges[of->end.edge] + of->end.delta;
+    const uint8_t *const at = line + start;
+    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
+        const int32_t n_whole = edges[2 + 2 * of->whole] - start, n_decimals = of->decimals < 0 ? 0 : end - start - n_whole - 1;
+        if (LIKELY(n_whole <= MOST_DIGITS && n_decimals <= MOST_DIGITS && n_whole + n_decimals <= EXACT_DIGITS)) {
+            double *value = &s->rows[index].numbers[g->column][s->rows[index].n];
+            const uint64_t whole = value_of_digits(at, n_whole);
+            if (!n_decimals)
+                *value = (double)whole;
+            else
+                *value = (double)(whole * tens[n_decimals] + value_of_digits(at + n_whole + 1, n_decimals)) / TENS[n_decimals];
+            return true;
+        }
+    }
+    return put_capture(s, index, g, at, (size_t)(end - start));
+}
+
+/* Keep what a line of a variant holds, whose edges are known. */
+static bool use_variant(scan *s, variant *of, const sub_line *in) {
+    const uint8_t *const line = s->base + in->start;
+    shapes *known = s->known;
+    if (!of->listed) {
+        if (known->n_used == known->cap_used) {
+            const int64_t cap = known->cap_used ? 2 * known->cap_used : 64;
+            if (!grow(&known->used, cap, sizeof *known->used)) return no_memory(s);
+            known->cap_used = cap;
+        }
+        of->listed = true;
+        known->used[known->n_used++] = of;
+    }
+    of->uses++;
+    if (!of->n_rows) return true;
+    s->stamp++;
+    s->n_unit_captures = 0;
+    for (int32_t n = 0; n < of->n_rows; n++) {
+        const int32_t index = of->rows[n].rule;
+        const rule *r = &s->p->rules[index];
+        const span *captured = of->captures + of->rows[n].captures;
+        if (!begin_row(s, index, in)) return no_memory(s);
+        if (!n || of->rows[n - 1].rule != index) s->rows[index].before = s->rows[index].n;
+        for (int32_t k = 0; k < r->n_groups; k++)
+            if (!put_span(s, index, &r->groups[k], &captured[k], line)) return no_memory(s);
+        end_row(s, index, in->start + known->edges[of->rows[n].at.edge] + of->rows[n].at.delta, in);
+    }
+    return !s->n_unit_captures || settle(s, -1, false);
+}
+
+/* The variant that a line is of, and its edges; NULL where it is of none. `room`: its tokens are left there. */
+static variant *recognise(scan *s, const uint8_t *line, int32_t size) {
+    shapes *known = s->known;
+    draft *to = s->room;
+    if (!find_tokens(&to->of, line, size)) return NULL;
+    to->size = size;
+    to->hash = hash_text(&to->of, size, s->cleaned);
+    shape *of = known_shape(known, &to->of, size, to->hash);
+    if (!of) return NULL;
+    for (int32_t n = 0; n < to->of.n_tokens; n++) {
+        known->edges[1 + 2 * n] = to->of.tokens[n].start;
+        known->edges[2 + 2 * n] = to->of.tokens[n].end;
+    }
+    if (known->last) known->last->follower = of;
+    known->last = of;
+    return variant_of(of, line, known->edges);
+}
+
+/* Begin to note what is found in a line, whose tokens have just been found: what other lines of its shape must be for
+ * the literals to stand where they stand here. */
+static void begin_draft(scan *s) {
+    draft *to = s->room;
+    to->n_rows = to->n_captures = to->n_literals = 0;
+    to->of.refused = false;
+    for (int32_t n = 0; n < to->of.n_tokens; n++) {
+        to->of.conditions[n].n = 0;
+        to->of.conditions[n].closed = false;
+        to->of.conditions[n].last = ALL_SYMBOLS[to->of.tokens[n].kind];
+    }
+    for (int32_t n = 0; n < s->p->n_literals; n++)
+        if (s->p->literals[n].has_symbol) require_literal(&to->of, s->p->literals[n].text, to->size);
+    s->draft = to;
+}
+
+/* Keep what was noted. False: no memory. */
+static bool keep_draft(scan *s) {
+    draft *from = s->draft;
+    s->draft = NULL;
+    if (from->of.refused) return true;
+    if (s->known->room > SHAPE_ROOM) {
+        count_uses(s);
+        forget_shapes(s->known);
+    }
+    return keep_variant(s->known, from) || no_memory(s);
+}
+
+/* A sub-line with literals. What its shape's lines hold may be known. */
+static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
+    const bool has_shape = !s->draft && in.end < s->size && in.end - in.start <= SHAPE_BYTES;
+    if (has_shape) {
+        const uint8_t *line = s->base + in.start;
+        const int32_t size = (int32_t)(in.end - in.start);
+        s->room->of.n_tokens = -1;
+        variant *of = recognise(s, line, size);
+        if (of) return use_variant(s, of, &in);
+        if (s->room->of.n_tokens < MOST_TOKENS) begin_draft(s);
+    }
+    const bool good = match_hits(s, hits, n_hits, in);
+    if (!has_shape || !s->draft) return good;
+    if (good) return keep_draft(s);
+    s->draft = NULL;
+    return false;
 }
 
 /* -------------------------------------------------------------------------------- step 1: lines and dirty bytes */
@@ -2084,7 +1854,6 @@ static bool match_chunk(scan *s) {
     }
     if (n) memmove(s->hits, s->hits + n, (s->n_hits - n) * sizeof *s->hits);
     s->n_hits -= n;
-    if (UNLIKELY(s->n_hits > MANY_HITS)) return give_up(s);
     const int64_t before = break_before(s, s->to);
     s->feeds_until += feeds_to(s, s->to);
     if (before >= 0) {
@@ -2101,30 +1870,13 @@ static bool ends_in_number(const uint8_t *start, const uint8_t *end) {
     return false;
 }
 
-/* The groups of `also`, from the last matches of each rule in the text. */
-static bool match_also(scan *s, int32_t index) {
+/* Of `also` each text's last matches count. */
+static void cut_also(scan *s, int32_t index) {
     const rule *of = &s->p->rules[index];
     rows *r = &s->rows[index];
-    const uint8_t *limit = s->base + s->size;
-    for (int64_t n = r->n - 1; n >= 0 && n >= r->n - ALSO_ROWS && r->text[n] == s->text; n--) {
-        const uint8_t *at = s->base + r->offset[n], *end;
-        const string *text = &s->p->literals[of->literal].text;
-        if (of->kind != LINE) at += text->size;
-        for (end = at; end < limit && *end != '\n' && *end != '\r'; end++)
-            if (of->kind != LINE && *end == text->bytes[0] && (size_t)(limit - end) >= text->size &&
-                !memcmp(end, text->bytes, text->size))
-                break;
-        if (UNLIKELY(end - at > LONG_LINE)) return give_up(s);
-        int found = run_regex(s, index, ALSO, 0, at, (size_t)(end - at), r->line[n]);
-        if (found < 0) return false;
-        for (int32_t k = 0; found && k < of->n_groups; k++) {
-            const group *g = &of->groups[k];
-            size_t size;
-            const uint8_t *bytes = g->part == ALSO ? capture(s, g, 0, &size) : NULL;
-            if (bytes && !number_of(bytes, size, s->buffers, &r->numbers[g->column][n])) return no_memory(s);
-        }
-    }
-    return true;
+    for (int64_t n = r->n - 1 - ALSO_ROWS; n >= 0 && r->text[n] == s->text; n--)
+        for (int32_t k = 0; k < of->n_groups; k++)
+            if (of->groups[k].part == ALSO) r->numbers[of->groups[k].column][n] = (double)NAN;
 }
 
 /* Take back all that was kept of the present text. */
@@ -2182,115 +1934,64 @@ static bool check_chunk(scan *s, const uint8_t **checked) {
     return true;
 }
 
-/* ------------------------------------------------------------------------------ lines like one before */
-
-/* Count the literals of the lines that were like a template. */
-static void count_use(scan *s, template *of) {
-    for (int32_t n = 0; of->uses && n < of->n_literals; n++) {
-        presence *seen = &s->present[of->literals[n].literal];
-        if (!seen->occurrences) s->in_text[s->n_in_text++] = of->literals[n].literal;
-        seen->occurrences += of->uses * of->literals[n].count;
-        seen->sub_lines += of->uses;
-    }
-    of->uses = 0;
+/* The size of the sub-line from s->from on; -1 where it is none that may have a shape. */
+static int32_t line_size(const scan *s) {
+    const uint8_t *const line = s->base + s->from;
+    const size_t room = s->size - s->from < SHAPE_BYTES ? (size_t)(s->size - s->from) : SHAPE_BYTES;
+    const uint8_t *end = memchr(line, '\n', room);
+    const uint8_t *const back = memchr(line, '\r', end ? (size_t)(end - line) : room);
+    if (back) end = back;
+    return end ? (int32_t)(end - line) : -1;
 }
 
-static void count_uses(scan *s) {
-    for (int32_t n = 0; n < s->like->n_used; n++) count_use(s, &s->like->of[s->like->used[n]]);
-}
-
-/* Keep a capture of a line that is like a template. False: no memory. */
-static inline bool put_span(scan *s, int32_t index, const group *g, const span *of, const uint8_t *line) {
-    if (of->start < 0) return put_capture(s, index, g, NULL, 0);
-    const uint8_t *const at = line + of->start;
-    if (!READS_DIGITS_AT_ONCE || g->kind != NUMBER || !of->whole || s->buffer_end - at < of->size + MOST_DIGITS)
-        return put_capture(s, index, g, at, (size_t)of->size);
-    s->rows[index].numbers[g->column][s->rows[index].n] = number_at(of, at);
-    return true;
-}
-
-/* Keep what a line holds that is like a template: the same rows with its own captures. */
-static bool use_template(scan *s, template *of, const sub_line *in) {
-    const uint8_t *const line = s->base + in->start;
-    if (!of->listed) {
-        of->listed = true;
-        s->like->used[s->like->n_used++] = (int32_t)(of - s->like->of);
-    }
-    of->uses++;
-    s->stamp++;
-    s->n_unit_captures = 0;
-    for (int32_t n = 0; n < of->n_rows; n++) {
-        const int32_t index = of->rows[n].rule;
-        const rule *r = &s->p->rules[index];
-        const span *captured = of->captures + of->rows[n].captures;
-        if (!begin_row(s, index, in)) return no_memory(s);
-        if (!n || of->rows[n - 1].rule != index) s->rows[index].before = s->rows[index].n;
-        for (int32_t k = 0; k < r->n_groups; k++)
-            if (!put_span(s, index, &r->groups[k], &captured[k], line)) return no_memory(s);
-        end_row(s, index, in->start + of->rows[n].at, in);
-    }
-    return !s->n_unit_captures || settle(s, -1, false);
-}
-
-/* Take the lines from s->from on that are like ones before, until one is not. */
+/* Take the sub-lines from s->from on that are of known shapes, until one is not. */
 static bool follow_lines(scan *s) {
+    shapes *known = s->known;
+    const uint8_t *const limit = s->base + s->size;
     while (s->from < s->size) {
         const uint8_t *const line = s->base + s->from;
-        const int64_t room = s->size - s->from < TEMPLATE_BYTES ? s->size - s->from : TEMPLATE_BYTES;
-        const uint8_t *const feed = memchr(line, '\n', (size_t)room);
-        const int32_t size = feed ? (int32_t)(feed + 1 - line) : 0;
-        template *const of = template_of(s->like, line, size);
-        if (!of) return true;
-        if (!use_template(s, of, &(sub_line){s->from, s->from + size - 1, s->feeds_until, false})) return false;
-        s->from += size;
+        shape *of = known->last ? known->last->follower : NULL;
+        int32_t size = of ? follow_shape(of, line, limit, known->edges) : -1;
+        variant *one = NULL;
+        if (size >= 0) {
+            one = variant_of(of, line, known->edges);
+            known->last = of;
+        } else if ((size = line_size(s)) >= 0) {
+            one = recognise(s, line, size);
+        }
+        if (!one) return true;
+        if (!use_variant(s, one, &(sub_line){s->from, s->from + size, s->sub_line_no, false})) return false;
+        if (line[size] == '\n') s->feeds_until++;
+        s->from += size + 1;
         s->sub_line = s->from;
-        s->sub_line_no = ++s->feeds_until;
-        if (s->like->patience < MOST_PATIENCE)
-            s->like->patience += 2;
+        s->sub_line_no = s->feeds_until;
+        if (known->patience < MOST_PATIENCE)
+            known->patience += 2;
         else
-            s->like->next_rest = 1;
+            known->next_rest = 1;
     }
     return true;
 }
 
-/* Whether the next chunk is to be one line, or to end with one. */
+/* Whether the next chunk is to be one sub-line, or to end with one. */
 static bool goes_by_lines(scan *s) {
-    templates *like = s->like;
-    if (s->too_long) return false;
-    if (like->rest) {
-        like->rest--;
+    shapes *known = s->known;
+    if (known->rest) {
+        known->rest--;
         return false;
     }
-    if (like->patience > 0) return true;
-    like->patience = PATIENCE;
-    like->rest = like->next_rest;
-    like->next_rest = like->next_rest < LONGEST_REST ? 2 * like->next_rest : LONGEST_REST;
+    if (known->patience > 0) return true;
+    known->patience = PATIENCE;
+    known->rest = known->next_rest;
+    known->next_rest = known->next_rest < LONGEST_REST ? 2 * known->next_rest : LONGEST_REST;
     return false;
 }
 
-/* Set the end of the next chunk, which begins at s->from: behind all of CHUNK, or behind the next line. */
+/* Set the end of the next chunk, which begins at s->from: behind all of CHUNK, or behind the next sub-line. */
 static void set_chunk(scan *s, bool by_lines) {
-    s->to = s->size - s->from > CHUNK ? s->from + CHUNK : s->size;
-    const uint8_t *feed = by_lines ? memchr(s->base + s->from, '\n', (size_t)(s->to - s->from)) : NULL;
-    if (feed) s->to = feed + 1 - s->base;
-    s->at_line = feed != NULL;
-}
-
-/* Put the template that was drafted of the chunk's line in place of another one. */
-static void keep_draft(scan *s) {
-    templates *like = s->like;
-    template *const draft = s->draft;
-    const uint8_t *const line = s->base + s->from;
-    const int64_t size = s->to - s->from;
-    s->draft = NULL;
-    if (draft->refused || size < LEAST_TEMPLATE || size > TEMPLATE_BYTES) return;
-    if (!is_plain_line(line, (int32_t)size)) return;
-    finish_draft(s->p, draft, line, (int32_t)size);
-    const int32_t set = (int32_t)(size % TEMPLATE_SETS);
-    template *const to = &like->of[set * TEMPLATE_WAYS + like->next[set]++ % TEMPLATE_WAYS];
-    count_use(s, to);
-    draft->listed = to->listed;
-    *to = *draft;
+    const int32_t size = by_lines ? line_size(s) : -1;
+    s->at_line = size >= 0;
+    s->to = s->at_line ? s->from + size + 1 : s->size - s->from > CHUNK ? s->from + CHUNK : s->size;
 }
 
 /* Drop the literals beyond a chunk that ends with a line: what follows looks for them anew, from the line's first byte.
@@ -2302,8 +2003,7 @@ static void drop_hits(scan *s) {
     s->n_hits = kept;
 }
 
-/* The lines that end in the chunk. A text that is given up is still searched for what makes it dirty, since who gets it
- * has to know. */
+/* The lines that end in the chunk. */
 static bool scan_chunk(scan *s, const uint8_t **checked) {
     if (classify(s) && !check_chunk(s, checked)) return false;
     if (s->cleaned)
@@ -2313,9 +2013,21 @@ static bool scan_chunk(scan *s, const uint8_t **checked) {
     if (!find_literals(s)) return false;
     if (UNLIKELY(s->dirty)) return true;
     if (s->at_line) drop_hits(s);
-    if (!s->too_long && !match_chunk(s) && !s->too_long) return false;
-    if (UNLIKELY(s->too_long)) s->n_hits = 0;
-    return true;
+    return match_chunk(s);
+}
+
+/* One sub-line by itself, to know its shape. */
+static bool scan_line(scan *s, const uint8_t **checked) {
+    s->known->patience--;
+    if (find_tokens(&s->room->of, s->base + s->from, (int32_t)(s->to - s->from - 1))) {
+        s->room->size = (int32_t)(s->to - s->from - 1);
+        s->room->hash = hash_text(&s->room->of, s->room->size, s->cleaned);
+        begin_draft(s);
+    }
+    const bool good = scan_chunk(s, checked);
+    if (good && s->draft && !s->dirty) return keep_draft(s);
+    s->draft = NULL;
+    return good;
 }
 
 /* All sub-lines that end before the text does. */
@@ -2324,20 +2036,11 @@ static bool scan_chunks(scan *s) {
     s->from = 0;
     s->at_line = true;
     while (s->from < s->size) {
-        const bool by_lines = goes_by_lines(s);
-        const bool one_line = by_lines && s->at_line;
-        if (one_line) {
-            if (!follow_lines(s)) return false;
-            if (s->from == s->size) break;
-            s->like->patience--;
-            s->draft = &s->like->draft;
-            begin_draft(s->draft);
-        }
+        const bool by_lines = goes_by_lines(s), begins_line = s->at_line;
+        if (by_lines && begins_line && !follow_lines(s)) return false;
+        if (s->from == s->size) break;
         set_chunk(s, by_lines);
-        const bool good = scan_chunk(s, &checked);
-        if (one_line && s->at_line && good && !s->too_long && !s->dirty) keep_draft(s);
-        s->draft = NULL;
-        if (!good) return false;
+        if (!(begins_line && s->at_line ? scan_line(s, &checked) : scan_chunk(s, &checked))) return false;
         if (UNLIKELY(s->dirty)) return true;
         s->from = s->to;
     }
@@ -2353,7 +2056,7 @@ static bool finish_text(scan *s, bool at_end) {
         if (!match_line(s, s->hits, s->n_hits, (sub_line){s->sub_line, s->size, s->sub_line_no, cut})) return false;
     }
     for (int32_t n = 0; n < s->p->n_rules; n++)
-        if (s->p->rules[n].n_also && s->rows[n].n && !match_also(s, n)) return false;
+        if (s->p->rules[n].n_also && s->rows[n].n) cut_also(s, n);
     return count_candidates(s);
 }
 
@@ -2363,18 +2066,16 @@ static bool scan_text(scan *s, bool at_end) {
         presence *seen = &s->present[s->in_text[--s->n_in_text]];
         seen->occurrences = seen->sub_lines = 0;
     }
-    forget_uses(s->like);
+    forget_uses(s->known);
     s->n_hits = 0;
     s->dirty = 0;
-    s->too_long = false;
-    s->squares = 0;
     s->feeds_until = s->sub_line = s->sub_line_no = 0;
     if (!s->size) return true;
     if (!scan_chunks(s)) return false;
-    if (!s->dirty && !s->too_long && !finish_text(s, at_end) && !s->too_long) return false;
-    if (UNLIKELY(s->dirty || s->too_long)) {
+    if (!s->dirty && !finish_text(s, at_end)) return false;
+    if (UNLIKELY(s->dirty)) {
         abandon(s);
-        *flags = s->dirty ? s->dirty : LONG;
+        *flags = s->dirty;
         return true;
     }
     s->result->line_feeds[s->text] = s->feeds_until;
@@ -2428,6 +2129,31 @@ static bool make_directory(pf_result *result) {
     return true;
 }
 
+static struct shapes *next_in_store(struct shapes *of) { return of->next; }
+
+/* A table of shapes for one scan: one that another scan has filled, or an empty one. NULL: no memory. */
+static shapes *borrow_shapes(program *p) {
+    pthread_mutex_lock(&p->lock);
+    shapes *all = p->store;
+    if (all) p->store = all->next;
+    pthread_mutex_unlock(&p->lock);
+    if (!all && !(all = zeroed(1, sizeof *all))) return NULL;
+    forget_uses(all);
+    all->last = NULL;
+    all->patience = PATIENCE;
+    all->rest = 0;
+    all->next_rest = 1;
+    return all;
+}
+
+static void return_shapes(program *p, shapes *all) {
+    if (!all) return;
+    pthread_mutex_lock(&p->lock);
+    all->next = p->store;
+    p->store = all;
+    pthread_mutex_unlock(&p->lock);
+}
+
 static bool prepare(scan *s, int64_t n_texts) {
     program *p = s->p;
     pf_result *result = s->result;
@@ -2439,23 +2165,13 @@ static bool prepare(scan *s, int64_t n_texts) {
     result->flags = zeroed((size_t)n_texts, sizeof *result->flags);
     s->present = zeroed((size_t)p->n_literals, sizeof *s->present);
     s->in_text = resize(NULL, (size_t)p->n_literals, sizeof *s->in_text);
-    s->lacked = zeroed((size_t)p->n_rules, sizeof *s->lacked);
     s->pending = zeroed((size_t)(p->n_rules + 63) / 64, sizeof *s->pending);
     s->touched = resize(NULL, (size_t)p->n_rules, sizeof *s->touched);
-    s->like = new_templates();
-    if (!s->rows || !result->line_feeds || !result->flags || !s->present || !s->in_text || !s->pending || !s->lacked ||
-        !s->touched || !s->like)
+    s->room = resize(NULL, 1, sizeof *s->room);
+    s->known = borrow_shapes(p);
+    if (!s->rows || !result->line_feeds || !result->flags || !s->present || !s->in_text || !s->pending || !s->touched ||
+        !s->room || !s->known)
         return no_memory(s);
-    s->context = pcre.match_context_create(NULL);
-    for (int slot = 0; slot < 2; slot++) s->data[slot] = pcre.match_data_create(p->captures + 1, NULL);
-    if (!s->context || !s->data[0] || !s->data[1]) return no_memory(s);
-    for (int slot = 0; slot < 2; slot++) s->ovector[slot] = pcre.ovector(s->data[slot]);
-    pcre.set_match_limit(s->context, p->match_limit);
-    if (!p->jit) return true;
-    /* Grows as it is needed; the 32 KiB that PCRE2 takes by itself are too few for repeated groups on long lines. */
-    s->stack = pcre.jit_stack_create(32 * 1024, 8 * 1024 * 1024, NULL);
-    if (!s->stack) return no_memory(s);
-    pcre.jit_stack_assign(s->context, NULL, s->stack);
     return true;
 }
 
@@ -2490,19 +2206,16 @@ EXPORT pf_result *pf_scan(program *p, const uint8_t *buffer, const int64_t *ends
     s->result = result;
     s->cleaned = cleaned;
     scan_all(s, buffer, ends, n_texts, at_end);
-    for (int slot = 0; slot < 2; slot++) {
-        if (s->data[slot]) pcre.match_data_free(s->data[slot]);
-        free(s->buffers[slot].bytes);
-    }
-    if (s->context) pcre.match_context_free(s->context);
-    if (s->stack) pcre.jit_stack_free(s->stack);
+    return_shapes(p, s->known);
+    for (int slot = 0; slot < 2; slot++) free(s->buffers[slot].bytes);
+    for (int part = 0; part < 3; part++) free(s->caught[part]);
+    free_matcher(&s->matcher);
     free(s->hits);
     free(s->present);
     free(s->in_text);
     free(s->pending);
-    free(s->lacked);
     free(s->touched);
-    free(s->like);
+    free(s->room);
     free(s->unit_captures);
     free(s);
     return result;

@@ -164,13 +164,12 @@ def test_sub_lines() -> None:
 
 def test_no_pattern_crosses_a_line_end() -> None:
     for end in ("\n", "\r", "\r\n"):
-        assert rows(scan_one(tail("a", r"\s+b"), f"a {end}b\n")) == []
+        assert rows(scan_one(tail("a", "[ \\t]+b"), f"a {end}b\n")) == []
         assert rows(scan_one(rule("b", "line", r"a[^x]*b"), f"a {end}b\n")) == []
 
 
-def test_anchors_and_word_boundaries_see_the_subject_only() -> None:
+def test_anchors_see_the_subject_only() -> None:
     assert rows(scan_one(tail("x", "^b"), "xb\n")) == [(0, 0)]
-    assert rows(scan_one(tail("x", r"\bb"), "xb\n")) == [(0, 0)]
     assert rows(scan_one(tail("x", "b$"), "xbxb\n")) == [(0, 0), (0, 2)]
 
 
@@ -433,68 +432,27 @@ UNIT = tail("step ", "(?P<n>[0-9]+) (?P<unit>u)(?P<t>)", "n", "unit:unit", "t:te
 BY_LINE = rule("loss", "line", "loss (?P<l>[0-9])", "l", priority=60)
 
 
-def long_line(size: int, text: bytes) -> bytes:
-    return text + b" " * (size - len(text))
-
-
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r", b"\nstep 3 u\n"])
-def test_a_text_with_a_very_long_line_is_given_up(end: bytes) -> None:
-    program = Program([UNIT, BY_LINE])
-    good, bad = long_line(16384, b"loss 1") + end, b"step 1 u\n" + long_line(16385, b"loss 1") + end
-    scan = program.scan([b"step 5 u\n", bad, b"step 6 u\n", good])
-    no_line_end = 0 if end.endswith(b"\n") else compiled.NO_LINE_END
-    assert scan.flags.tolist() == [0, compiled.LONG, 0, no_line_end]
-    assert [(found.rule, sorted(set(found.text.tolist()))) for found in scan.found] == [
-        (0, [0, 2] + [3] * (b"step" in end)),
-        (1, [3]),
-    ]
-    assert scan.found[0].candidate_text.tolist() == scan.found[0].text.tolist()
-    assert scan.found[0].units["unit"] == [(text, "u") for text in scan.found[0].text.tolist()]
-    assert len(scan.found[0].text_column("t")) == len(scan.found[0])
-
-
-@pytest.mark.parametrize(("size", "most"), [(16_384, 2), (4096, 32), (4095, 1000)])
-def test_rather_long_lines_add_up(size: int, most: int) -> None:
-    line = long_line(size, b"loss 1") + b"\n"
-    assert Program([BY_LINE]).scan([line * most]).flags.tolist() == [0]
-    assert Program([BY_LINE]).scan([line * (most + 1), line]).flags.tolist() == [0 if size < 4096 else compiled.LONG, 0]
-
-
-def test_long_lines_of_other_kinds_are_matched() -> None:
-    assert rows(scan_one([UNIT, BY_LINE], long_line(1_000_000, b"step 5 u") + b"\nloss 1\n")) == [(0, 0, 5.0, "")]
+def test_long_lines_are_matched() -> None:
+    text = "step 5 u" + " " * 1_000_000 + "\n" + " " * 1_000_000 + "loss 1\n" + "step 7 u"
+    assert rows(scan_one([UNIT, BY_LINE], text)) == [(0, 0, 5.0, ""), (2, 2_000_016, 7.0, "")]
+    assert rows(scan_one([UNIT, BY_LINE], text), 1) == [(1, 1_000_009, 1.0)]
 
 
 def test_dirt_behind_a_very_long_line_is_told() -> None:
-    text = long_line(100_000, b"loss 1") + b"\n" * 50_000
+    text = b"loss 1" + b" " * 100_000 + b"\n" * 50_000
     assert scan_one(BY_LINE, text + b"\x00").flags.tolist() == [compiled.DIRTY_NUL]
     assert scan_one(BY_LINE, text + b"[1,0]<stdout>:").flags.tolist() == [compiled.DIRTY_TAG]
-    assert scan_one(BY_LINE, text + b"\x00", cleaned=True).flags.tolist() == [compiled.LONG]
+    assert rows(scan_one(BY_LINE, text + b"\x00", cleaned=True)) == [(0, 0, 1.0)]
 
 
-def test_many_long_subjects_are_given_up() -> None:
-    rules = [tail("a", f"{n}", role="metadata") for n in range(17)]
-    text = b"a" + b" " * (1 << 20)
-    assert Program(rules[:16]).scan([text]).flags.tolist() == [compiled.NO_LINE_END]
-    assert Program(rules).scan([text]).flags.tolist() == [compiled.LONG]
-    assert Program(rules).scan([b"a" + b" " * (1 << 19) + b"\n" + b"a" + b" " * (1 << 19)]).flags.tolist() == [
-        compiled.NO_LINE_END
-    ]
+def test_many_literals_on_a_line() -> None:
+    count = 1_000_000
+    assert candidates(scan_one(tail("a", "a?"), b"a" * count)) == [(0, count)]
 
 
-def test_too_many_literals_on_a_line_are_given_up() -> None:
-    assert scan_one(tail("a", ""), b"a" * (4 * 1024 * 1024 + 20_000)).flags.tolist() == [compiled.LONG]
-
-
-def test_too_many_steps_on_a_long_line_are_given_up() -> None:
-    slow = tail("!", "(?:a|aa)+c[0-9]")
-    assert scan_one(slow, b"!" + b"a" * 100_000 + b"c\n").flags.tolist() == [compiled.LONG]
-    assert scan_one(slow, b"!" + b"a" * 1000 + b"c\n").flags.tolist() == [compiled.LONG]
-
-
-def test_also_is_not_searched_in_a_long_subject() -> None:
+def test_also_is_searched_in_a_long_subject() -> None:
     also = tail("s=", "(?P<n>[0-9])", "n", also="loss (?P<loss>[0-9])", also_groups=("loss",))
-    assert rows(scan_one(also, b"s=1" + b" " * 16_376 + b"loss 2\n")) == [(0, 0, 1.0, 2.0)]
-    assert scan_one(also, b"s=1" + b" " * 16_378 + b"loss 2\n").flags.tolist() == [compiled.LONG]
+    assert rows(scan_one(also, b"s=1" + b" " * 100_000 + b"loss 2\n")) == [(0, 0, 1.0, 2.0)]
 
 
 # ------------------------------------------------------------------------------------------------ characters
@@ -648,8 +606,7 @@ def test_many_units() -> None:
         (tail("", "a"), "literal must have"),
         (tail("a\nb", "a"), "holds a line's end"),
         (tail("a\r", "a"), "holds a line's end"),
-        (tail("a", "(b"), "missing closing parenthesis"),
-        (tail("a", r"\C"), "C is disabled"),
+        (tail("a", "(?:b"), "a group that is not closed"),
         (tail("a", "(?P<n>b)", "m"), "has no group 'm'"),
         (tail("a", "b", also_groups=("m",)), "not given"),
         (tail("a", "b", also="c", also_groups=("m",)), "has no group 'm'"),
@@ -663,19 +620,12 @@ def test_bad_rules(bad: Rule, message: str) -> None:
 
 
 def test_a_bad_regex_is_told_when_it_is_tried() -> None:
-    program = Program([STEP, tail("a", "(b")])
+    program = Program([STEP, tail("a", "(?:b")])
     assert rows(program.scan([b"step 1\n"])) == [(0, 0, 1.0)]
     for _ in range(2):
-        with pytest.raises(RuleError, match="missing closing parenthesis") as caught:
+        with pytest.raises(RuleError, match="a group that is not closed") as caught:
             program.scan([b"step 1 a\n"])
         assert caught.value.rule == 1
-
-
-def test_a_text_on_which_a_regex_takes_too_long_is_given_up() -> None:
-    slow = tail("!", "(?:a|aa)+c[0-9]")
-    scan = Program([STEP, slow]).scan([b"step 1\n", b"step 1\n\n!" + b"a" * 100 + b"c\n", b"step 3\n"])
-    assert scan.flags.tolist() == [0, compiled.LONG, 0]
-    assert scan.found[0].text.tolist() == [0, 2]
 
 
 def test_no_rules_and_no_texts() -> None:
@@ -683,10 +633,6 @@ def test_no_rules_and_no_texts() -> None:
     scan = Program([STEP]).scan([])
     assert scan.found == [] and len(scan.flags) == 0
     assert Program([STEP]).scan([b"", b""]).flags.tolist() == [0, 0]
-
-
-def test_description() -> None:
-    assert re.fullmatch(r"compiled \(PCRE2 \d+\.\d+(?:-\w+)?, (?:no )?JIT\)", Program([STEP]).description())
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])

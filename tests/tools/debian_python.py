@@ -16,7 +16,7 @@ KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 #: The interpreter with its headers (some packages must be compiled for a new Python), and the libraries that it uses.
 PACKAGES = (
     "python{0}", "python{0}-minimal", "libpython{0}-stdlib", "libpython{0}-minimal", "libpython{0}-dev",
-    "libc6", "libgcc-s1", "libstdc++6", "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6", "libpcre2-8-0",
+    "libc6", "libgcc-s1", "libstdc++6", "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6",
     "libreadline8t64", "libsqlite3-0", "libssl3t64", "libtinfo6", "libuuid1", "libzstd1", "zlib1g",
 )  # fmt: skip
 LIBRARIES = "usr/lib/x86_64-linux-gnu"

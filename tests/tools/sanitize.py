@@ -32,7 +32,7 @@ def compiled(folder: Path, guided: bool) -> Path:
     compiler = "clang" if guided else os.environ.get("CC", "cc")
     kind = f"-fsanitize=fuzzer,{SANITIZERS}" if guided else f"-fsanitize={SANITIZERS}"
     words = [compiler, "-g", "-O1", kind, "-fno-sanitize-recover=undefined", *([] if guided else ["-DSTANDALONE"])]
-    subprocess.run([*words, str(SOURCE), "-o", str(program), "-ldl", "-lm"], check=True)
+    subprocess.run([*words, str(SOURCE), "-o", str(program), "-lm"], check=True)
     return program
 
 

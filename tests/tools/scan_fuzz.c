@@ -4,11 +4,11 @@
  *
  * With clang and libFuzzer (Debian: apt-get install clang libclang-rt-14-dev):
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined tests/tools/scan_fuzz.c \
- *     -o scan_fuzz -ldl -lm
+ *     -o scan_fuzz -lm
  *   SCAN_PROGRAM=catalog.pfs ./scan_fuzz -max_len=2000 -max_total_time=300 corpus/
  * With any compiler; it makes its own inputs from a seed, or reads each of the files that are named:
  *   gcc -g -O1 -DSTANDALONE -fsanitize=address,undefined -fno-sanitize-recover=undefined \
- *     tests/tools/scan_fuzz.c -o scan_fuzz -ldl -lm
+ *     tests/tools/scan_fuzz.c -o scan_fuzz -lm
  *   SCAN_PROGRAM=catalog.pfs ./scan_fuzz SECONDS SEED
  *   SCAN_PROGRAM=catalog.pfs ./scan_fuzz FILE...
  *
@@ -74,7 +74,7 @@ static void start(void) {
     }
     program_bytes = read_file(getenv("SCAN_PROGRAM"), &program_size);
     pf_fault fault;
-    the_program = pf_compile(program_bytes, program_size, 20000, 0, &fault);
+    the_program = pf_compile(program_bytes, program_size, 0, &fault);
     if (!the_program) {
         fprintf(stderr, "rule %d: %s\n", (int)fault.rule, fault.message);
         exit(2);
@@ -161,7 +161,7 @@ static void check(const pf_result *result, const int64_t *ends, int64_t n_texts)
             const int64_t size = ends[r->text[k]] - (r->text[k] ? ends[r->text[k] - 1] : 0);
             REQUIRE(r->offset[k] >= 0 && r->offset[k] < size);
             REQUIRE(r->line[k] >= 0 && r->line[k] <= result->line_feeds[r->text[k]]);
-            REQUIRE(!(result->flags[r->text[k]] & (63 | LONG)));
+            REQUIRE(!(result->flags[r->text[k]] & 63));
             if (!k) continue;
             REQUIRE(r->text[k] >= r->text[k - 1]);
             if (r->text[k] == r->text[k - 1]) REQUIRE(r->offset[k] > r->offset[k - 1] && r->line[k] >= r->line[k - 1]);
@@ -173,7 +173,7 @@ static void check(const pf_result *result, const int64_t *ends, int64_t n_texts)
         }
         int64_t candidates = 0;
         for (int64_t k = 0; k < r->n_candidates; k++) {
-            REQUIRE(!(result->flags[r->candidate_text[k]] & (63 | LONG)) && r->candidate_count[k] > 0);
+            REQUIRE(!(result->flags[r->candidate_text[k]] & 63) && r->candidate_count[k] > 0);
             candidates += r->candidate_count[k];
         }
         REQUIRE(candidates >= r->n);
@@ -188,7 +188,7 @@ static void compile_changed(const uint8_t *data, size_t size) {
     for (size_t n = 0; n + 3 <= size; n += 3) text[(data[n] << 8 | data[n + 1]) % program_size] = data[n + 2];
     pf_fault fault;
     const size_t part = size % 2 ? program_size : (program_size / 256) * (data[0] + 1u) % program_size;
-    program *changed = pf_compile(text, part, 20000, size & 2, &fault);
+    program *changed = pf_compile(text, part, size & 2, &fault);
     if (!changed) REQUIRE(fault.message[0]);
     pf_drop(changed);
     free(text);

@@ -1,0 +1,478 @@
+/* The shapes of lines: part of scan.c.
+ *
+ * A shape is a line's text with its tokens taken out: two lines of one shape have the same bytes but for their runs of
+ * digits and of a bar's blocks. What the rules find in a line is decided once for all lines of its shape whose tokens
+ * meet the conditions that the regexes made on the way (scan_regex.h): a variant of the shape. Every other line of it is
+ * compared, each byte of its text, and its numbers are read where they must stand.
+ *
+ * A shape's text has no byte that makes a text dirty, and is UTF-8; shapes of cleaned texts are others. What is decided depends on the rules and the line
+ * alone, so that tables of shapes go from one scan to the next; a table belongs to one scan at a time.
+ */
+
+#define SHAPE_BYTES 4096 /* of a line */
+#define MOST_ROWS 64
+#define MOST_CAPTURES 320
+#define MOST_LITERALS 64
+#define MOST_VARIANTS 48 /* of a shape; a line that would be another one is matched by itself */
+#define SHAPE_SLOTS 4096 /* a power of two */
+#define SHAPE_ROOM ((size_t)8 * 1024 * 1024) /* so much memory for all shapes, then they are forgotten */
+
+/* A place in a line of a shape: so many bytes from its beginning (edge 0), or from where token n begins (1 + 2 * n) or
+ * ends (2 + 2 * n). */
+typedef struct {
+    int16_t edge, delta;
+} spot;
+
+/* A capture; `start.edge` is -1 where the group took no part. `whole`: the token that is all of it, or its digits before
+ * the point, of which `decimals` has those behind; -1 for none. */
+typedef struct {
+    spot start, end;
+    int16_t whole, decimals;
+} span;
+
+typedef struct {
+    int32_t rule, captures; /* the first of its captures */
+    spot at;                /* where its literal begins, or the line */
+} shape_row;
+
+typedef struct {
+    int32_t literal, count;
+} shape_literal;
+
+typedef struct {
+    int32_t token;
+    condition is;
+} requirement;
+
+typedef struct variant {
+    struct variant *next;
+    int32_t n_requirements, n_rows, n_literals;
+    bool listed;  /* among those that have uses */
+    int64_t uses; /* lines of the present text that are of it and whose literals have yet to be counted */
+    const requirement *requirements;
+    const shape_row *rows;
+    const span *captures;
+    const shape_literal *literals;
+} variant;
+
+typedef struct shape {
+    struct shape *next_in_slot;
+    struct shape *follower; /* the shape of the line that followed one of this shape last */
+    variant *variants;
+    uint64_t hash;
+    int32_t n_tokens, n_variants;
+    const uint8_t *text;    /* all of its pieces, one behind the other */
+    const int16_t *pieces;  /* their sizes: one before each token, one behind the last */
+    const uint8_t *kinds;   /* of its tokens */
+} shape;
+
+typedef struct block {
+    struct block *next;
+    size_t used, size;
+    max_align_t memory[];
+} block;
+
+typedef struct shapes {
+    struct shapes *next; /* in the program's store */
+    shape *slots[SHAPE_SLOTS];
+    block *blocks;
+    size_t room; /* of all blocks */
+    shape *last; /* the shape of the line before */
+    variant **used; /* variants that have uses */
+    int64_t n_used, cap_used;
+    int32_t edges[2 * MOST_TOKENS + 1]; /* of the line that was compared last: its beginning, its tokens' borders */
+    int32_t patience; /* so many more lines that are of no known shape are looked at one by one ... */
+    int32_t rest;     /* ... and then so many chunks are not */
+    int32_t next_rest;
+} shapes;
+
+/* A line of a known shape is several times as fast as one that is looked at alone, and that is a little slower than in
+ * a chunk. */
+#define PATIENCE 32
+#define MOST_PATIENCE 64
+#define LONGEST_REST 16
+
+static void forget_shapes(shapes *all) {
+    while (all->blocks) {
+        block *of = all->blocks;
+        all->blocks = of->next;
+        free(of);
+    }
+    memset(all->slots, 0, sizeof all->slots);
+    all->room = 0;
+    all->last = NULL;
+    all->n_used = 0;
+}
+
+static void drop_shapes(shapes *all) {
+    if (!all) return;
+    forget_shapes(all);
+    free(all->used);
+    free(all);
+}
+
+/* Memory that is given back with all others' shapes; NULL where there is none. */
+static void *keep_bytes(shapes *all, size_t size) {
+    size = (size + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    if (!all->blocks || all->blocks->size - all->blocks->used < size) {
+        const size_t room = size > 65536 ? size : 65536;
+        block *made = resize(NULL, 1, sizeof *made + room);
+        if (!made) return NULL;
+        made->next = all->blocks;
+        made->used = 0;
+        made->size = room;
+        all->blocks = made;
+        all->room += room;
+    }
+    uint8_t *memory = (uint8_t *)all->blocks->memory + all->blocks->used;
+    all->blocks->used += size;
+    return memory;
+}
+
+/* ------------------------------------------------------------------------------------------------- tokens */
+
+/* Part a line into text and tokens. False where it has too many tokens. */
+static bool find_tokens(understanding *of, const uint8_t *line, int32_t size) {
+    of->line = line;
+    of->n_tokens = 0;
+    for (int32_t at = 0; at < size;) {
+        const bool digit = is_digit(line[at]);
+        if (!digit && (line[at] != 0xe2 || size - at < 3 || block_at(line + at) < 0)) {
+            at++;
+            continue;
+        }
+        if (of->n_tokens == MOST_TOKENS) return false;
+        token *made = &of->tokens[of->n_tokens++];
+        made->start = at;
+        made->kind = digit ? DIGITS : BLOCKS;
+        if (digit)
+            while (at < size && is_digit(line[at])) at++;
+        else
+            while (size - at >= 3 && block_at(line + at) >= 0) at += 3;
+        made->end = at;
+    }
+    return true;
+}
+
+static uint64_t hash_text(const understanding *of, int32_t size, bool cleaned) {
+    uint64_t hash = 0xcbf29ce484222325ull ^ cleaned; /* no step makes two hashes one: the two never meet */
+    int32_t at = 0;
+    for (int32_t n = 0; n <= of->n_tokens; n++) {
+        const int32_t end = n < of->n_tokens ? of->tokens[n].start : size;
+        for (; at < end; at++) hash = (hash ^ of->line[at]) * 0x100000001b3ull;
+        if (n == of->n_tokens) break;
+        hash = (hash ^ (0x100u + (uint32_t)of->tokens[n].kind)) * 0x100000001b3ull;
+        at = of->tokens[n].end;
+    }
+    return hash ^ (hash >> 29);
+}
+
+/* How many digits stand at a place. */
+static inline int32_t count_digits(const uint8_t *at, const uint8_t *limit) {
+    const uint8_t *const from = at;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t eight;
+    while (limit - at >= 8) {
+        memcpy(&eight, at, 8);
+        eight ^= 0x3030303030303030ull; /* a digit is 0 to 9 now */
+        const uint64_t others = (eight | (eight + 0x7676767676767676ull)) & 0x8080808080808080ull;
+        if (others) return (int32_t)(at - from) + __builtin_ctzll(others) / 8;
+        at += 8;
+    }
+#endif
+    while (at < limit && is_digit(*at)) at++;
+    return (int32_t)(at - from);
+}
+
+/* The size of a line of a shape, which ends with a line feed or carriage return before `limit`; -1 where it is of
+ * another shape. Its edges are noted. */
+static inline int32_t follow_shape(const shape *of, const uint8_t *line, const uint8_t *limit, int32_t *edges) {
+    const uint8_t *at = line, *text = of->text;
+    for (int32_t n = 0;; n++) {
+        const int32_t size = of->pieces[n];
+        if (limit - at <= size || !same_bytes(at, text, (size_t)size)) return -1;
+        at += size;
+        text += size;
+        if (n == of->n_tokens) break;
+        const uint8_t *const start = at;
+        if (of->kinds[n] == DIGITS)
+            at += count_digits(at, limit);
+        else
+            while (limit - at >= 3 && block_at(at) >= 0) at += 3;
+        if (at == start) return -1;
+        edges[1 + 2 * n] = (int32_t)(start - line);
+        edges[2 + 2 * n] = (int32_t)(at - line);
+    }
+    return *at == '\n' || *at == '\r' ? (int32_t)(at - line) : -1;
+}
+
+/* Whether a line's token meets a condition. */
+static bool meets(const requirement *of, const shape *in, const uint8_t *line, const int32_t *edges) {
+    const enum token_kind kind = (enum token_kind)in->kinds[of->token];
+    const int32_t start = edges[1 + 2 * of->token], n = (edges[2 + 2 * of->token] - start) / SYMBOL_SIZE[kind];
+    if (of->is.closed ? n != of->is.n : n < of->is.n) return false;
+    for (int32_t k = 0; k < of->is.n; k++) {
+        if (of->is.masks[k] == ALL_SYMBOLS[kind]) continue;
+        if (!(of->is.masks[k] >> symbol_at(line + start + k * SYMBOL_SIZE[kind], kind) & 1)) return false;
+    }
+    return of->is.last == ALL_SYMBOLS[kind] ||
+           (of->is.last >> symbol_at(line + edges[2 + 2 * of->token] - SYMBOL_SIZE[kind], kind) & 1);
+}
+
+/* The variant of a shape that a line is of, whose edges are known; NULL where it is of none. */
+static variant *variant_of(const shape *of, const uint8_t *line, const int32_t *edges) {
+    for (variant *one = of->variants; one; one = one->next) {
+        int32_t n = 0;
+        while (n < one->n_requirements && meets(&one->requirements[n], of, line, edges)) n++;
+        if (n == one->n_requirements) return one;
+    }
+    return NULL;
+}
+
+/* A line's shape by its tokens; NULL where it is not known. */
+static shape *known_shape(const shapes *all, const understanding *of, int32_t size, uint64_t hash) {
+    for (shape *one = all->slots[hash % SHAPE_SLOTS]; one; one = one->next_in_slot) {
+        if (one->hash != hash || one->n_tokens != of->n_tokens) continue;
+        const uint8_t *text = one->text;
+        int32_t at = 0, n = 0;
+        for (; n <= of->n_tokens; n++) {
+            const int32_t end = n < of->n_tokens ? of->tokens[n].start : size;
+            if (one->pieces[n] != end - at || !same_bytes(of->line + at, text, (size_t)(end - at))) break;
+            if (n == of->n_tokens) return one;
+            if (one->kinds[n] != of->tokens[n].kind) break;
+            text += end - at;
+            at = of->tokens[n].end;
+        }
+    }
+    return NULL;
+}
+
+static shape *new_shape(shapes *all, const understanding *of, int32_t size, uint64_t hash) {
+    uint8_t *text = keep_bytes(all, (size_t)size), *kinds = keep_bytes(all, (size_t)of->n_tokens);
+    int16_t *pieces = keep_bytes(all, (size_t)(of->n_tokens + 1) * sizeof *pieces);
+    shape *made = keep_bytes(all, sizeof *made);
+    if (!text || !kinds || !pieces || !made) return NULL;
+    *made = (shape){all->slots[hash % SHAPE_SLOTS], NULL, NULL, hash, of->n_tokens, 0, text, pieces, kinds};
+    int32_t at = 0;
+    for (int32_t n = 0; n <= of->n_tokens; n++) {
+        const int32_t end = n < of->n_tokens ? of->tokens[n].start : size;
+        memcpy(text, of->line + at, (size_t)(end - at));
+        text += end - at;
+        pieces[n] = (int16_t)(end - at);
+        if (n == of->n_tokens) break;
+        kinds[n] = (uint8_t)of->tokens[n].kind;
+        at = of->tokens[n].end;
+    }
+    all->slots[hash % SHAPE_SLOTS] = made;
+    return made;
+}
+
+/* ------------------------------------------------------------------------------------------------- drafts */
+
+/* What is noted of a line while it is matched; places are the line's. */
+typedef struct {
+    understanding of;
+    int32_t size;
+    uint64_t hash;
+    int32_t n_rows, n_captures, n_literals;
+    struct {
+        int32_t rule, at, captures;
+    } rows[MOST_ROWS];
+    struct {
+        int32_t start, end;
+    } captures[MOST_CAPTURES];
+    shape_literal literals[MOST_LITERALS];
+} draft;
+
+static void note_capture(draft *to, int32_t start, int32_t end) {
+    if (to->n_captures == MOST_CAPTURES) {
+        to->of.refused = true;
+        return;
+    }
+    to->captures[to->n_captures].start = start;
+    to->captures[to->n_captures++].end = end;
+}
+
+/* `at`: where its literal begins, -1 for a rule by line; its `n_captures` captures have just been noted. */
+static void note_row(draft *to, int32_t rule, int32_t at, int32_t n_captures) {
+    if (to->of.refused || to->n_rows == MOST_ROWS) {
+        to->of.refused = true;
+        return;
+    }
+    to->rows[to->n_rows].rule = rule;
+    to->rows[to->n_rows].at = at;
+    to->rows[to->n_rows++].captures = to->n_captures - n_captures;
+}
+
+static void note_literal(draft *to, int32_t literal, int32_t count) {
+    if (to->n_literals == MOST_LITERALS)
+        to->of.refused = true;
+    else
+        to->literals[to->n_literals++] = (shape_literal){literal, count};
+}
+
+/* A place that other lines of the shape have, too. */
+static spot spot_of(const understanding *of, int32_t place) {
+    for (int32_t n = of->n_tokens - 1; n >= 0; n--) {
+        if (place >= of->tokens[n].end) return (spot){(int16_t)(2 + 2 * n), (int16_t)(place - of->tokens[n].end)};
+        if (place > of->tokens[n].start) return (spot){(int16_t)(1 + 2 * n), (int16_t)(place - of->tokens[n].start)};
+    }
+    return (spot){0, (int16_t)place};
+}
+
+/* The same of a literal's first byte: a literal that begins in a token goes on to its end. */
+static spot literal_spot(const understanding *of, int32_t place) {
+    if (place < 0) return (spot){0, 0};
+    for (int32_t n = 0; n < of->n_tokens; n++)
+        if (place >= of->tokens[n].start && place < of->tokens[n].end)
+            return (spot){(int16_t)(2 + 2 * n), (int16_t)(place - of->tokens[n].end)};
+    return spot_of(of, place);
+}
+
+static span span_of(const understanding *of, int32_t start, int32_t end) {
+    if (start < 0) return (span){{-1, 0}, {-1, 0}, -1, -1};
+    span made = {spot_of(of, start), spot_of(of, end), -1, -1};
+    for (int32_t n = 0; n < of->n_tokens; n++) {
+        const token *first = &of->tokens[n];
+        if (first->start != start || first->kind != DIGITS) continue;
+        if (first->end == end) {
+            made.whole = (int16_t)n;
+        } else if (n + 1 < of->n_tokens && of->line[first->end] == '.' && of->tokens[n + 1].start == first->end + 1 &&
+                   of->tokens[n + 1].end == end && of->tokens[n + 1].kind == DIGITS) {
+            made.whole = (int16_t)n;
+            made.decimals = (int16_t)(n + 1);
+        }
+    }
+    return made;
+}
+
+/* Whether a condition leaves some tokens out; each has one symbol at least. */
+static bool is_strict(const condition *of, enum token_kind kind) {
+    return of->closed || of->n > 1 || of->last != ALL_SYMBOLS[kind] || (of->n && of->masks[0] != ALL_SYMBOLS[kind]);
+}
+
+/* Keep what was found in a line for all lines that are like it. False: no memory. */
+static bool keep_variant(shapes *all, const draft *from) {
+    const understanding *of = &from->of;
+    shape *in = known_shape(all, of, from->size, from->hash);
+    if (!in && !(in = new_shape(all, of, from->size, from->hash))) return false;
+    if (in->n_variants == MOST_VARIANTS) return true;
+    int32_t n_requirements = 0;
+    for (int32_t n = 0; n < of->n_tokens; n++) n_requirements += is_strict(&of->conditions[n], of->tokens[n].kind);
+    requirement *requirements = keep_bytes(all, (size_t)n_requirements * sizeof *requirements);
+    shape_row *rows = keep_bytes(all, (size_t)from->n_rows * sizeof *rows);
+    span *captures = keep_bytes(all, (size_t)from->n_captures * sizeof *captures);
+    shape_literal *literals = keep_bytes(all, (size_t)from->n_literals * sizeof *literals);
+    variant *made = keep_bytes(all, sizeof *made);
+    if (!requirements || !rows || !captures || !literals || !made) return false;
+    *made = (variant){NULL, 0, from->n_rows, from->n_literals, false, 0, requirements, rows, captures, literals};
+    for (int32_t n = 0; n < of->n_tokens; n++) {
+        const condition *c = &of->conditions[n];
+        if (!is_strict(c, of->tokens[n].kind)) continue;
+        requirements[made->n_requirements].token = n;
+        requirements[made->n_requirements++].is = *c;
+    }
+    for (int32_t n = 0; n < from->n_rows; n++)
+        rows[n] = (shape_row){from->rows[n].rule, from->rows[n].captures, literal_spot(of, from->rows[n].at)};
+    for (int32_t n = 0; n < from->n_captures; n++)
+        captures[n] = span_of(of, from->captures[n].start, from->captures[n].end);
+    if (from->n_literals) memcpy(literals, from->literals, (size_t)from->n_literals * sizeof *literals);
+    made->next = in->variants;
+    in->variants = made;
+    in->n_variants++;
+    return true;
+}
+
+/* --------------------------------------------------------------------------------- literals that have symbols */
+
+enum { PLAIN = -1 };
+
+static int kind_at(string text, size_t at) {
+    if (is_digit(text.bytes[at])) return DIGITS;
+    return text.size - at >= 3 && block_at(text.bytes + at) >= 0 ? BLOCKS : PLAIN;
+}
+
+static bool has_symbol(string text) {
+    for (size_t n = 0; n < text.size; n++)
+        if (kind_at(text, n) != PLAIN) return true;
+    return false;
+}
+
+/* How many bytes of a literal from `at` on are of a kind. */
+static size_t run_size(string text, size_t at, int kind) {
+    size_t n = at;
+    while (n < text.size && kind_at(text, n) == kind) n += kind == BLOCKS ? 3 : 1;
+    return n - at;
+}
+
+/* Require that a token goes on as it does here beside a literal's symbols: `whole`: they are all of it, else they begin
+ * it. Returns whether they do. */
+static bool require_beside(understanding *of, int32_t index, const uint8_t *symbols, size_t size, bool whole) {
+    const token *t = &of->tokens[index];
+    const int32_t length = n_symbols(t), wanted = (int32_t)size / SYMBOL_SIZE[t->kind];
+    int32_t same = 0;
+    for (; same < wanted && same < length; same++) {
+        const int32_t at = same * SYMBOL_SIZE[t->kind];
+        const int symbol = symbol_at(symbols + at, t->kind);
+        if (symbol_at(of->line + t->start + at, t->kind) == symbol) continue;
+        require_same(of, index, same);
+        require_symbols(of, index, same, (uint16_t)(ALL_SYMBOLS[t->kind] & ~(1u << symbol)));
+        return false;
+    }
+    require_same(of, index, same);
+    if (same == wanted && !whole) return true;
+    if (length == same)
+        of->conditions[index].closed = true;
+    else
+        require_symbols(of, index, same, ALL_SYMBOLS[t->kind]);
+    return same == wanted && length == same;
+}
+
+/* Require of the token in front of a text that it ends with a literal's symbols, or not, as it does here. */
+static void require_before(understanding *of, int32_t index, string text, size_t size) {
+    const token *t = &of->tokens[index];
+    const int32_t width = SYMBOL_SIZE[t->kind];
+    if ((int32_t)size > width) return require_all(of, index);
+    const uint16_t symbol = (uint16_t)(1u << symbol_at(text.bytes, t->kind));
+    const bool stands = symbol >> symbol_at(of->line + t->end - width, t->kind) & 1;
+    of->conditions[index].last &= stands ? symbol : (uint16_t)~symbol;
+}
+
+/* A literal's first text, of `size` bytes behind `leading` bytes of symbols, stands in front of token `index` (or behind
+ * the last one), at the place `at`: follow the rest of the literal as far as the line's text lets it. */
+static void follow_literal(understanding *of, string text, size_t leading, size_t size, int32_t index, int32_t at,
+                           int32_t line_size) {
+    size_t done = leading + size;
+    if (leading) {
+        if (!index || at != of->tokens[index - 1].end || (int)of->tokens[index - 1].kind != kind_at(text, 0)) return;
+        require_before(of, index - 1, text, leading);
+    }
+    at += (int32_t)size;
+    while (done < text.size) { /* a literal's symbols, then a text */
+        const int kind = kind_at(text, done);
+        const size_t symbols = run_size(text, done, kind), next = run_size(text, done + symbols, PLAIN);
+        if (index >= of->n_tokens || at != of->tokens[index].start || (int)of->tokens[index].kind != kind) return;
+        const bool last = done + symbols == text.size;
+        if (!require_beside(of, index, text.bytes + done, symbols, !last) || last) return;
+        at = of->tokens[index++].end;
+        const int32_t until = index < of->n_tokens ? of->tokens[index].start : line_size;
+        if (until - at < (int32_t)next || !same_bytes(of->line + at, text.bytes + done + symbols, next)) return;
+        at += (int32_t)next;
+        done += symbols + next;
+    }
+}
+
+/* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
+static void require_literal(understanding *of, string text, int32_t line_size) {
+    const int kind = kind_at(text, 0);
+    const size_t leading = kind == PLAIN ? 0 : run_size(text, 0, kind), size = run_size(text, leading, PLAIN);
+    for (int32_t n = 0; !size && n < of->n_tokens; n++) require_all(of, n);
+    int32_t at = 0;
+    for (int32_t n = 0; size && n <= of->n_tokens; n++) {
+        const int32_t until = n < of->n_tokens ? of->tokens[n].start : line_size;
+        for (; until - at >= (int32_t)size; at++)
+            if (same_bytes(of->line + at, text.bytes + leading, size))
+                follow_literal(of, text, leading, size, n, at, line_size);
+        if (n < of->n_tokens) at = of->tokens[n].end;
+    }
+}

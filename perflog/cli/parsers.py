@@ -66,7 +66,7 @@ def parsers_check(
     """Check every parser against its sample lines."""
     from perflog.export.columns import counted
     from perflog.formats.paths import check_path_patterns
-    from perflog.formats.samples import check_parser
+    from perflog.matching.checks import check_parser
 
     chosen_names, folders = _with_files(names or [], parsers)
     catalog = _catalog(folders)

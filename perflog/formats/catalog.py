@@ -1,6 +1,6 @@
 """All parsers at hand: perflog's own, the user's folders, and Python entry points.
 
-A parser's samples are checked the first time that one of its lines is found, once per catalogue.
+A parser's samples are checked (:mod:`perflog.matching.checks`) when the first of its lines is found.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from perflog import resources
 from perflog.border import keep_inside
-from perflog.errors import ParserError, UsageError
+from perflog.errors import UsageError
 from perflog.formats.installed import installed_parsers
 from perflog.formats.parser import Parser, Pattern
 from perflog.formats.paths import PathPatterns, load_path_patterns
@@ -34,7 +34,6 @@ class Catalog:
     parsers: tuple[Parser, ...]
     path_patterns: PathPatterns
     derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    _sound: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> Parser:
         return self.named(name, "parser")
@@ -74,24 +73,6 @@ class Catalog:
     @cached_property
     def by_name(self) -> dict[str, Parser]:
         return {parser.name: parser for parser in self.parsers}
-
-    def checked(self, name: str) -> Parser:
-        """The parser, its samples checked once (by each of two threads that ask at the same moment).
-
-        perflog's own parsers are checked by its tests (and by ``perflog parsers check``), not again at every use.
-
-        Raises:
-            ParserError: when a sample does not give what it promises.
-        """
-        parser = self.by_name[name]
-        if name not in self._sound and not parser.own:
-            from perflog.formats.samples import check_parser
-
-            faults = check_parser(parser)
-            if faults:
-                raise ParserError(faults[0])
-            self._sound.add(name)
-        return parser
 
 
 def user_folder() -> Path:

@@ -1,7 +1,7 @@
 """Whether what a parser's file says makes sense: what passes here can be measured, whatever its lines print.
 
 The types of the keys are checked before (:mod:`perflog.formats.schema`), the sample lines after
-(:mod:`perflog.formats.samples`).
+(:mod:`perflog.matching.checks`).
 """
 
 from __future__ import annotations

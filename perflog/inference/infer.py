@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
-from perflog.formats.samples import is_sound
 from perflog.inference.formats import tables_of
 from perflog.inference.meanings import Meaning, Meanings, meanings_of
 from perflog.inference.shapes import MOST_LINES, Shape, shapes_of
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile
+from perflog.matching.checks import is_sound
 from perflog.notes import Note
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs

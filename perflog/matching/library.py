@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 6
+ABI: Final = 7
 
 
 class Fault(ctypes.Structure):
@@ -55,6 +55,10 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "pf_regular": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 4, ctypes.c_int64, *(ctypes.c_void_p,) * 3]),
     "pf_sums": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 4]),
     "pf_rates_to_end": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 6]),
+    "pf_regex": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(Fault)]),
+    "pf_regex_drop": (None, [ctypes.c_void_p]),
+    "pf_regex_group": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_size_t)]),
+    "pf_regex_find": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p]),
     "pf_number": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double)]),
     "pf_is_utf8": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t]),
 }

@@ -50,7 +50,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 6
+#define ABI 7
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -2257,6 +2257,57 @@ static int64_t read_text(const char *path, uint8_t *to, int64_t room) {
     }
     close(file);
     return size;
+}
+
+/* ------------------------------------------------------------------------------------------- regexes by themselves */
+
+typedef struct {
+    regex_code code;
+    group_name names[MOST_GROUPS + 1];
+    uint8_t text[];
+} lone_regex;
+
+EXPORT void pf_regex_drop(lone_regex *of) {
+    if (of) free_code(&of->code);
+    free(of);
+}
+
+/* A regex to be searched in single lines; NULL where it is none, and what is wrong with it. */
+EXPORT lone_regex *pf_regex(const uint8_t *text, size_t size, pf_fault *fault) {
+    size_t where = 0;
+    lone_regex *of = resize(NULL, 1, sizeof *of + size);
+    if (!of) {
+        complain(fault, -1, OUT_OF_MEMORY);
+        return NULL;
+    }
+    memset(of, 0, sizeof *of);
+    memcpy(of->text, text, size);
+    const char *wrong = compile_code(&of->code, (string){of->text, size}, of->names, &where);
+    if (!wrong) return of;
+    fault->rule = -1;
+    snprintf(fault->message, sizeof fault->message, "at character %zu: %s", where, wrong);
+    free(of);
+    return NULL;
+}
+
+/* The name of group n, from 1 on; NULL where there is no such group. */
+EXPORT const uint8_t *pf_regex_group(const lone_regex *of, int32_t n, size_t *size) {
+    if (n < 1 || n > of->code.n_groups) return NULL;
+    *size = of->names[n].size;
+    return of->names[n].bytes;
+}
+
+/* Search a line. Where it matches: 1, and `places` has where the match and each group begins and ends, -1 for a group
+ * that took no part; else 0. Returns -1 where there is no memory. */
+EXPORT int pf_regex_find(const lone_regex *of, const uint8_t *line, int32_t size, int32_t *places) {
+    matcher m = {0};
+    int found = -1;
+    if (fit_matcher(&m, &of->code)) {
+        found = match_code(&m, &of->code, NULL, line, 0, size, true);
+        memcpy(places, m.found, (size_t)m.n_caps * sizeof *places);
+    }
+    free_matcher(&m);
+    return found;
 }
 
 /* Read plain text files behind each other into a buffer. `paths`: n names, each with a NUL behind it. sizes[n] becomes

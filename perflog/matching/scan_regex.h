@@ -262,7 +262,7 @@ static bool emit_atom(regex_reader *r) {
         last->ascii[1] = ~last->ascii[1];
         last->others_but = true;
     } else {
-        const int64_t c = byte == '*' || byte == '+' || byte == '?' ? -1 : read_char(r);
+        const int64_t c = byte == '*' || byte == '+' || byte == '?' || byte == '{' ? -1 : read_char(r);
         if (c < 0) return regex_fault(r, "an escape or a repeat that is not understood");
         if (!add_range(r, (uint32_t)c, (uint32_t)c)) return false;
     }
@@ -291,7 +291,7 @@ static bool read_repeat(regex_reader *r, int32_t *least, int32_t *most, bool *gr
                 return false;
             }
         }
-        if (at >= r->end || at == r->at + 1) return false;
+        if (at >= r->end || !is_digit(r->at[1])) return false;
         r->at = at + 1;
         *least = numbers[0];
         *most = n ? numbers[1] : numbers[0];

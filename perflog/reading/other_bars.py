@@ -35,7 +35,7 @@ class Bars(Struct):
         Args:
             places: where each match stands among all of the log, (n,).
         """
-        columns = [np.array(_numbers(matches.columns[group])) for group in ("step", "run_steps")]
+        columns = [_numbers(matches.columns[group]) for group in ("step", "run_steps")]
         order = np.lexsort((places, columns[1], matches.rank))
         step, total, rank = columns[0][order], columns[1][order], matches.rank[order]
         anew = np.append(True, (np.diff(total) != 0) | (np.diff(rank) != 0))
@@ -61,9 +61,9 @@ class Bars(Struct):
         return found
 
 
-def _numbers(column: Iterable[object]) -> list[float]:
-    """A column of a measuring pattern's numbers, or of an ignored one's texts."""
+def _numbers(column: Iterable[object]) -> Floats:
+    """A column of a measuring pattern's numbers, or of an ignored one's texts, (n,)."""
     if isinstance(column, np.ndarray) and column.dtype.kind == "f":
-        return [float(number) for number in column.tolist()]
+        return column
     numbers = [scaled_number(str(text)) for text in column]
-    return [np.nan if number is None else number for number in numbers]
+    return np.array([np.nan if number is None else number for number in numbers])

@@ -11,12 +11,12 @@ from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
-from perflog.formats.samples import gave_up, read_line
 from perflog.inference.frequent import Frequent, frequent_shapes
 from perflog.inference.known import inferred_runs
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
+from perflog.matching.one_line import gave_up, read_line
 from perflog.parts.part import is_part
 from perflog.reading.account import Account
 from perflog.reading.reading import Reading

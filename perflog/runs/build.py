@@ -12,6 +12,7 @@ from msgspec import structs
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
+from perflog.matching.checks import refuse_unsound
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.notes import Note
@@ -101,7 +102,7 @@ class RunBuilder:
         if primary is None and not summaries:
             return []
         for parser in reading.counts.parsers_that_matched():
-            self._catalog.checked(parser)
+            refuse_unsound(self._catalog, parser)
         if primary is None:
             return [self._run_of_summaries(reading, summaries)]
         programs = programs_of(reading, self._catalog, primary)

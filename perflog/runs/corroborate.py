@@ -20,9 +20,9 @@ from perflog.evidence.survey import Marks, Survey, survey
 from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
 from perflog.formats.moments import Moment, moment_by_shape
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.samples import read_line
 from perflog.formats.units import kind
 from perflog.formats.vocabulary import whole_count
+from perflog.matching.one_line import read_line
 from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perflog.formats.parser import Pattern
-from perflog.formats.samples import read_line
+from perflog.matching.one_line import read_line
 from perflog.matching.samples import AFTER, BEFORE, Samples
 from perflog.reading.reading import Reading
 

@@ -15,9 +15,10 @@ from perflog.formats.load import load_parser
 from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.regexes import tail_after
-from perflog.formats.samples import check_parser, is_sound, read_line
 from perflog.formats.units import kind
 from perflog.logs.find import find_logs
+from perflog.matching.checks import check_parser, is_sound
+from perflog.matching.one_line import read_line
 from perflog.reading.schedule import read_logs
 from tests.support import FIXTURES, arguments, catalog, extracted, options, parser_fixtures
 

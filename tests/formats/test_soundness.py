@@ -18,7 +18,7 @@ from perflog.extraction import extract_paths
 from perflog.formats.catalog import Catalog
 from perflog.formats.dialect import translate
 from perflog.formats.load import parser_from
-from perflog.formats.samples import check_parser
+from perflog.matching.checks import check_parser
 from tests.support import catalog, examples, options
 
 Path_ = tuple[str | int, ...]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.tools.bench import report
 from tests.tools.bench.report import Result
-from tests.tools.bench.scenarios import Options, campaign, dense, many, packed, small, sparse, ten
+from tests.tools.bench.scenarios import Options, bars, campaign, dense, formats, many, packed, small, sparse, ten
 
-SCENARIOS = {"a": dense, "b": sparse, "c": small, "d": campaign, "p": packed, "m": many}
+SCENARIOS = {"a": dense, "b": sparse, "c": small, "d": campaign, "e": bars, "f": formats, "p": packed, "m": many}
 
 
 def main() -> int:
@@ -71,8 +71,8 @@ def _arguments() -> argparse.Namespace:
     add(
         "--scenarios",
         type=_letters,
-        default="abcd",
-        help="which of a, b, c, d, p, m to run, as one word (default: abcd)",
+        default="abcdef",
+        help="which of a, b, c, d, e, f, p, m to run, as one word (default: abcdef)",
     )
     add("--ten", action="store_true", help="also read a log five times as large as that of a, for its peak memory")
     add("--only", choices=["baseline", "perflog"], help="leave out perflog, or the script and rg")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from tests.tools.bench.bars import FAMILIES
 from tests.tools.bench.lines import RECORD_MARKS, mixed, ngc_records, paddle_records
 
 #: Part of every data set's name: raise it when the text written here changes, or kept data would be reused.
@@ -23,6 +25,7 @@ MODELS_PER_FORMAT = 10
 LOGS_PER_FOLDER = 100
 SMALL_LOG_BYTES = 100_000
 TINY_LOG_BYTES = 3_000
+BAR_LOG_BYTES = 70_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,31 @@ def tiny_logs(work: Path, count: int) -> Data:
         return folder
 
     return _made_once(work, f"tiny-{count}", write)
+
+
+def bar_logs(work: Path, family: str, count: int) -> Data:
+    """A folder of logs of one family of progress bars; its records are what the lean script's regex finds."""
+    of = FAMILIES[family]
+    regex = re.compile(of.regex)
+
+    def write(folder: Path, tally: Tally) -> Path:
+        for number in range(count):
+            pieces, size = [_own_line(number)], 0
+            for piece in of.pieces(random.Random(f"{family} {number}")):
+                pieces.append(piece)
+                size += len(piece.encode())
+                if size >= BAR_LOG_BYTES:
+                    break
+            text = "".join(pieces) + "\n"
+            (folder / f"run_{number}.log").write_text(text, encoding="utf-8", newline="")
+            tally.files += 1
+            tally.size += len(text.encode())
+            lines = re.split("[\\n\\r]", text)  # as Python reads lines, and the script with it
+            tally.lines += len(lines)
+            tally.records += sum(regex.search(line) is not None for line in lines)
+        return folder
+
+    return _made_once(work, f"bars-{family}-{count}", write)
 
 
 def _one_log(work: Path, name: str, size: int, matching: int, out_of: int) -> Data:

@@ -39,9 +39,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--log_dir", type=Path, required=True, help="a folder of *.log files, or one file")
     parser.add_argument("--lean", action="store_true", help="the simpler regexes")
+    parser.add_argument("--regex", help="one regex for all logs")
     arguments = parser.parse_args()
     log_dir: Path = arguments.log_dir
     regexes = (LEAN_DLLOGGER, LEAN_PADDLECLAS) if arguments.lean else (DLLOGGER, PADDLECLAS)
+    if arguments.regex:
+        regexes = (arguments.regex, arguments.regex)
     records = 0
     for log_file in log_dir.glob("**/*.log") if log_dir.is_dir() else [log_dir]:
         speeds = extract_speeds(log_file, *regexes)

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from tests.tools.bench.data import Data, dense_log, packed_logs, small_logs, sparse_log, tiny_logs
+from tests.tools.bench.bars import FAMILIES
+from tests.tools.bench.data import Data, bar_logs, dense_log, packed_logs, small_logs, sparse_log, tiny_logs
+from tests.tools.bench.formats import costs_of_formats
 from tests.tools.bench.measure import REPO, Tool, interleave
 from tests.tools.bench.report import Result, Target
 from tests.tools.bench.tools import (
@@ -19,6 +21,7 @@ from tests.tools.bench.tools import (
     PADDLE,
     RG,
     Form,
+    lean_tool,
     perflog,
     perflog_tools,
     regex_of,
@@ -87,6 +90,39 @@ def campaign(options: Options) -> Result:
             result.note = f"no {CAMPAIGN.relative_to(REPO)}, so only the start is timed"
     result.timings = interleave(tools, options.work)
     result.targets = [_more_than_python(result, JSON, 0.4), _more_than_python(result, HELP, 0.15)]
+    return result
+
+
+def bars(options: Options) -> Result:
+    """(e) 400 logs of 70 kB of each family of progress bars."""
+    result = Result("e")
+    for name, family in FAMILIES.items():
+        data = _made("e", partial(bar_logs, options.work, name, max(1, round(400 * options.scale))))
+        _warm(data)
+        tools = [lean_tool(data, family.regex, options.repeats)] if options.baselines else []
+        if options.perflog:
+            tools += perflog_tools(data.path, options.work, options.repeats, warmup=family.warmup)[:1]
+        timings = interleave(tools, options.work)
+        lean, ours = (timings[0].median, timings[-1].median) if len(timings) == 2 else (None, None)
+        for timing in timings:
+            timing.name += f", {name}"
+        result.timings += timings
+        ratio = lean / ours if lean and ours else None
+        result.targets.append(Target(f"speed of perflog / of {LEAN}, {name}", ratio, 3, True, "x"))
+    return result
+
+
+def formats(options: Options) -> Result:
+    """(f) Every format's fixtures, repeated to 400 kB: matching with all formats loaded."""
+    result = Result("f")
+    if options.perflog:
+        costs = costs_of_formats(round(400_000 * options.scale), options.repeats)
+        middle, (slowest, name) = costs[len(costs) // 2][0], costs[-1]
+        result.note = "the slowest: " + ", ".join(f"{name} {cost:.1f}" for cost, name in reversed(costs[-12:]))
+        result.targets = [
+            Target(f"nanoseconds a byte, the median of {len(costs)} formats", middle, 10, False, "ns"),
+            Target(f"nanoseconds a byte, the slowest format ({name})", slowest, 10, False, "ns"),
+        ]
     return result
 
 

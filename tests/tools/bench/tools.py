@@ -79,6 +79,13 @@ def script_tools(data: Data, repeats: int) -> list[Tool]:
     ]
 
 
+def lean_tool(data: Data, regex: str, repeats: int) -> Tool:
+    """The script with one lean regex."""
+    script = str(Path(__file__).with_name("dlperf_style.py"))
+    argv = (sys.executable, script, "--log_dir", str(data.path), "--regex", regex)
+    return Tool(LEAN, argv, repeats, _last_number, data.records)
+
+
 def _last_number(text: str) -> int:
     return int(text.rsplit(maxsplit=1)[-1])
 
@@ -93,9 +100,11 @@ def rg_tools(data: Data, regexes: Sequence[Regex], repeats: int) -> list[Tool]:
     return [Tool(RG, argv, repeats, _rg_total, data.records)]
 
 
-def perflog_tools(path: Path, work: Path, repeats: int, options: tuple[str, ...] = ()) -> list[Tool]:
+def perflog_tools(
+    path: Path, work: Path, repeats: int, options: tuple[str, ...] = (), warmup: str = WARMUP
+) -> list[Tool]:
     """perflog to JSON, with the engine that it chooses and with polars."""
-    argv = (*perflog("extract", str(path), "--warmup", WARMUP), *options)
+    argv = (*perflog("extract", str(path), "--warmup", warmup), *options)
     out = ("--format", "json", "-o", str(work / "perflog.json"))
     return [Tool(JSON, (*argv, *out), repeats), Tool(POLARS, ("env", "PERFLOG_ENGINE=polars", *argv, *out), repeats)]
 

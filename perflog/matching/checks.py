@@ -6,26 +6,40 @@ must be those expected. A mismatch is shown with the line and a caret where the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from time import monotonic
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from perflog.errors import ParserError
+from perflog.formats.catalog import Catalog
 from perflog.formats.meaning import TIMES
 from perflog.formats.parser import TEXT_GROUPS, Parser, Pattern, Sample
 from perflog.formats.printed import number_in
+from perflog.matching.one_line import gave_up, holds_twice, read_line
 
 #: Says where in a line a pattern gave up.
 _Place = Callable[[Pattern, str], str]
-
-#: Seconds in which the place is looked for where a pattern gave up; each try compiles a regex.
-_PATIENCE = 5.0
-#: How many beginnings of the pattern are tried in one call, of which each has a price of its own.
-_TOGETHER = 16
 
 
 def check_parser(parser: Parser) -> list[str]:
     """The parser's faults, as complete messages; an empty list when it is sound."""
     return [f"{parser.file}: {fault}" for fault in _faults(parser, gave_up)]
+
+
+def refuse_unsound(catalog: Catalog, name: str) -> None:
+    """Check a parser's samples, once.
+
+    perflog's own parsers are checked by its tests (and by ``perflog parsers check``), not again at every use.
+
+    Raises:
+        ParserError: when a sample does not give what it promises.
+    """
+    parser, sound = catalog.by_name[name], catalog.derived.setdefault("sound parsers", set())
+    if parser.own or name in sound:
+        return
+    faults = check_parser(parser)
+    if faults:
+        raise ParserError(faults[0])
+    sound.add(name)
 
 
 def is_sound(parser: Parser) -> bool:
@@ -69,11 +83,7 @@ def _sample_faults(parser: Parser, pattern: Pattern, sample: Sample, place: _Pla
     if read is None:
         yield f"pattern '{pattern.name}' does not match its sample:\n{place(pattern, sample.line)}"
         return
-    if (
-        pattern.tail is not None
-        and sample.line.count(pattern.literal) > 1
-        and _holds_literal_twice(pattern, sample.line)
-    ):
+    if pattern.tail is not None and sample.line.count(pattern.literal) > 1 and holds_twice(pattern, sample.line):
         yield (
             f"pattern '{pattern.name}': the literal {pattern.literal!r} occurs again inside the match, "
             "which is split there; choose another"
@@ -137,30 +147,6 @@ def _overlaps(parser: Parser, pattern: Pattern, sample: Sample) -> Iterator[str]
             yield f"the sample of '{pattern.name}' also matches '{other.name}':\n  {sample.line}"
 
 
-def read_line(pattern: Pattern, line: str) -> dict[str, str | None] | None:
-    """The named groups that ``pattern`` reads from ``line``, or None where it does not match."""
-    import polars as pl
-
-    if pattern.literal not in line:
-        return None
-    series = pl.Series([line])
-    if not series.str.contains(pattern.regex)[0]:
-        return None
-    read: dict[str, str | None] = {}
-    for regex, groups in ((pattern.regex, pattern.groups), (pattern.also, pattern.also_groups)):
-        if groups:  # polars names unnamed groups by number; only the named ones carry meaning
-            fields = series.str.extract_groups(regex)[0]
-            read |= {group: fields[group] for group in groups}
-    return read
-
-
-def _holds_literal_twice(pattern: Pattern, line: str) -> bool:
-    import polars as pl
-
-    matched = pl.Series([line]).str.extract(f"({pattern.regex})", 1)[0]
-    return matched is not None and str(matched).count(pattern.literal) > 1
-
-
 def same(read: str | None, wanted: Any) -> bool:
     """Whether a captured text equals an expected value (numbers are compared as numbers)."""
     if read is None:
@@ -171,47 +157,6 @@ def same(read: str | None, wanted: Any) -> bool:
         except ValueError:
             return False
     return read == str(wanted)
-
-
-def gave_up(pattern: Pattern, line: str) -> str:
-    """The line with a caret under the first character that the pattern could not match."""
-    if pattern.literal not in line:
-        return f"  {line}\n  ^ the literal {pattern.literal!r} does not occur in this line"
-    _end_of_match(pattern.regex, line)  # the first try takes the time of an import too
-    give_up = monotonic() + _PATIENCE
-    for longest in range(len(pattern.regex), 0, -_TOGETHER):
-        if monotonic() > give_up:
-            break
-        ends = range(longest, max(longest - _TOGETHER, 0), -1)
-        for beginning in _matching([pattern.regex[:end] for end in ends], line):
-            if matched := _end_of_match(beginning, line):
-                rest = pattern.regex[len(beginning) :]
-                return f"  {line}\n  {' ' * matched}^ expected here: {rest[:60]}"
-    return f"  {line}\n  ^ the pattern does not match from its first character on"
-
-
-def _matching(regexes: Sequence[str], line: str) -> list[str]:
-    """Those of the texts that are regexes and match somewhere in the line, in one call of polars for all of them."""
-    import polars as pl
-
-    tried = [pl.col("line").str.find(regex, strict=False).alias(str(n)) for n, regex in enumerate(regexes)]
-    starts = pl.DataFrame({"line": [line]}).select_seq(tried).row(0)
-    return [regex for regex, start in zip(regexes, starts, strict=True) if start is not None]
-
-
-def _end_of_match(regex: str, line: str) -> int:
-    """Where the first match in a line ends; 0 where there is none, or where the text is no regex."""
-    import polars as pl
-
-    series = pl.Series([line])
-    try:
-        start = series.str.find(regex)[0]
-        text = None if start is None else series.str.extract(regex, 0)[0]
-    except pl.exceptions.PolarsError:
-        return 0
-    if start is None or text is None:
-        return 0
-    return len(line.encode()[:start].decode()) + len(text)
 
 
 def _compile_error(regex: str) -> str | None:

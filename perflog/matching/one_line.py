@@ -1,0 +1,152 @@
+"""One regex searched in one line: for lines that are read again, and for those that nobody understood."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from perflog.formats.parser import Pattern
+from perflog.matching.library import Fault, available, library
+
+
+class LineRegex(Protocol):
+    """A regex of the dialect (docs/parsers.md)."""
+
+    def find(self, line: str) -> tuple[str, dict[str, str | None]] | None:
+        """The first match in a line and its groups by name, None for one that took no part; None without a match."""
+
+    def end(self, line: str) -> int:
+        """Where the first match ends, in characters; -1 without a match."""
+
+
+@lru_cache(maxsize=4096)
+def line_regex(regex: str) -> LineRegex:
+    """A regex, to be used by any number of threads.
+
+    Raises:
+        ValueError: for a text that is no regex.
+    """
+    compiled = os.environ.get("PERFLOG_ENGINE") != "polars" and not available()
+    return _Compiled(regex) if compiled else _Polars(regex)
+
+
+class _Compiled:
+    """By the matcher of the compiled engine."""
+
+    __slots__ = ("_handle", "_library", "_names")
+
+    def __init__(self, regex: str) -> None:
+        self._library = library()
+        self._handle: Any = None
+        fault, size = Fault(), ctypes.c_size_t()
+        text = regex.encode()
+        self._handle = self._library.pf_regex(text, len(text), ctypes.byref(fault))
+        if not self._handle:
+            raise ValueError(fault.message.decode("utf-8", "replace"))
+        self._names: list[str] = []
+        while address := self._library.pf_regex_group(self._handle, len(self._names) + 1, ctypes.byref(size)):
+            self._names.append(ctypes.string_at(address, size.value).decode())
+
+    def __del__(self) -> None:
+        if self._handle:
+            self._library.pf_regex_drop(self._handle)
+
+    def find(self, line: str) -> tuple[str, dict[str, str | None]] | None:
+        data = line.encode("utf-8", "replace")
+        places = self._places(data)
+        if places is None:
+            return None
+        whole, *groups = [
+            None if begin < 0 else data[begin:end].decode()
+            for begin, end in zip(places[::2], places[1::2], strict=True)
+        ]
+        return whole or "", dict(zip(self._names, groups, strict=True))
+
+    def end(self, line: str) -> int:
+        data = line.encode("utf-8", "replace")
+        places = self._places(data)
+        return -1 if places is None else len(data[: places[1]].decode())
+
+    def _places(self, data: bytes) -> list[int] | None:
+        places = np.empty(2 * len(self._names) + 2, dtype=np.int32)
+        found = self._library.pf_regex_find(self._handle, data, len(data), places.ctypes.data)
+        if found < 0:
+            raise MemoryError
+        return places.tolist() if found else None
+
+
+class _Polars:
+    """By polars, where no compiler was at hand."""
+
+    __slots__ = ("_regex",)
+
+    def __init__(self, regex: str) -> None:
+        import polars as pl
+
+        self._regex = regex
+        try:
+            pl.Series([""]).str.contains(regex)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(str(error).splitlines()[-1]) from None
+
+    def find(self, line: str) -> tuple[str, dict[str, str | None]] | None:
+        import polars as pl
+
+        series = pl.Series([line])
+        whole = series.str.extract(self._regex, 0)[0]
+        if whole is None:
+            return None
+        fields = series.str.extract_groups(self._regex)[0] or {}  # unnamed groups are named by number
+        return whole, {name: text for name, text in fields.items() if not name.isdigit()}
+
+    def end(self, line: str) -> int:
+        import polars as pl
+
+        start = pl.Series([line]).str.find(self._regex)[0]
+        found = self.find(line)
+        return -1 if start is None or found is None else len(line.encode()[:start].decode()) + len(found[0])
+
+
+def read_line(pattern: Pattern, line: str) -> dict[str, str | None] | None:
+    """The named groups that ``pattern`` reads from ``line``, or None where it does not match."""
+    if pattern.literal not in line:
+        return None
+    found = line_regex(pattern.regex).find(line)
+    if found is None:
+        return None
+    read = {group: found[1].get(group) for group in pattern.groups}
+    if pattern.also_groups:
+        also = line_regex(pattern.also).find(line)
+        read |= {group: also[1].get(group) if also else None for group in pattern.also_groups}
+    return read
+
+
+def holds_twice(pattern: Pattern, line: str) -> bool:
+    """Whether a pattern's match in a line holds its literal twice."""
+    found = line_regex(pattern.regex).find(line)
+    return found is not None and found[0].count(pattern.literal) > 1
+
+
+def gave_up(pattern: Pattern, line: str) -> str:
+    """The line with a caret under the first character that the pattern could not match."""
+    if pattern.literal not in line:
+        return f"  {line}\n  ^ the literal {pattern.literal!r} does not occur in this line"
+    for size, beginning in _beginnings(pattern.regex):
+        if (matched := beginning.end(line)) > 0:
+            return f"  {line}\n  {' ' * matched}^ expected here: {pattern.regex[size:][:60]}"
+    return f"  {line}\n  ^ the pattern does not match from its first character on"
+
+
+@lru_cache(maxsize=256)
+def _beginnings(regex: str) -> list[tuple[int, LineRegex]]:
+    """The beginnings of a regex that are regexes, the longest first, with their sizes."""
+    found = []
+    for size in range(len(regex), 0, -1):
+        with suppress(ValueError):
+            found.append((size, line_regex.__wrapped__(regex[:size])))
+    return found

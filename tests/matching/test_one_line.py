@@ -1,0 +1,51 @@
+"""Lines that are read again by one regex: both engines read the same, and say the same where a pattern gives up."""
+
+from __future__ import annotations
+
+import pytest
+
+from perflog.matching import one_line
+from perflog.matching.library import available
+from perflog.matching.one_line import gave_up, holds_twice, read_line
+from tests.support import catalog
+
+pytestmark = pytest.mark.skipif(bool(available()), reason="needs the compiled scanner")
+
+#: Every so many patterns: polars takes a millisecond for each line.
+EVERY = 7
+
+
+def both(monkeypatch: pytest.MonkeyPatch, what: object, *given: object) -> list[object]:
+    found = []
+    for engine in ("compiled", "polars"):
+        monkeypatch.setenv("PERFLOG_ENGINE", engine)
+        one_line.line_regex.cache_clear()
+        one_line._beginnings.cache_clear()
+        found.append(what(*given))  # type: ignore[operator]
+    return found
+
+
+def test_both_engines_read_the_samples_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = [pattern for parser in catalog().parsers for pattern in parser.patterns][::EVERY]
+    assert len(patterns) > 150
+    for pattern in patterns:
+        for line in [sample.line for sample in pattern.samples] + list(pattern.rejects):
+            own, polars = both(monkeypatch, read_line, pattern, line)
+            assert own == polars, (pattern.key, line)
+            own, polars = both(monkeypatch, holds_twice, pattern, line)
+            assert own == polars, (pattern.key, line)
+
+
+def test_both_engines_give_up_at_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = [pattern for parser in catalog().parsers for pattern in parser.patterns if len(pattern.regex) < 120]
+    for pattern in patterns[:: 10 * EVERY]:
+        line = "é " + pattern.samples[0].line
+        half = line[: max(line.find(pattern.literal) + len(pattern.literal), len(line) * 2 // 3)]
+        own, polars = both(monkeypatch, gave_up, pattern, half)
+        assert own == polars, (pattern.key, half)
+
+
+def test_a_regex_that_is_none() -> None:
+    for regex in ("(?P<a>", "[", "a{2", "a{,3}", "a{x}"):
+        with pytest.raises(ValueError):
+            one_line.line_regex(regex)

@@ -9,7 +9,7 @@ import ctypes
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -114,12 +114,21 @@ class Found(Struct, frozen=True):
         return [None if item == "\x00" else item for item in self.strings[group].decode("utf-8").split("\n")]
 
 
+class Work(NamedTuple):
+    """What a scan cost: bytes searched for literals (all others were compared), literals found, regex steps."""
+
+    searched: int
+    occurrences: int
+    steps: int
+
+
 class Scan(Struct, frozen=True):
     """What a scan found. ``found``: of the rules whose literal came up; ``line_feeds`` and ``flags`` are per text."""
 
     found: list[Found]
     line_feeds: Ints
     flags: NDArray[np.int32]
+    work: Work
 
 
 class Program:
@@ -193,6 +202,7 @@ class Program:
             list(self._read(memory, directory)),
             view(memory, head.line_feeds, n, INT64),
             view(memory, head.flags, n, INT32),
+            Work(head.searched, head.occurrences, head.steps),
         )
 
     def _read(self, memory: Memory, directory: list[int]) -> Iterator[Found]:

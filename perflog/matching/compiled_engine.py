@@ -42,11 +42,11 @@ class CompiledEngine:
         numbers = {parser.name: number for number, parser in enumerate(catalog.parsers)}
         priority = {parser.name: parser.priority for parser in catalog.parsers}
         rules = [_rule(p, numbers[p.parser], priority[p.parser]) for p in self._patterns]
-        self._program = Program(rules)
+        self.program = Program(rules)
 
     def dump(self, file: Path) -> None:
         """Write the rules as the scanner reads them, for ``tests/tools/scan_fuzz.c``."""
-        self._program.dump(file)
+        self.program.dump(file)
 
     def match(self, texts: Sequence[bytes], at_end: bool) -> Batch:
         """See :class:`perflog.matching.matches.Engine`."""
@@ -72,7 +72,7 @@ class CompiledEngine:
     def _scan(self, texts: Sequence[bytes], at_end: bool, cleaned: bool) -> Scan:
         given = (texts.buffer, texts.ends) if isinstance(texts, Texts) else texts
         try:
-            return self._program.scan(given, at_end, cleaned)
+            return self.program.scan(given, at_end, cleaned)
         except (RuleError, ScanError) as error:
             name = self._patterns[error.rule].key if error.rule >= 0 else "the scanner"
             raise ParserError(f"{name}: its regex cannot be used: {error.message}") from None

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 7
+ABI: Final = 8
 
 
 class Fault(ctypes.Structure):
@@ -35,6 +35,9 @@ class Result(ctypes.Structure):
         ("flags", ctypes.c_void_p),
         ("n_directory", ctypes.c_int64),
         ("directory", ctypes.c_void_p),
+        ("searched", ctypes.c_int64),
+        ("occurrences", ctypes.c_int64),
+        ("steps", ctypes.c_int64),
     ]
 
 

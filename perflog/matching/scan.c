@@ -50,7 +50,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 7
+#define ABI 8
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -882,6 +882,8 @@ typedef struct {
     int32_t *flags;
     int64_t n_directory;
     int64_t *directory;
+    /* the work: bytes searched for literals, occurrences of literals, threads of regexes moved by a character */
+    int64_t searched, occurrences, steps;
     /* what follows is not for the caller */
     int32_t n_rules;
     const program *of;
@@ -1739,6 +1741,7 @@ static bool add_hit(scan *s, int32_t index, int64_t start) {
         s->cap_hits = cap;
     }
     s->hits[s->n_hits++] = (hit){start, index, -1, NOBODY};
+    s->result->occurrences++;
     return true;
 }
 
@@ -2010,6 +2013,7 @@ static bool scan_chunk(scan *s, const uint8_t **checked) {
         s->dirty = 0;
     else if (UNLIKELY(s->dirty))
         return true;
+    s->result->searched += s->to - s->from;
     if (!find_literals(s)) return false;
     if (UNLIKELY(s->dirty)) return true;
     if (s->at_line) drop_hits(s);
@@ -2207,6 +2211,7 @@ EXPORT pf_result *pf_scan(program *p, const uint8_t *buffer, const int64_t *ends
     s->cleaned = cleaned;
     scan_all(s, buffer, ends, n_texts, at_end);
     return_shapes(p, s->known);
+    result->steps = s->matcher.steps;
     for (int slot = 0; slot < 2; slot++) free(s->buffers[slot].bytes);
     for (int part = 0; part < 3; part++) free(s->caught[part]);
     free_matcher(&s->matcher);

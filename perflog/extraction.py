@@ -17,10 +17,10 @@ from perflog.logs.digest import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
 from perflog.processes.finishing import Finishing
-from perflog.processes.helping import helpers
+from perflog.processes.pool import helpers
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.device_index import indexed_by_device
+from perflog.runs.metadata import indexed_by_device
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -130,8 +130,7 @@ def part_of(
     Raises:
         UsageError: when one is a pipe: every worker must find the same logs.
     """
-    from perflog.parts.part import Entry, Part, is_part
-    from perflog.parts.place import place_of
+    from perflog.parts.part import Entry, Part, is_part, place_of
 
     for log in logs:
         if log.pipe is not None:
@@ -230,7 +229,7 @@ def _kept_outcomes(
     hashed: bool = False,
 ) -> Iterator[Outcome]:
     """What becomes of each log, as :func:`_outcomes` gives it; those that have not changed are not read."""
-    from perflog.cache.outcomes import with_kept
+    from perflog.cache.printed import with_kept
 
     look = None if sight is None else partial(sight.see_for_later, catalog=catalog)
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests import kept, postgresql
 from tests.support import CAMPAIGN
 
-# An error in the program is an error of the test, and no log's reason (perflog.reading.faults).
+# An error in the program is an error of the test, and no log's reason (perflog.reading.gather).
 os.environ["PERFLOG_DEBUG"] = "1"
 kept.keep()
 # A busy machine makes examples slow; that is no fault of what they test.

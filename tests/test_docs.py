@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from perflog.formats.catalog import load_catalog
-from perflog.formats.regexes import MACROS
-from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
+from perflog.formats.dialect import MACROS
+from perflog.formats.toml import ParserFile, PatternTable, SampleTable, ValueTable
 from perflog.settings.convention import load_conventions
 from tests import forks
 from tests.support import ROOT, SHARED

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from perflog.logs.addresses import as_address
+from perflog.logs.find import as_address
 from perflog.settings.config import Settings, settings
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def extractions_of(cache: bool | None) -> Extractions:
     Raises:
         UsageError: where there is no place for the cache.
     """
-    from perflog.cache.asking import cache_if_wanted
+    from perflog.cache.place import cache_if_wanted
     from perflog.report.extractions import Extractions
 
     return Extractions(cache=cache_if_wanted(cache, _warn))

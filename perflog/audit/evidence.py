@@ -20,22 +20,20 @@ from perflog.audit.document import Link
 from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
-from perflog.cases.copies import without_copies
+from perflog.cases.copies import without_copies, without_second_accounts
 from perflog.cases.repeats import of_first_ranks, settled
-from perflog.cases.twice import without_second_accounts
 from perflog.formats.catalog import Catalog
-from perflog.formats.units import rate_unit
+from perflog.formats.printed import rate_unit
 from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 from perflog.logs.find import LogFile
+from perflog.measurements.rows import Store
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
-from perflog.measurements.store import Store
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.report.extractions import ProgressOf, no_progress
 from perflog.runs.build import RunBuilder
-from perflog.runs.device_index import indexed_by_device
-from perflog.runs.metadata import Metadata
+from perflog.runs.metadata import Metadata, indexed_by_device
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Run, Skipped
 from perflog.settings.amount import Amount, Window

@@ -28,7 +28,7 @@ from perflog.audit.judgement import (
 )
 from perflog.audit.recipes import RecipeRow, judged_by_recipe, with_problem
 from perflog.audit.words import REDUCED, Printed
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 
 _Pair = tuple[Evidence, RuleValue]
 #: A number agrees with a rule's within half a unit of its last digit, or cut off: within one and a half units in all.

@@ -11,7 +11,7 @@ from pathlib import Path
 from perflog.audit.claims import Claim
 from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, RuleValue
 from perflog.audit.words import Printed
-from perflog.formats.units import is_of_job, kind
+from perflog.formats.printed import is_of_job, kind
 
 #: The verdicts in the order of reports; the first three fail an audit.
 VERDICTS = (

@@ -12,7 +12,7 @@ from functools import cache
 
 from perflog import resources
 from perflog.audit.document import link_of, plain
-from perflog.formats.units import rate_unit
+from perflog.formats.printed import rate_unit
 from perflog.formats.vocabulary import INTEGERS, Scalar, normal
 
 #: A count has at most so many digits, a result so many, and an exponent so many: numbers beyond are damaged.

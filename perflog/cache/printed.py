@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import zlib
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
 from perflog.cache.cache import Cache
 from perflog.cache.identity import Identity, has_settled, identities_of
-from perflog.cache.surroundings import hash_of, hash_of_machine, one_of_each_folder, scaling_beside, surroundings_of
+from perflog.cache.program import (
+    hash_of,
+    hash_of_machine,
+    of_one_log,
+    one_of_each_folder,
+    scaling_beside,
+    surroundings_of,
+)
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.runs.machine import Machines
+from perflog.notes import texts
+from perflog.parts.outcomes import Packer, outcome_of
+from perflog.runs.machine import Machine, Machines, store_of
+from perflog.runs.metadata import device_of, indexed_by_device
+from perflog.runs.run import Outcome, Skipped
+from perflog.runs.sight import Sight
 from perflog.settings.options import Options
 
 #: What is longer is not kept.
@@ -101,3 +115,167 @@ def _machines_beside(logs: Sequence[LogFile]) -> list[tuple[str, bytes]]:
     """A log of each folder, with a hash of what the ``machine.json`` beside or above it says."""
     machines = Machines()
     return [(path, hash_of_machine(machines.of(path))) for path in one_of_each_folder(logs)]
+
+
+# ----------------------------------------------------------------------------------------------------
+# The outcomes of logs: those that are kept for logs which have not changed, and the others read and then kept.
+
+#: Reads logs: what becomes of each, in their order.
+Read = Callable[[Sequence[LogFile]], Iterable[Outcome]]
+#: So many outcomes are kept at once, so that an extraction that is ended keeps most of what it read.
+_AT_ONCE = 2_000
+#: What is seen of a log is not kept where it takes more bytes.
+_LONGEST_SEEN = 4 << 20
+#: What the system says when a read fails, which another time may not.
+_SYSTEM_ERRORS = frozenset(os.strerror(number) for number in errno.errorcode)
+
+
+class _Known(msgspec.Struct, frozen=True):
+    """A log as it was before it was read: what it is known by, its machine, and its outcome's key; None for none."""
+
+    log: LogFile
+    identity: Identity | None
+    machine: Machine | None
+    key: bytes | None
+
+
+class _Kept(NamedTuple):
+    """What became of a log, and what was seen of its runs; None where that is not known."""
+
+    outcome: Outcome
+    seen: Sequence[tuple[int, Any]] | None
+
+
+class _Surveyed:
+    """All logs of an extraction as they are now, with the keys of their outcomes."""
+
+    def __init__(self, logs: Sequence[LogFile], among: Sequence[LogFile], options: Options, catalog: Catalog) -> None:
+        self._paths = catalog.path_patterns
+        self._indexed = indexed_by_device(among, self._paths)
+        self._machines = Machines()
+        self._hashes: dict[int, bytes] = {}
+        self._surroundings = surroundings_of(of_one_log(options), catalog)
+        self.is_certain = self._surroundings is not None
+        self.logs = [self._known(log, identity) for log, identity in zip(logs, identities_of(logs), strict=True)]
+
+    def _known(self, log: LogFile, identity: Identity | None) -> _Known:
+        if identity is None or self._surroundings is None:
+            return _Known(log, None, None, None)
+        machine = self._machines.of(log.path, store_of(log))
+        if id(machine) not in self._hashes:
+            self._hashes[id(machine)] = hash_of_machine(machine)
+        device = device_of(log, self._paths) if self._indexed else None
+        is_index = device is not None and device[0] in self._indexed
+        name = str(log.path), log.member, log.size, str(log.given)
+        key = hash_of(self._surroundings, name, identity, self._hashes[id(machine)], is_index)
+        return _Known(log, identity, machine, key)
+
+
+def with_kept(
+    cache: Cache, logs: Sequence[LogFile], among: Sequence[LogFile], options: Options, catalog: Catalog, read: Read,
+    sight: Sight[Any] | None = None,
+) -> Iterator[Outcome]:  # fmt: skip
+    """What becomes of each log, in their order: kept from before where it has not changed, else read.
+
+    Args:
+        among: all logs whose names may say what a number in a name counts.
+        read: called once, with the logs that are not kept.
+        sight: what is seen of the runs is kept too, and handed on; of those that are read it has seen them by then.
+
+    Raises:
+        UsageError: where others may write to the cache.
+    """
+    began = cache.clock()
+    surveyed = _Surveyed(logs, among, options, catalog)
+    if not surveyed.is_certain:
+        cache.pass_over("perflog's own files were changed after this process began, or cannot be read")
+    kept = _kept(cache, surveyed.logs, sight)
+    missing = [known for known, entry in zip(surveyed.logs, kept, strict=True) if entry is None]
+    fresh = iter(read([known.log for known in missing]) if missing else ())
+    waiting: list[tuple[_Known, Outcome, bytes | None]] = []
+    for known, entry in zip(surveyed.logs, kept, strict=True):
+        if entry is None:
+            new = next(fresh)
+            waiting.append((known, new, None if sight is None else sight.content_of(known.log)))
+            entry = _Kept(new, _decoded(sight, waiting[-1][2]))
+        if sight is not None and entry.seen is not None:
+            sight.take(entry.outcome, entry.seen)
+        if len(waiting) >= _AT_ONCE:
+            cache.add(_to_keep(waiting, began, sight))
+            waiting = []
+        yield entry.outcome
+    for _ in fresh:  # let the readers end
+        pass
+    cache.add(_to_keep(waiting, began, sight))
+
+
+def _kept(cache: Cache, logs: Sequence[_Known], sight: Sight[Any] | None) -> list[_Kept | None]:
+    """What is kept of each log. An archive is read as a whole: where one member is missing, all are read."""
+    keys = [known.key for known in logs if known.key is not None]
+    if sight is not None:
+        keys += [_key_of_seen(key, sight) for key in keys]
+    contents = cache.entries(keys)
+    entries = [_entry(known, contents, sight) for known in logs]
+    lacking = {known.log.path for known, entry in zip(logs, entries, strict=True) if known.log.member and entry is None}
+    return [
+        None if known.log.member and known.log.path in lacking else entry
+        for known, entry in zip(logs, entries, strict=True)
+    ]
+
+
+def _entry(known: _Known, contents: Mapping[bytes, bytes], sight: Sight[Any] | None) -> _Kept | None:
+    content = None if known.key is None else contents.get(known.key)
+    if known.key is None or content is None:
+        return None
+    machines = [] if known.machine is None else [known.machine]
+    try:
+        outcome = outcome_of(known.log, content, machines)
+    except (msgspec.MsgspecError, IndexError, ValueError):
+        return None  # packed in another way than this perflog does
+    if sight is None:
+        return _Kept(outcome, None)
+    seen = _decoded(sight, contents.get(_key_of_seen(known.key, sight)))
+    return None if seen is None else _Kept(outcome, seen)
+
+
+def _decoded(sight: Sight[Any] | None, content: bytes | None) -> Sequence[tuple[int, Any]] | None:
+    if sight is None or content is None:
+        return None
+    try:
+        return sight.decoded(content)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _key_of_seen(key: bytes, sight: Sight[Any]) -> bytes:
+    """The key of what is seen of a log, by that of its outcome."""
+    return hash_of(key, sight.kind)
+
+
+def _to_keep(
+    outcomes: Sequence[tuple[_Known, Outcome, bytes | None]], began: int, sight: Sight[Any] | None
+) -> dict[bytes, bytes]:
+    """The contents to keep by key: of logs that can be relied on to be what they were before they were read."""
+    now = identities_of([known.log for known, _, _ in outcomes])
+    contents: dict[bytes, bytes] = {}
+    for (known, outcome, seen), identity in zip(outcomes, now, strict=True):
+        if known.key is None or identity != known.identity or not has_settled(identity, began):
+            continue
+        if not is_lasting(outcome) or not _is_of_machine(outcome, known.machine):
+            continue
+        contents[known.key] = Packer().outcome(outcome)
+        if sight is not None and seen is not None and len(seen) <= _LONGEST_SEEN:
+            contents[_key_of_seen(known.key, sight)] = seen
+    return contents
+
+
+def is_lasting(outcome: Outcome) -> bool:
+    """Whether another reading of the same content would give the same: not where the system failed to give it."""
+    if isinstance(outcome, Skipped):
+        return not outcome.failed
+    return all(_SYSTEM_ERRORS.isdisjoint(texts(run.notes)) for run in outcome)
+
+
+def _is_of_machine(outcome: Outcome, machine: Machine | None) -> bool:
+    """Whether the ``machine.json`` that was read with a log is the one that was read before."""
+    return isinstance(outcome, Skipped) or all(run.machine == machine for run in outcome)

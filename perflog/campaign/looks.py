@@ -14,7 +14,7 @@ from perflog.campaign.versus import SIDES, Versus
 from perflog.compare.sentences import per_cent, verdict_words
 from perflog.export.columns import counted
 from perflog.formats.catalog import Catalog
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 from perflog.stats.sequential import Look, look
 
 

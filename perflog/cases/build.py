@@ -2,19 +2,190 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-from perflog.cases.case import Case, Summary
-from perflog.cases.identity import NOT_IN_CASE, by_length, identity, most_known, records_of, told_apart_by
+from perflog.cases.case import Case, Summary, why_open
+from perflog.cases.identity import NOT_IN_CASE, by_length, identity, most_known, records_of, spelling, told_apart_by
 from perflog.cases.mlperf import mlperf_result
-from perflog.cases.speedup import set_speedups
-from perflog.formats.vocabulary import CASE_KEYS
+from perflog.formats.printed import is_of_job, kind
+from perflog.formats.vocabulary import CASE_KEYS, normal, whole_count
 from perflog.logs.find import natural
 from perflog.notes import Note, label_of, mark_of
-from perflog.runs.origin import PATH_ALONE
+from perflog.runs.factor import PATH_ALONE
+from perflog.runs.metadata import model_parallel
 from perflog.runs.run import FAILURES, Metric, Run
 from perflog.settings.options import Options
 from perflog.stats.centre import CENTRES, order_interval, relative_range
+from perflog.stats.quotient import LEAST_RUNS, quotient_interval
+
+# ----------------------------------------------------------------------------------------------------
+# Each case's speedup and efficiency against its baseline.
+
+#: What a case shares with the one-device case that its speedup is relative to, beside the model.
+_BASE_KEYS = ("framework", "framework_version", "precision", "batch_size", "accelerator")
+#: Keys of a case that are no labels.
+_NO_LABELS = frozenset({*CASE_KEYS, "threads"})
+#: What the whole job does in a step: a baseline does as much for each device.
+_OF_JOB = "tokens_per_step"
+#: The micro-batches of a step: where the job's batch is constant, more devices take fewer each.
+_ACCUMULATED = "gradient_accumulation_steps"
+
+
+def set_speedups(cases: list[Case], options: Options) -> None:
+    """Set speedup, efficiency and baseline of each case that has one, with intervals; note why another has none."""
+    index: dict[tuple[object, ...], list[Case]] = {}
+    identities = [_base_identities(case) for case in cases]
+    for case, of_case in zip(cases, identities, strict=True):
+        for base in of_case:
+            index.setdefault(base, []).append(case)
+    for case, of_case in zip(cases, identities, strict=True):
+        if case.throughput.value is None:
+            continue
+        if not is_of_job(case.throughput.unit):
+            _say_why_none(case, options)
+        elif options.baseline:
+            candidates = [
+                c for c in cases if _is_baseline(c, options) and kind(c.throughput.unit) == kind(case.throughput.unit)
+            ]
+            _set_speedup(case, candidates, options)
+        else:
+            alike = (c for identity in of_case for c in index[identity] if c.key.get("devices") == 1)
+            candidates = list({id(c): c for c in alike}.values())
+            _set_speedup(case, candidates, options, cases)
+
+
+def _base_identities(case: Case) -> list[tuple[object, ...]]:
+    """What a case shares with its baseline: as much work for each device, or as much for the whole job.
+
+    Where the job's batch is constant, the micro-batches that a device accumulates follow from the number of devices.
+    """
+    shown, labels = _shown(case), _labels(case)
+    identities: list[tuple[object, ...]] = [(*shown.values(), *labels.items())]
+    if (of_job := _work_of_job(case)) is not None:
+        del shown["batch_size"], labels[_ACCUMULATED]
+        identities.append(("job", *shown.values(), *labels.items(), *of_job))
+    return identities
+
+
+def _labels(case: Case) -> dict[str, str]:
+    """What tells a case from others beside the facts that tables show, by name."""
+    labels = {k: str(v) for k, v in sorted(case.key.items()) if k not in _NO_LABELS}
+    of_job, devices = labels.get(_OF_JOB), case.key.get("devices")
+    if of_job is not None and isinstance(devices, int):
+        del labels[_OF_JOB]
+        labels[f"{_OF_JOB} of a device"] = f"{int(of_job) / devices:.10g}"
+    return {**labels, _ACCUMULATED: labels.get(_ACCUMULATED, ""), "label": case.label}
+
+
+def _work_of_job(case: Case) -> tuple[object, ...] | None:
+    """(the batch of the whole job or else of a device, its micro-batches); None where they are no whole.
+
+    The product of devices, micro-batch and accumulated steps is the job's batch, where all of them are known.
+    """
+    devices, split = case.key.get("devices"), model_parallel(case.key)
+    accumulated = whole_count(str(case.key.get(_ACCUMULATED, 1)))
+    if not isinstance(devices, int) or accumulated is None or devices % split:
+        return None
+    micro_batches = devices // split * accumulated
+    totals = {run.values.get("global_batch_size") for run in case.runs}
+    total, micro = totals.pop(), whole_count(str(case.key.get("micro_batch_size", "")))
+    if totals or (total and micro and micro * micro_batches != total):
+        return None
+    return total or f"{case.key.get('batch_size', '')} of a device", micro_batches
+
+
+def _is_baseline(case: Case, options: Options) -> bool:
+    return all(str(case.key.get(k, "")).lower() == str(normal(k, v)).lower() for k, v in options.baseline.items())
+
+
+def _is_asked(case: Case, options: Options) -> bool:
+    """Whether a reader may look for a case's speedup, so that it is said why there is none."""
+    return "devices" in case.key or bool(options.baseline)
+
+
+def _say_why_none(case: Case, options: Options) -> None:
+    """Note that a rate in steps, or of one device, does not grow with the work that more devices do."""
+    if _is_asked(case, options):
+        case.notes.append(Note(f"no speedup: {case.throughput.unit} does not count the work of the whole job"))
+
+
+def _hidden_difference(case: Case, cases: Iterable[Case]) -> str:
+    """In what the one-device case that is nearest to a case differs from it, which tables do not show; else empty.
+
+    Cases whose paths differ in what nobody understands are of other campaigns, as far as anybody knows.
+    """
+    mine, shown = _labels(case), _shown(case)
+    nearest: list[str] = []
+    for other in cases:
+        if other.key.get("devices") != 1 or not other.throughput.value or _shown(other) != shown:
+            continue
+        theirs = _labels(other)
+        keys = [key for key in {**mine, **theirs} if mine.get(key, "") != theirs.get(key, "")]
+        if keys and "label" not in keys and (not nearest or len(keys) < len(nearest)):
+            nearest = [f"{key} ({theirs.get(key) or 'none'} there, {mine.get(key) or 'none'} here)" for key in keys]
+    return " and ".join(nearest)
+
+
+def _shown(case: Case) -> dict[str, str]:
+    """What a case shares with its baseline of the facts that tables show, by name, and the kind of work it counts."""
+    known = {k: str(case.key.get(k, "")).lower() for k in _BASE_KEYS}
+    model = spelling(str(case.key.get("model", "")))
+    return {**known, "model": model, "kind of work": kind(case.throughput.unit)}
+
+
+def _set_speedup(case: Case, candidates: list[Case], options: Options, cases: Iterable[Case] = ()) -> None:
+    wanted = " ".join(f"{k}={v}" for k, v in options.baseline.items()) or "one device"
+    usable = [c for c in candidates if c.throughput.value]
+    if len(usable) != 1:
+        if _is_asked(case, options):
+            why = (
+                "has no value"
+                if candidates and not usable
+                else f"differs in {hidden}"
+                if (hidden := _hidden_difference(case, cases))
+                else "is not among the logs"
+                if not candidates
+                else f"is ambiguous ({len(usable)} cases)"
+            )
+            case.notes.append(Note(f"no speedup: the baseline ({wanted}) {why}"))
+        return
+    base = usable[0]
+    assert base.throughput.value is not None and case.throughput.value is not None
+    undecided = next((each for each in (case, base) if each.is_open), None)
+    if undecided is not None and case is not base:
+        case.notes.append(Note.of_missing(f"no speedup: {why_open('its baseline' if undecided is base else 'it')}"))
+        return
+    case.baseline, case.base = base.name, base
+    case.speedup = case.throughput.value / base.throughput.value
+    _set_interval(case, base)
+    devices, base_devices = case.key.get("devices"), base.key.get("devices")
+    if isinstance(devices, int) and isinstance(base_devices, int) and devices and base_devices:
+        case.efficiency = case.speedup * base_devices / devices
+
+
+def _set_interval(case: Case, base: Case) -> None:
+    """Set the interval of a case's speedup, or why it has none. Where throughput has none, neither has speedup."""
+    assert case.speedup is not None
+    runs, base_runs = _values(case), _values(base)
+    if case is base:
+        case.no_interval = "the speedup of the baseline itself is 1 by definition, without an interval"
+    elif case.throughput.aggregate != "median":
+        case.no_interval = "no interval of the speedup: intervals are given with --aggregate median alone"
+    elif min(len(runs), len(base_runs)) < LEAST_RUNS:
+        case.no_interval = f"no interval of the speedup: it needs {LEAST_RUNS} runs of the case and of its baseline"
+    elif not all(math.isfinite(value) and value > 0 for value in (*runs, *base_runs)):
+        case.no_interval = "no interval of the speedup: the throughput of a run is not a positive, finite number"
+    else:
+        case.speedup_interval = quotient_interval(runs, base_runs, case.speedup)
+        if case.speedup_interval is None:
+            flat = "the runs of the case or of its baseline do not differ at all"
+            case.no_interval = f"no interval of the speedup: {flat} (copies of one log, or too coarse a print)"
+
+
+def _values(case: Case) -> list[float]:
+    return [run.throughput.value for run in case.runs if run.throughput.value is not None]
+
 
 #: The key of cases that differ in nothing but their length: the measurements in the longest log.
 RECORDS = "records"

@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
-from perflog.cases.left_out import runs_by_log, without
+from perflog.cases.identity import Identity, identity, told_apart_by
 from perflog.logs.digest import digests
-from perflog.logs.find import LogFile
-from perflog.runs.run import Run, Skipped
+from perflog.logs.find import UNFINISHED, LogFile
+from perflog.notes import Note
+from perflog.runs.run import COUNTED_BY_RANKS, Run, Skipped
+
+# ----------------------------------------------------------------------------------------------------
+# Logs that tell what another log tells: left out with a reason, and named in a note of the other.
+
+
+def runs_by_log(runs: Sequence[Run]) -> dict[LogFile, list[Run]]:
+    """The runs of each log, in their order."""
+    by_log: dict[LogFile, list[Run]] = {}
+    for run in runs:
+        by_log.setdefault(run.log, []).append(run)
+    return by_log
+
+
+def without(
+    runs: Sequence[Run], counted: Mapping[LogFile, LogFile], notes: Mapping[LogFile, str], reason: str
+) -> tuple[list[Run], list[Skipped]]:
+    """(the runs of the logs that count, the logs left out).
+
+    Args:
+        counted: each log to be left out, with the one that counts in its place.
+        notes: what is said of each log that counts so.
+        reason: why logs are left out; ``{}`` stands for the name of the one that counts.
+    """
+    kept = [
+        replace(run, notes=[*run.notes, Note(notes[run.log])]) if run.log in notes else run
+        for run in runs
+        if run.log not in counted
+    ]
+    return kept, [Skipped(log, reason.format(other.name)) for log, other in counted.items()]
+
 
 #: So many copies of a log are named in a note.
 MOST_NAMED = 3
@@ -68,3 +101,202 @@ def _notes(copies: Mapping[LogFile, LogFile]) -> dict[LogFile, str]:
         + (f" and {len(of_first) - MOST_NAMED} more" if len(of_first) > MOST_NAMED else "")
         for first, of_first in names.items()
     }
+
+
+# ----------------------------------------------------------------------------------------------------
+# Logs whose names differ in nothing but their endings tell of one training, which counts once.
+#
+# ``run_2.log`` beside ``run_2.out`` (what a logger wrote, and what the terminal showed), ``run_2.log.gz`` (packed
+# before the training was done again) or ``run_2.log.bak``: their texts differ, so that they are no copies, and no
+# repeats.
+
+#: The endings of logs, in the order in which one counts before another; a backup counts behind all.
+_ENDINGS = (".log", ".out", ".txt", ".err")
+_BACKUP = ".bak"
+#: How a log is chosen among those of one name: it has a number, is no backup, is not packed, by its ending.
+_Choice = tuple[bool, bool, bool, int]
+
+
+def without_same_names(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
+    """(the runs, without those of logs that have another's name and configuration, the logs left out).
+
+    The names are compared without their endings; a log with a number that is neither packed nor a backup counts.
+    """
+    by_log = runs_by_log(runs)
+    named: dict[str, list[tuple[_Choice, LogFile]]] = {}
+    for log, of_log in by_log.items():
+        name, choice = _name_and_choice(log, any(run.throughput.value is not None for run in of_log))
+        named.setdefault(name, []).append((choice, log))
+    counted: dict[LogFile, LogFile] = {}
+    for logs in named.values():
+        if len(logs) > 1:
+            counted |= _counted([log for _, log in sorted(logs, key=lambda pair: pair[0])], by_log)
+    if not counted:
+        return list(runs), []
+    notes = {first: f"{first.name} counts for {other.name} too: their names differ in their ending alone"
+             for other, first in reversed(counted.items())}  # fmt: skip
+    return without(runs, counted, notes, "it has the name of {} but for its ending: a training counts once")
+
+
+def _name_and_choice(log: LogFile, has_value: bool) -> tuple[str, _Choice]:
+    """(the log's path without what may follow its name, how it is chosen)."""
+    place = log.name if log.name.endswith(UNFINISHED) else log.place  # a campaign's failed run is another one
+    name, backup = place.removesuffix(_BACKUP), place.endswith(_BACKUP)
+    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
+    is_packed = bool(log.member) or not log.path.endswith(place)
+    order = _ENDINGS.index(ending) if ending else len(_ENDINGS)
+    return name.removesuffix(ending), (not has_value, backup, is_packed, order)
+
+
+def _counted(logs: Iterable[LogFile], by_log: Mapping[LogFile, Sequence[Run]]) -> dict[LogFile, LogFile]:
+    """Of logs of one name, the first to count first, each that does not count, with the one that does."""
+    first_of: dict[tuple[object, ...], LogFile] = {}
+    counted: dict[LogFile, LogFile] = {}
+    for log in logs:
+        first = first_of.setdefault(tuple(sorted({*map(identity, by_log[log])}, key=repr)), log)
+        if first is not log:
+            counted[log] = first
+    return counted
+
+
+# ----------------------------------------------------------------------------------------------------
+# A training whose program writes a JSON file or a table beside its text log is one training, and counts once.
+
+#: The endings of logs that programs write beside the text.
+_BESIDE = (".json", ".jsonl", ".csv")
+#: Two accounts of one training differ by what each was rounded to: a bar's clock is cut to whole seconds.
+AGREE = 0.02
+#: A file's folder.
+_Folder = str
+
+
+def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
+    """(the runs without those of JSON files and tables whose text log tells the same training, the logs left out).
+
+    The two are one training's where their names begin alike, or where each is the only log of its kind there, and where
+    their runs have the same numbers. The JSON file stands in the folder of the text log or in one below it. The text
+    log counts, because it says more of what was trained, with a note that names the other.
+    """
+    by_log = runs_by_log(runs)
+    if not any(_is_beside(log) for log in by_log) or all(_is_beside(log) for log in by_log):
+        return list(runs), []
+    text_of = _text_logs(by_log)
+    if not text_of:
+        return list(runs), []
+    notes = {text: f"{text.name} counts once: {second.name} tells the same run" for second, text in text_of.items()}
+    return without(runs, text_of, notes, "it tells the same run as {}: a run counts once")
+
+
+def _text_logs(by_log: Mapping[LogFile, Sequence[Run]]) -> dict[LogFile, LogFile]:
+    """Each JSON file that tells the training of a text log, with that log; a text log has one at most."""
+    texts_in = _by_folder(log for log in by_log if not _is_beside(log))
+    seconds_in = _by_folder(filter(_is_beside, by_log))
+    found: dict[LogFile, LogFile] = {}
+    taken: set[LogFile] = set()
+    for folder, seconds in seconds_in.items():
+        texts = texts_in.get(folder) or texts_in.get(folder.rpartition("/")[0], [])
+        for second in seconds:
+            alike = [text for text in texts if _stem(text) == _stem(second)]
+            text = alike[0] if len(alike) == 1 else texts[0] if len(texts) == len(seconds) == 1 else None
+            if text and text not in taken and _same_numbers(by_log[text], by_log[second]):
+                found[second] = text
+                taken.add(text)
+    return found
+
+
+def _by_folder(logs: Iterable[LogFile]) -> dict[_Folder, list[LogFile]]:
+    folders: dict[_Folder, list[LogFile]] = {}
+    for log in logs:
+        folders.setdefault(_path(log).rpartition("/")[0], []).append(log)
+    return folders
+
+
+def _path(log: LogFile) -> str:
+    return log.name.replace("\\", "/")
+
+
+def _is_beside(log: LogFile) -> bool:
+    return _path(log).lower().endswith(_BESIDE)
+
+
+def _stem(log: LogFile) -> str:
+    """The name up to its first dot: ``20210505_123456`` of ``20210505_123456.log.json``."""
+    return _path(log).rpartition("/")[2].partition(".")[0]
+
+
+def _same_numbers(texts: Sequence[Run], seconds: Sequence[Run]) -> bool:
+    """Whether two logs have as many runs, and each of one has the throughput of its like in the other."""
+    return len(texts) == len(seconds) and all(map(_agree, texts, seconds))
+
+
+def _agree(text: Run, second: Run) -> bool:
+    one, other = text.throughput, second.throughput
+    if one.value is None or other.value is None:
+        return False
+    if one.unit == other.unit:
+        return abs(one.value / other.value - 1) <= AGREE
+    return bool(one.time_per_step and other.time_per_step and abs(one.time_per_step / other.time_per_step - 1) <= AGREE)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Logs that were written in step: ranks and nodes of one training print the same step at the same moment.
+
+#: Lines of ranks that wait for each other stand so many seconds apart; stamps are cut to whole ones.
+APART = 1.0
+#: Two trainings, begun at one moment on equal machines, differ by more than this share of their time at the end.
+DRIFT = 0.0005
+#: Shorter logs may be in step by chance.
+LEAST_TIME = 20.0
+#: What logs in step may be: of one case, and of one folder.
+_RANKS = "the logs of one training's ranks, which are no repeats"
+_NODES = "the logs of one training's nodes, whose devices are those of all of them"
+
+
+def with_doubts(runs: Sequence[Run]) -> list[Run]:
+    """The runs; those of one configuration whose logs were written in step with a note that they may be no repeats.
+
+    Logs of one folder that each count their devices by the ranks that print may be the nodes of one training.
+    """
+    groups: dict[Identity, list[Run]] = {}
+    nodes: dict[Identity, list[Run]] = {}
+    for run in runs:
+        if run.clock is not None and run.clock[2] - run.clock[1] >= LEAST_TIME:
+            groups.setdefault(identity(run), []).append(run)
+            if any(note.text.startswith(COUNTED_BY_RANKS) for note in run.notes):
+                folder, _ = run.log.folder_and_name
+                nodes.setdefault((folder, run.parser, *sorted(told_apart_by(run.values).items())), []).append(run)
+    notes = {id(run): note for members in nodes.values() for run, note in _notes_beside(members, _NODES)}
+    notes |= {id(run): note for members in groups.values() for run, note in _notes_beside(members, _RANKS)}
+    if not notes:
+        return list(runs)
+    return [replace(run, notes=[*run.notes, Note.of_case(notes[id(run)])]) if id(run) in notes else run for run in runs]
+
+
+def _notes_beside(members: Iterable[Run], what: str) -> Iterable[tuple[Run, str]]:
+    """Each run that was written in step with others, and what is said of it: ``what`` they may be."""
+    for together in _in_step(members):
+        names = list(dict.fromkeys(run.log.name for run in together))
+        if len(names) > 1:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            note = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
+            yield from ((run, note) for run in together)
+
+
+def _in_step(members: Iterable[Run]) -> Iterable[list[Run]]:
+    """The runs that begin and end together."""
+    ordered = sorted(members, key=lambda run: (*(run.clock or ()), run.log.name))
+    together = ordered[:1]
+    for before, run in pairwise(ordered):
+        if not _are_in_step(before, run):
+            yield together
+            together = []
+        together.append(run)
+    yield together
+
+
+def _are_in_step(one: Run, other: Run) -> bool:
+    if one.clock is None or other.clock is None or one.clock[0] != other.clock[0]:
+        return False
+    apart = APART + DRIFT * (one.clock[2] - one.clock[1])
+    same_steps = one.throughput.last_step == other.throughput.last_step
+    return same_steps and all(abs(a - b) <= apart for a, b in zip(one.clock[1:], other.clock[1:], strict=True))

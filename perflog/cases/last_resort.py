@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perflog.cases.beside import with_doubts
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
-from perflog.cases.copies import without_copies
-from perflog.cases.left_out import runs_by_log
-from perflog.cases.named_apart import named_apart
-from perflog.cases.repeats import of_first_ranks, settled
-from perflog.cases.same_name import without_same_names
-from perflog.cases.twice import without_second_accounts
+from perflog.cases.copies import runs_by_log, with_doubts, without_copies, without_same_names, without_second_accounts
+from perflog.cases.repeats import named_apart, of_first_ranks, settled
 from perflog.errors import is_for_want_of_memory
 from perflog.formats.paths import PathPatterns
 from perflog.notes import Note
-from perflog.reading.faults import reason_of
+from perflog.reading.gather import reason_of
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
 

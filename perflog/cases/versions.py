@@ -10,12 +10,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from perflog.cases.case import Case
-from perflog.cases.labels import label_of, root_of
 from perflog.cases.pairs import VERSION, paired
 from perflog.errors import UsageError
 from perflog.formats.catalog import path_patterns
-from perflog.formats.paths import PathPatterns
-from perflog.logs.find import natural
+from perflog.formats.paths import PathPatterns, facts_of_path, numbered_label
+from perflog.logs.find import as_path, natural
+
+# ----------------------------------------------------------------------------------------------------
+# A case's label below a folder of its own: what two folders of logs are compared by.
+
+
+def root_of(paths: Sequence[str]) -> str:
+    """The folder that all paths lie in."""
+    folders = [os.path.dirname(os.path.abspath(as_path(path))) for path in paths]  # noqa: PTH100, PTH120 - many paths
+    return os.path.commonpath(folders) if folders else ""
+
+
+def label_of(case: Case, root: str, patterns: PathPatterns) -> str:
+    """What no pattern explains of the paths below the side's folder, which is another one for every side."""
+    place = os.path.abspath(case.runs[0].log.place)  # noqa: PTH100
+    if not root or not place.startswith(root.rstrip("/") + "/"):
+        return case.label
+    below = os.path.relpath(place, root)
+    number_is_label = case.label == numbered_label(place, patterns)
+    return numbered_label(below, patterns) if number_is_label else facts_of_path(below, patterns)[1]
+
 
 #: So many cases are named that have no partner.
 _MOST_NAMED = 3

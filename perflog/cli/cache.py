@@ -15,8 +15,7 @@ Clear = Annotated[bool, typer.Option("--clear", help="Remove everything that is 
 @app.command(epilog=examples("perflog cache", "perflog cache --clear"))
 def cache(clear: Clear = False, quiet: Quiet = False) -> None:
     """Say where `perflog extract --cache` keeps what it read, and how much that is."""
-    from perflog.cache.cache import sizes_of
-    from perflog.cache.entries import EntryFile
+    from perflog.cache.cache import EntryFile, sizes_of
     from perflog.cache.place import folder_of_cache
     from perflog.errors import PerflogError
     from perflog.escaping import named

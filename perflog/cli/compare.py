@@ -25,7 +25,7 @@ from perflog.cli.options import (
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import end_where_unread, extractions
 from perflog.cli.view import View
-from perflog.logs.addresses import as_addresses
+from perflog.logs.find import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
 
 if TYPE_CHECKING:

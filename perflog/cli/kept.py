@@ -25,7 +25,7 @@ def cache_of(asked: bool | None, quiet: bool) -> Cache | None:
     Raises:
         UsageError: where there is no place for it.
     """
-    from perflog.cache.asking import cache_if_wanted
+    from perflog.cache.place import cache_if_wanted
 
     def tell(remark: str) -> None:
         if not quiet:
@@ -76,7 +76,7 @@ def write_kept_cases(
 
 def _is_lasting(extraction: Extraction) -> bool:
     """Whether the same logs would give the same another time: not where one could not be read."""
-    from perflog.cache.outcomes import is_lasting
+    from perflog.cache.printed import is_lasting
 
     return all(map(is_lasting, extraction.skipped)) and is_lasting(extraction.runs)
 

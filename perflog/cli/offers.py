@@ -174,8 +174,7 @@ def _cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
     key, equals, _ = text.partition("=")
     if not equals:
         return [f"{name}=" for name in _fields(given, text)]
-    from perflog.logs.addresses import is_address
-    from perflog.logs.find import find_logs
+    from perflog.logs.find import find_logs, is_address
     from perflog.report.extractions import Extractions
     from perflog.settings.config import settings
 

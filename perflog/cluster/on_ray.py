@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from perflog._version import __version__
-from perflog.cache.asking import cache_if_wanted
-from perflog.cache.place import VARIABLE, folder_of_cache
+from perflog.cache.place import VARIABLE, cache_if_wanted, folder_of_cache
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import part_of
 from perflog.files import write_atomically

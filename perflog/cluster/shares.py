@@ -12,8 +12,7 @@ from perflog.errors import UsageError
 from perflog.escaping import named
 from perflog.extraction import Extraction, extract_paths, part_of
 from perflog.files import missing_folder
-from perflog.logs.addresses import is_address
-from perflog.logs.find import find_logs
+from perflog.logs.find import find_logs, is_address
 from perflog.parts import ENDING
 from perflog.parts.part import Part, is_part, read_part, write_part
 from perflog.parts.share import share_of

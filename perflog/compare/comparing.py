@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perflog.cases.case import Case
-from perflog.cases.labels import label_of
 from perflog.cases.pairs import paired
+from perflog.cases.versions import label_of
 from perflog.compare.choosing import require_known
 from perflog.compare.doubtful_states import with_states
 from perflog.compare.doubts import doubts

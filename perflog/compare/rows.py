@@ -14,7 +14,7 @@ from perflog.cases.pairs import Pair, Unpaired
 from perflog.compare.derived import derived_row, derived_values, is_baseline, is_derived, run_values, why_none
 from perflog.compare.doubtful_spread import unequal_spreads
 from perflog.compare.rule import Rule
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 from perflog.settings.options import Options
 from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perflog.cases.better import BETTER
+from perflog.cases.case import BETTER
 from perflog.errors import UsageError
 from perflog.settings.config import one_of
 from perflog.stats.verdict import Better

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case
-from perflog.cases.labels import root_of
 from perflog.cases.pairs import Pair
+from perflog.cases.versions import root_of
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar, normal
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
-from perflog.measurements.warmup import rows_of
+from perflog.measurements.window import rows_of
 from perflog.runs.machine import Facts, differences, identity, known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight

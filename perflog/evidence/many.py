@@ -18,7 +18,7 @@ from perflog.evidence.line import Job
 from perflog.evidence.witness import About, Agreement, Witness
 from perflog.formats.moments import DAY
 from perflog.formats.parser import Value
-from perflog.formats.units import kind, rate_unit, seconds_in
+from perflog.formats.printed import kind, rate_unit, seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask
 
 #: A log that has to be looked at alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -10,8 +11,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from perflog.measurements.rows import Floats, Ints
+from perflog.measurements.rows import Floats, Ints, Values
 from perflog.measurements.segment import Segment, Taken
+from perflog.notes import Note
+from perflog.stats.arrays import middle
 
 #: A measurement with no more than this share of the time cannot rule it: without it the rate would be 4 % higher.
 LIGHT = 0.04
@@ -198,3 +201,229 @@ def _heavier(heaviest: Heaviest | None, rows: NDArray[np.float64]) -> Heaviest |
     if heaviest is not None and heaviest.time / heaviest.covers >= per_step[place]:
         return heaviest
     return Heaviest(int(rows[5, place]), float(rows[2, place]), float(rows[3, place]), float(rows[4, place]))
+
+
+# ----------------------------------------------------------------------------------------------------
+# The time behind a running mean never gets less: where it does, a number is damaged, or the mean began anew.
+
+#: Digits explain a fall by so many times their worth: a mean's share of rounding changes while it settles.
+SPARE = 4.0
+#: What sums of binary fractions may hide of a total.
+BINARY = 1e-9
+
+
+def falls(rows: NDArray[np.float64]) -> bool:
+    """Whether the time behind a running mean gets less anywhere among some measurements, (fields, n)."""
+    return bool(rows.shape[1]) and bool(rows[3].min() < 0)
+
+
+def why_falling(segment: Segment, taken: Taken, share: float) -> str:
+    """Why a window of a running mean's differences gives no number, where its time falls; else empty.
+
+    Such a difference is not left out of the sum, because it makes good for an earlier one that was too long; where the
+    damaged total is the first or the last of the window, or so large that the others vanish beside it, nothing does.
+
+    Args:
+        share: how much the printed digits may hide of one mean, as a share of it.
+    """
+    total = 0.0
+    for rows in segment.store.blocks():
+        after = total + rows[3].cumsum()
+        before = np.append(total, after[:-1])
+        hidden = (SPARE * share + BINARY) * (np.abs(before) + np.abs(after))
+        inside = taken.holds(rows)
+        fallen = np.flatnonzero(inside & (rows[3] < -hidden))
+        if len(fallen):
+            return (
+                f"the log contradicts itself: the running mean of line {rows[5, fallen[0]]:g} stands for less time "
+                "than the one before it: one of them is damaged, or the mean began anew"
+            )
+        total = float(after[-1]) if len(after) else total
+    return ""
+
+
+# ----------------------------------------------------------------------------------------------------
+# Whether several ranks are one that was printed several times.
+
+#: Two ranks may print a few equal numbers; never so many different ones that are all equal.
+LEAST_DIFFERENT = 3
+
+
+def is_one_rank(segments: Sequence[Segment]) -> bool:
+    """Whether all ranks' measurements are the same numbers, which no two devices measure of themselves."""
+    first, *others = segments
+    if not others or any(other.store.count != first.store.count for other in others):
+        return False
+    times: set[float] = set()
+    for blocks in zip(*(segment.store.blocks() for segment in segments), strict=False):
+        # covers, time and work
+        if any(block.shape != blocks[0].shape or not np.array_equal(block[2:5], blocks[0][2:5]) for block in blocks):
+            return False
+        if len(times) < LEAST_DIFFERENT:
+            times.update((blocks[0][3] / blocks[0][2]).tolist())
+    return len(times) >= LEAST_DIFFERENT
+
+
+# ----------------------------------------------------------------------------------------------------
+# The steps behind the last line of each epoch: no measurement holds them, and its first ones may be unlike.
+
+#: Up to so large a change of the total nothing is said of the steps that are in no measurement.
+MOST_OF_TAILS = 0.01
+
+
+def unmeasured_tails(segment: Segment, taken: Taken, value: float, unit: str) -> Note | None:
+    """What is to be said where an epoch goes on behind its last line, and its first line is slower or faster; or None.
+
+    Lines behind steps 1, 6 and 11 of 15 measure the first step, in which the reading of data begins, and leave out four
+    of the others: the total counts the first one too often. Where no line tells how long an epoch is, it may go on up
+    to where the next line would stand.
+
+    Args:
+        value: the throughput of the window in ``unit``.
+    """
+    basis, interval = segment.basis, segment.count.interval
+    if basis is None or basis.value.span not in ("interval", "cumulative") or not segment.count.epochs:
+        return None
+    offset = basis.value.offset if basis.value.span == "cumulative" else 0
+    rest, epochs, behind = np.zeros(3), 0, 0.0
+    last = np.full(7, np.nan)
+    for rows in segment.store.blocks():
+        before = np.column_stack((last, rows[:7, :-1]))
+        inside = taken.holds(rows)
+        begins = inside & (rows[6] > before[6])
+        rest += rows[2:5, inside & ~(begins | np.isnan(before[6]))].sum(axis=1)
+        epochs += int(begins.sum())
+        behind += float(np.maximum(rows[0] - before[1] - offset, 0.0)[begins].sum())
+        last = rows[:7, -1]
+    told = behind > 0 or "epoch_steps" in segment.previous.values
+    if not told and (basis.value.since == "epoch" or not basis.value.is_clock):
+        behind = max(interval - 1, 0.0) * epochs
+    covers, time, work = rest.tolist()
+    if behind <= 0 or covers <= 0 or time <= 0 or taken.estimate.time <= 0:
+        return None
+    whole, more = taken.estimate, behind / covers
+    change = (1 + more * work / whole.work) / (1 + more * time / whole.time)
+    if abs(change - 1) <= MOST_OF_TAILS:
+        return None
+    length = f"{behind / epochs:.3g}" if told else f"up to {interval - 1:g}"
+    text = (
+        f"{length} steps of each epoch, behind its last line, stand in no measurement, and the steps up to its first "
+        f"line took another time than those between lines: with these steps like the latter the throughput is "
+        f"{value * change:.5g} {unit}"
+    )
+    return Note.of_number(text, value=value, other=value * change, label="with all steps of each epoch")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Measurements that rule the total: named, with their share of the time and the value without them.
+
+#: The total may change by so much without one measurement before that is said.
+MOST = 0.05
+#: With fewer measurements each holds a large share by itself: the total may change by this factor without one.
+LEAST_COUNT, MOST_OF_FEW = 5, 3.0
+#: Of a longer series the median is not looked for: memory stays flat.
+LONGEST = 2_000_000
+
+
+class Ruling(Struct, frozen=True):
+    """Slow measurements that rule a total.
+
+    Attributes:
+        text: the sentence that names them.
+        label: how the number without them is made, for a cell.
+        change: that number as a multiple of the total.
+        records: how many they are; ``covers`` and ``time``: their steps and time, in the store's units.
+    """
+
+    text: str
+    label: str
+    change: float
+    records: int
+    covers: float
+    time: float
+
+
+def ruling_records(
+    heaviest: Heaviest | None, slow: Slow, used: int, time: float, work: float, throughput: float
+) -> Ruling | None:
+    """The slow measurements without which the throughput would be more than 5 % higher; None for none.
+
+    A clock runs on through evaluation and saving of which no line tells, and waiting for data looks alike.
+
+    Args:
+        used: how many measurements the estimate holds, with ``time`` and ``work`` together.
+        throughput: the estimate in its unit.
+    """
+    if slow.number < 2 or used < LEAST_COUNT or slow.time >= time or work <= 0:
+        return ruling_record(heaviest, used, time, work, throughput)
+    change = (work - slow.work) / (time - slow.time) / (work / time)
+    if change <= 1 + MOST:
+        return ruling_record(heaviest, used, time, work, throughput)
+    text = (
+        f"{slow.number} measurements, the first at line {slow.first_line}, took {SLOW:g} times as long as the mean or "
+        f"longer and hold {slow.time / time:.0%} of the measured time (evaluation, saving or waiting for data); "
+        f"without them the throughput is {throughput * change:.5g}"
+    )
+    return Ruling(text, f"without {slow.number} slow records", change, slow.number, slow.covers, slow.time)
+
+
+def ruling_record(heaviest: Heaviest | None, used: int, time: float, work: float, throughput: float) -> Ruling | None:
+    """The measurement without which the throughput would be more than 5 % higher; None for none.
+
+    Of fewer than five measurements, one without which it would be three times as high.
+
+    Args:
+        used: how many measurements the estimate holds, with ``time`` and ``work`` together.
+        throughput: the estimate in its unit.
+    """
+    if heaviest is None or heaviest.time >= time or time <= 0 or work <= 0:
+        return None
+    change = (work - heaviest.work) / (time - heaviest.time) / (work / time)
+    if change <= (1 + MOST if used >= LEAST_COUNT else MOST_OF_FEW):
+        return None
+    text = (
+        f"line {heaviest.line} alone holds {heaviest.time / time:.0%} of the measured time; without it the throughput "
+        f"is {throughput * change:.5g}"
+    )
+    return Ruling(text, f"without line {heaviest.line}", change, 1, heaviest.covers, heaviest.time)
+
+
+def median_of_records(segment: Segment, taken: Taken) -> float:
+    """The median of the rates of a window's measurements, as ``--estimator median`` takes it; NaN for too few."""
+    rates = Values()
+    for rows in segment.store.blocks():
+        rates.append(rates_of(rows[:, taken.holds(rows)]))
+    return middle_rate(rates.array())
+
+
+def total_of_records(segment: Segment, taken: Taken) -> float:
+    """The work of a window's measurements over their time, as ``--estimator total`` takes it; NaN for none."""
+    inside = [rows[:, taken.holds(rows)] for rows in segment.store.blocks()]
+    return total_rate(np.concatenate(inside, axis=1)) if inside else math.nan
+
+
+def total_rate(rows: np.ndarray) -> float:
+    """Work over time of measurements, rows (fields, n); NaN where they have no time."""
+    work, time = math.fsum(rows[4]), math.fsum(rows[3])
+    return work / time if time > 0 else math.nan
+
+
+def rates_of(rows: np.ndarray) -> np.ndarray:
+    """Work per time of each measurement, (n,), of rows (fields, n)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(rows[4] / rows[3])
+
+
+def middle_rate(rates: np.ndarray) -> float:
+    """The median of the rates that are positive numbers, (n,); NaN for fewer than five."""
+    usable = rates[np.isfinite(rates) & (rates > 0)]
+    return float(middle(usable)) if len(usable) >= LEAST_COUNT else float("nan")
+
+
+def is_off(ratio: float, hidden: float = 0.0) -> bool:
+    """Whether another estimate of the same records, as a multiple of the number, differs from it by more than 5 %.
+
+    Args:
+        hidden: what the last digit may hide of one record, as a share; more than 5 % hide the median.
+    """
+    return hidden <= MOST and abs(ratio - 1) > MOST + hidden  # False for NaN

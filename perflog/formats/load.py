@@ -11,13 +11,12 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from perflog.errors import ParserError
+from perflog.formats.dialect import expand, jump_in, tail_after
 from perflog.formats.meaning import check_meaning
 from perflog.formats.parser import CLOCKS, Parser, Pattern, Sample, Value
-from perflog.formats.regexes import expand, jump_in, tail_after
-from perflog.formats.schema import ParserFile, PatternTable, SampleTable, ValueTable
+from perflog.formats.printed import is_time, rate_unit, seconds_in
 from perflog.formats.sources import NO_PARSERS
-from perflog.formats.toml import convert, read_toml, texts
-from perflog.formats.units import is_time, rate_unit, seconds_in
+from perflog.formats.toml import ParserFile, PatternTable, SampleTable, ValueTable, convert, read_toml, texts
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _PARSER_NAME = re.compile(r"[A-Za-z0-9_-]+")

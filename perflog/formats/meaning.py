@@ -1,6 +1,6 @@
 """Whether what a parser's file says makes sense: what passes here can be measured, whatever its lines print.
 
-The types of the keys are checked before (:mod:`perflog.formats.schema`), the sample lines after
+The types of the keys are checked before (:mod:`perflog.formats.toml`), the sample lines after
 (:mod:`perflog.matching.checks`).
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from perflog.errors import ParserError
 from perflog.formats.parser import LAST_GROUPS, RESERVED_GROUPS, SECTION, WINDOW_SIZE, Parser, Pattern, Value
+from perflog.formats.printed import is_time, is_work, rate_unit
 from perflog.formats.toml import near
-from perflog.formats.units import is_time, is_work, rate_unit
 from perflog.formats.vocabulary import misfit
 
 #: Quantities that measure a step, and those whose unit is a time's.

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from perflog.formats.units import rate_unit
+from perflog.formats.printed import rate_unit
 
 #: Groups whose last value is a metric of the run.
 LAST_GROUPS = ("loss", "memory")

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from perflog.cases.better import BETTER
+from perflog.cases.case import BETTER
 from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.history.doubts import Outlook, Part, Shift, parts

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perflog._version import __version__
-from perflog.cases.better import BETTER
+from perflog.cases.case import BETTER
 from perflog.escaping import csv_cell, json_text
 from perflog.escaping import markdown as escaped
 from perflog.export.columns import TextTable, counted, number

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflog.cases.better import BETTER
+from perflog.cases.case import BETTER
 from perflog.export.columns import number
 from perflog.history.charts import chart
 from perflog.history.doubts import Part

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
-from perflog.cases.better import BETTER
+from perflog.cases.case import BETTER
 from perflog.export.columns import counted, number
 from perflog.history.charts import sparkline
 from perflog.history.doubts import Part, parts

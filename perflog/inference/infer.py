@@ -6,9 +6,10 @@ agrees with it and nothing contradicts it, and only if all readings that count g
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -17,18 +18,110 @@ from msgspec import Struct
 
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
-from perflog.inference.formats import tables_of
-from perflog.inference.meanings import Meaning, Meanings, meanings_of
-from perflog.inference.shapes import MOST_LINES, Shape, shapes_of
+from perflog.inference.shapes import (
+    LEAST_LINES,
+    LONGEST_LINE,
+    MOST_LINES,
+    NUMBER,
+    Meaning,
+    Meanings,
+    Shape,
+    may_have_shapes,
+    meanings_of,
+    shapes_of,
+    without_prefix,
+)
 from perflog.logs.clean import clean_block, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile
 from perflog.matching.checks import is_sound
 from perflog.notes import Note
+from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
+
+# ----------------------------------------------------------------------------------------------------
+# A shape and the meanings of its numbers as the tables of a parser's file.
+
+#: The shortest text that tells lines of one shape from others.
+LEAST_LITERAL = 3
+_CLOCK, _WHOLE, _NUMBER = "(?P<{}>[0-9:.]+)", "(?P<{}>[0-9,]+)", "(?P<{}>[-+0-9.,eEnaifNAIF]+)"
+_ANY = r"[-+0-9.,:eEnaifNAIF]+"
+
+
+def tables_of(shape: Shape, meanings: Sequence[Meaning], name: str) -> dict[str, Any] | None:
+    """A parser's file as tables, None where no text long enough to find the lines by stands before their numbers."""
+    by_place = {meaning.place: meaning for meaning in meanings}
+    first, last = min(by_place), max(by_place)
+    start = next((place for place in range(first + 1) if len(shape.words[place].strip()) >= LEAST_LITERAL), first)
+    opening = shape.words[start].strip()
+    regex = _escaped(opening) + (r"[ \t]*" if shape.words[start].endswith(" ") else "")
+    for place in range(start, last + 1):
+        meaning = by_place.get(place)
+        regex += _ANY if meaning is None else _group(meaning)
+        following = shape.words[place + 1]
+        regex += _escaped(following if place < last else following.rstrip()[:12])
+    literal = _literal(shape, start, last)
+    if literal is None:
+        return None
+    pattern: dict[str, Any] = {
+        "name": "step", "role": "step", "literal": literal, "regex": regex, "step_base": _base(shape, meanings),
+        "value": [_value(meaning) for meaning in meanings if meaning.kind not in ("step", "epoch")],
+        "sample": [{"line": shape.first, "expect": _expected(shape, meanings)}],
+    }  # fmt: skip
+    scaled = [_name(m) for m in meanings if m.unit != "clock" and any("," in text for text in shape.column(m.place))]
+    if scaled:
+        pattern["scaled"] = scaled
+    if any(meaning.kind == "epoch" for meaning in meanings) and _restarts(shape, meanings):
+        pattern["step_per"] = "epoch"
+    return {"title": name, "source": "inferred from a log", "pattern": [pattern]}
+
+
+def _literal(shape: Shape, start: int, last: int) -> str | None:
+    """A text between blanks that lines hold once from their first column on, the one there if it can be; else None."""
+    words, numbers = NUMBER.split(shape.first), NUMBER.findall(shape.first)
+    rest = "".join(number + word for number, word in zip(numbers[start:], words[start + 1 :], strict=True))
+    opening = words[start].lstrip()
+    parts = (part for place in range(start, last + 1) for part in words[place].split())
+    able = (word for word in (opening.rstrip(), opening, *parts) if len(word.strip()) >= LEAST_LITERAL)
+    return next((word for word in able if (opening + rest).count(word) == 1), None)
+
+
+def _escaped(text: str) -> str:
+    parts = re.split(r"( )", text)
+    return "".join(r"[ \t]*" if part == " " else re.sub(r"([\\.\[\](){}*+?|^$])", r"\\\1", part) for part in parts)
+
+
+def _group(meaning: Meaning) -> str:
+    form = _CLOCK if meaning.unit == "clock" else _WHOLE if meaning.kind in ("step", "epoch") else _NUMBER
+    return form.format(_name(meaning))
+
+
+def _name(meaning: Meaning) -> str:
+    return meaning.kind if meaning.kind in ("step", "epoch") else f"{meaning.kind}_{meaning.place}"
+
+
+def _value(meaning: Meaning) -> Mapping[str, Any]:
+    value = {"group": _name(meaning), "quantity": meaning.kind, "unit": meaning.unit, "span": meaning.span}
+    return {**value, **({"scope": meaning.scope} if meaning.scope != "job" else {})}
+
+
+def _expected(shape: Shape, meanings: Sequence[Meaning]) -> dict[str, Any]:
+    numbers = NUMBER.findall(shape.first)
+    return {_name(meaning): numbers[meaning.place] for meaning in meanings}
+
+
+def _base(shape: Shape, meanings: Sequence[Meaning]) -> int:
+    step = next(meaning for meaning in meanings if meaning.kind == "step")
+    return 0 if shape.numbers[0][step.place] == "0" else 1
+
+
+def _restarts(shape: Shape, meanings: Sequence[Meaning]) -> bool:
+    step = next(meaning for meaning in meanings if meaning.kind == "step")
+    return any(later <= earlier for earlier, later in pairwise(shape.whole_numbers(step.place) or ()))
+
 
 #: The name of a parser that nobody wrote.
 INFERRED = "inferred"
@@ -189,3 +282,145 @@ def _agree(readings: Sequence[Sequence[Run]]) -> bool:
             ):
                 return False
     return True
+
+
+# ----------------------------------------------------------------------------------------------------
+# The most frequent shapes of a log's lines, whatever they are: what a person looks at first in an unknown format.
+
+#: A shape is shown when so many lines have it.
+_LEAST = 3
+#: So many shapes are kept at most while a log is read; a text whose every line is another is no training log.
+_MOST_KEPT = 5_000
+_QUESTION = """
+# Which number is the training's speed, or the time of its steps? Put it into the pattern, with its quantity (rate,
+# step_time, interval_time, elapsed …), its unit and its span: docs/parsers.md says what each means.
+"""
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Frequent:
+    """A shape of lines, with numbers in it.
+
+    Attributes:
+        shape: its words, and the numbers of every such line.
+        line: the number of the first such line, from 1.
+    """
+
+    shape: Shape
+    line: int
+
+    @property
+    def count(self) -> int:
+        """How many lines have the shape."""
+        return len(self.shape.numbers)
+
+    @property
+    def outline(self) -> str:
+        """The line with ``#`` for each number."""
+        return "#".join(self.shape.words)
+
+
+def frequent_shapes(log: LogFile, most: int = 5) -> list[Frequent]:
+    """The shapes that most lines of a log's beginning have, the most frequent first; those without numbers left out."""
+    found: dict[tuple[str, ...], Frequent] = {}
+    for number, line in enumerate(first_lines(log), 1):
+        own = without_prefix(line.rstrip())
+        numbers = NUMBER.findall(own) if len(own) <= LONGEST_LINE else []
+        words = tuple(re.sub(r"\s+", " ", word) for word in NUMBER.split(own))
+        if not numbers or (words not in found and len(found) >= _MOST_KEPT):
+            continue
+        found.setdefault(words, Frequent(Shape(words, own), number)).shape.numbers.append(tuple(numbers))
+    able = [frequent for frequent in found.values() if frequent.count >= _LEAST]
+    return sorted(able, key=lambda frequent: (-frequent.count, frequent.line))[:most]
+
+
+def draft(log: LogFile) -> tuple[dict[str, Any], str] | None:
+    """A parser of a log's most frequent lines as a person begins one: (its tables, what is to be filled in).
+
+    Nothing in it says what a number means but the step, a whole number that rises. None where no lines are alike, or
+    none of them counts.
+    """
+    for frequent in frequent_shapes(log):
+        shape = frequent.shape
+        step = next((place for place in range(len(shape.words) - 1) if _rises(shape.whole_numbers(place))), None)
+        others = [place for place in range(len(shape.words) - 1) if place != step]
+        if step is None or not others:
+            continue
+        tables = tables_of(shape, [Meaning(step, "step")], "draft")
+        if tables is not None:
+            del tables["pattern"][0]["value"]
+            return tables, "".join([_QUESTION, *(_choice(shape, step, place) for place in others)])
+    return None
+
+
+def _rises(column: Sequence[int] | None) -> bool:
+    """Whether whole numbers go up from line to line, as those of steps do."""
+    return bool(column) and all(later > earlier for earlier, later in pairwise(column or ()))
+
+
+def _word_before(words: str) -> str:
+    """The last word before a number, as the name of a group; ``step`` and ``epoch`` are names of positions alone."""
+    found = _WORD.findall(words)
+    word = str(found[-1]).lower() if found else ""
+    return "number" if word in ("", "step", "epoch") else word
+
+
+def _choice(shape: Shape, step: int, place: int) -> str:
+    """What a person puts into the pattern where the number at ``place`` is the one that counts."""
+    meanings = sorted([Meaning(step, "step"), Meaning(place, _word_before(shape.words[place]))], key=lambda m: m.place)
+    tables = tables_of(shape, meanings, "draft")
+    if tables is None:
+        return ""
+    (pattern,) = tables["pattern"]
+    group = pattern["value"][0]["group"]
+    seen = ", ".join(shape.column(place)[:3])
+    return (
+        f"#\n# {seen} …: then in [[pattern]]\n#   regex = '{pattern['regex']}'\n# and at the end\n"
+        "#   [[pattern.value]]\n"
+        f'#   group = "{group}"\n#   quantity = "step_time"\n#   unit = "s"\n#   span = "last"\n'
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Whether a log whose lines no parser measured may show its own format.
+
+#: The roles of patterns that measure a training, or tell its result.
+_MEASURING = frozenset({"step", "summary"})
+
+
+def inferred_runs(reading: Reading, catalog: Catalog, options: Options) -> list[Run]:
+    """The runs of a log of an unknown format; none where it does not show what its numbers mean.
+
+    A log in which a known format measures has no need of it, and under a convention nothing is inferred.
+    """
+    if options.convention or options.as_printed or reading.lines < LEAST_LINES or reading.undecided:
+        return []
+    if any(pattern.role in _MEASURING and reading.accounts[key].matches for key, pattern in reading.patterns.items()):
+        return []
+    beginning = _beginning(reading)
+    is_whole = beginning is not None and beginning.size == reading.bytes
+    if reading.log.pipe is not None and not is_whole:
+        return []  # a pipe cannot be read once more
+    if is_whole and not may_have_shapes(reading.beginning):
+        return []
+
+    found = infer(beginning if is_whole and beginning else reading.log, catalog, options, beginning)
+    if found is None:
+        return []
+    return [
+        replace(
+            run,
+            log=reading.log,
+            notes=[*(note for note in map(Note, reading.notes) if note not in run.notes), *run.notes],
+        )
+        for run in found.runs
+    ]
+
+
+def _beginning(reading: Reading) -> LogFile | None:
+    """The first whole lines of a log as a log of their own, in memory; None where they are not at hand."""
+    text = reading.beginning
+    if len(text) < reading.bytes:
+        text = text[: text.rfind(b"\n") + 1]
+    return replace(reading.log, size=len(text), pipe=None, text=text) if text else None

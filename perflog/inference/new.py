@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
-from perflog.inference.frequent import draft
-from perflog.inference.infer import infer, shape_of
-from perflog.inference.write import parser_text
+from perflog.inference.infer import draft, infer, shape_of
 from perflog.logs.find import find_logs
 from perflog.settings.options import Options
+
+# ----------------------------------------------------------------------------------------------------
+# An inferred format as a parser's file, for a person to correct and keep.
+
+_INTRODUCTION = """\
+What perflog inferred from a log, to be corrected by somebody who knows the program:
+what the numbers mean (quantity, unit, span, scope), whether a sample line is a training's,
+and where the program's source prints the line. docs/parsers.md says what each key means;
+`perflog parsers check --parsers FOLDER` checks the file.
+"""
+
+
+def parser_text(tables: Mapping[str, Any]) -> str:
+    """The text of a parser's file from its tables; regexes and lines are written as they are, without escapes."""
+    import tomlkit
+
+    document = tomlkit.document()
+    for line in _INTRODUCTION.splitlines():
+        document.add(tomlkit.comment(line))
+    document.add(tomlkit.nl())
+    for key, value in _literal(tables).items():
+        document.add(key, value)
+    return tomlkit.dumps(document)
+
+
+def _literal(value: Any) -> Any:
+    """The same tables with texts that hold a backslash as literal strings."""
+    import tomlkit
+
+    if isinstance(value, Mapping):
+        return {key: _literal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_literal(item) for item in value]
+    if isinstance(value, str) and "\\" in value and "'" not in value:
+        return tomlkit.string(value, literal=True)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,19 @@ import os
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
-from perflog.logs.limits import MEMBERS, LimitError, UnreadableError, limit
-from perflog.logs.random_access import OpenFile, RandomAccess
-from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
+from perflog.logs.streams import (
+    HEAD,
+    MEMBERS,
+    LimitError,
+    OpenFile,
+    RandomAccess,
+    Stream,
+    UnreadableError,
+    compression_of,
+    decompressed,
+    limit,
+    stream_of_descriptor,
+)
 from perflog.logs.zips import Member, zip_members
 
 if TYPE_CHECKING:

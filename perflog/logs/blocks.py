@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from perflog.logs.limits import RefusedError, UnreadableError
-from perflog.logs.streams import Read
+from perflog.logs.streams import Read, RefusedError, UnreadableError
 
 _CHUNK, _WINDOW = 256 << 10, 64 << 10
 #: What may end a part of a line that is left out.

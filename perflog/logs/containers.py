@@ -8,27 +8,66 @@ plain, or not read.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
-from perflog.logs.binary import is_trace
 from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.encodings import as_utf8, encoding_of
-from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe
-from perflog.logs.limits import Budget, LimitError, UnreadableError
-from perflog.logs.special import why_not_regular
-from perflog.logs.streams import HEAD, Stream, compression_of, decompressed, stream_of_descriptor
+from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe, is_kernels
+from perflog.logs.streams import (
+    HEAD,
+    Budget,
+    LimitError,
+    Stream,
+    UnreadableError,
+    compression_of,
+    decompressed,
+    stream_of_descriptor,
+)
 from perflog.logs.tfevents import is_event_file, text_of_events
-from perflog.logs.unwrap import BEGINNING, unwrapped, wrapping_of
+from perflog.logs.unwrap import BEGINNING, is_trace, unwrapped, wrapping_of
 
 if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
+
+
+# ----------------------------------------------------------------------------------------------------
+# What is no regular file, in words: it is named and never read, but for a pipe that the user names.
+
+#: What is never read: to read it may wait for ever, never end, or change what it is.
+_KINDS = {
+    stat.S_IFCHR: "a device or a terminal, which is not read",
+    stat.S_IFBLK: "a device, which is not read",
+    stat.S_IFSOCK: "a socket, which is not read",
+    stat.S_IFIFO: "a pipe in a folder, which is not read: name the pipe itself to have it read",
+}
+
+
+def why_not_regular(path: str) -> str:
+    """Why what was found at a path is not read: it is no regular file, or nothing that can be opened."""
+    try:
+        status = os.fstat(0) if path == STANDARD_INPUT else Path(path).stat()
+        if stat.S_ISDIR(status.st_mode):
+            with os.scandir(path):
+                return "the folder could not be read"
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return "a link that leads to itself"
+        if error.errno == errno.ENOENT and Path(path).is_symlink():
+            return "a link to a file that is not there"
+        return error.strerror or str(error)
+    if is_kernels(path):
+        return "a link to a file of the kernel's, which tells of processes and machines"
+    return _KINDS.get(stat.S_IFMT(status.st_mode), "it was no regular file when it was found")
+
 
 __all__ = [
     "BEGINNING", "BLOCK", "LONGEST_LINE", "Content", "LimitError", "Load", "UnreadableError", "blocks_of", "is_plain",

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from perflog.logs.containers import Load, blocks_of, read_archive
 from perflog.logs.find import LogFile
-from perflog.logs.limits import UnreadableError
+from perflog.logs.streams import UnreadableError
 
 #: Objects of a store up to so many bytes are asked for many at a time: each is in memory while it is hashed.
 _SMALL = 4 << 20

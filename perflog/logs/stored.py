@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from perflog.logs.limits import Budget
-from perflog.logs.store_faults import NO_RANGES, StoreError
-from perflog.logs.stores import Store, Version
-from perflog.logs.streams import Stream
+from perflog.logs.stores import NO_RANGES, Store, StoreError, Version
+from perflog.logs.streams import Budget, Stream
 
 #: Threads on which small objects are asked for before they are read (``docs/scale.md``).
 THREADS = 16
@@ -66,7 +64,7 @@ class StoredObject:
 
 
 class Windows:
-    """An object's bytes at any place (:class:`perflog.logs.random_access.RandomAccess`), for one thread."""
+    """An object's bytes at any place (:class:`perflog.logs.streams.RandomAccess`), for one thread."""
 
     def __init__(self, stored: StoredObject) -> None:
         self._stored = stored

@@ -6,8 +6,7 @@ import tarfile
 from collections.abc import Iterator
 from functools import partial
 
-from perflog.logs.limits import UnreadableError
-from perflog.logs.streams import HEAD, Stream
+from perflog.logs.streams import HEAD, Stream, UnreadableError
 from perflog.logs.zips import Member, readable_name
 
 #: A tar header's long name or extended header is no longer in an archive that a person made.

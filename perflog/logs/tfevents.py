@@ -11,8 +11,7 @@ import struct
 from collections.abc import Iterator
 from functools import lru_cache
 
-from perflog.logs.limits import UnreadableError
-from perflog.logs.streams import Stream
+from perflog.logs.streams import Stream, UnreadableError
 
 #: A record: the length of its data, a checksum of the length, the data, and a checksum of them.
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")

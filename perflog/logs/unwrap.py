@@ -6,21 +6,199 @@ so that line numbers stay those of the file: a line that came in several records
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from perflog.lazy_regex import lazy_regex
-from perflog.logs.binary import why_no_text
 from perflog.logs.blocks import LeftOut
-from perflog.logs.clean import clean_block
+from perflog.logs.clean import LOST, clean_block
 from perflog.logs.encodings import as_half_width, holds_full_width
-from perflog.logs.limits import UnreadableError
-from perflog.logs.prefixes import Prefix, Stripper, prefixes_on, tagged
-from perflog.logs.records import Piece, Unpack, put_together, unpacker_for
-from perflog.logs.streams import Stream
+from perflog.logs.prefixes import Prefix, Stripper, prefixes_on, stands_on_most, tagged
+from perflog.logs.streams import Stream, UnreadableError
 from perflog.logs.tables import Render, renderer_for
+
+# ----------------------------------------------------------------------------------------------------
+# Records in, lines out: logs whose every line is a collector's record with a piece of the program's text in it.
+
+#: Where collectors put the text, in the order in which they are looked for.
+_TEXT_KEYS = ("log", "MESSAGE", "message", "textPayload")
+#: Numbers that collectors write beside the text; a record with other numbers is the program's own.
+_COLLECTORS_NUMBER = re.compile(r"time|stamp|pid|offset|line|seq|priority|severity|level|port|id$", re.IGNORECASE)
+_CRI = re.compile(
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2}) "
+    rb"(?P<stream>std(?:out|err)) (?P<part>[FP])(?::[^ ]*)? ?"
+)
+#: What is left of a character's bytes on either side of a cut: it has four at most.
+_CUT_BEFORE, _CUT_AFTER = re.compile(b"(?:%s){1,3}\\Z" % LOST), re.compile(b"\\A(?:%s){1,3}" % LOST)
+#: So many pieces on either side of a cut tell which character it cut; and the kinds of those that bars are drawn with.
+_NEAR, _SYMBOLS = 8, ("So", "Po")
+#: The share of a log's first lines that must be records.
+_MOST = 0.6
+
+
+class Piece(Struct, frozen=True):
+    """The text in a record, without its line feed.
+
+    ``whole`` is false where the next record of the same ``stream`` goes on with the line.
+    """
+
+    text: bytes
+    whole: bool = True
+    stream: str = ""
+
+
+#: The piece in a line (without its line feed); None for a line that is no record.
+Unpack = Callable[[bytes], Piece | None]
+
+
+def unpacker_for(lines: Sequence[bytes]) -> Unpack | None:
+    """How the records of a log that begins with these lines are read; None where most lines are no records."""
+    filled = [line for line in lines if line.strip()]
+    for unpack in (of_json, of_cri):
+        if stands_on_most(_is_record(unpack), filled, _MOST):
+            return unpack
+    return None
+
+
+def _is_record(unpack: Unpack) -> Callable[[bytes], bool]:
+    return lambda line: unpack(line) is not None
+
+
+def of_cri(line: bytes) -> Piece | None:
+    """A record of the Kubernetes container runtime interface: ``TIME stdout F TEXT``; ``P`` is a part of a line."""
+    found = _CRI.match(line)
+    return None if found is None else Piece(line[found.end() :], found["part"] == b"F", found["stream"].decode())
+
+
+def of_json(line: bytes) -> Piece | None:
+    """A JSON object in which a collector (docker, journald, CloudWatch, Cloud Logging) stored a program's text."""
+    if not line.startswith(b"{"):
+        return None
+    try:
+        record = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    key = next((key for key in _TEXT_KEYS if key in record), None)
+    if key is None or (key == "log" and "stream" not in record) or not all(map(_of_collector, record.items())):
+        return None
+    text = _bytes_of(record[key])
+    if text is None:
+        return None
+    whole = key != "log" or text.endswith(b"\n")
+    stream = str(record.get("stream", "")) if key == "log" else ""
+    return Piece(text.removesuffix(b"\n").replace(b"\r\n", b"\n").replace(b"\n", b"\r"), whole, stream)
+
+
+def put_together(pieces: Sequence[bytes]) -> bytes:
+    """The text of consecutive pieces of one line, with the characters that lie across two of them.
+
+    Docker cuts a line at 16 kB, and writes U+FFFD for each byte of a character that it cut. Which one it was, the
+    pieces near by tell, for a bar is drawn again and again; where they do not, nobody knows.
+    """
+    whole = list(pieces)
+    for number in range(1, len(whole)):
+        if whole[number - 1].endswith(LOST) and whole[number].startswith(LOST):
+            before, after = _CUT_BEFORE.sub(b"", whole[number - 1]), _CUT_AFTER.sub(b"", whole[number])
+            near = b"".join(whole[max(0, number - _NEAR) : number + _NEAR]).decode("utf-8", "ignore")
+            symbol = _symbol_between(
+                before[-4:].decode("utf-8", "ignore")[-1:], after[:4].decode("utf-8", "ignore")[:1], near
+            )
+            if symbol:
+                whole[number - 1 : number + 1] = before + symbol.encode(), after
+    return b"".join(whole)
+
+
+def _symbol_between(left: str, right: str, near: str) -> str:
+    """What stands between two characters most often where it is no letter, no digit and no mark of a number."""
+    if not left or not right or (left.isdigit() and right.isdigit()):
+        return ""
+    found: list[str] = re.findall(f"(?<={re.escape(left)})[^\\x00-\\x7f\ufffd](?={re.escape(right)})", near)
+    symbols = Counter[str](one for one in found if unicodedata.category(one) in _SYMBOLS)
+    if not symbols:
+        return next((one for one in (left, right) if ord(one) > 127 and unicodedata.category(one) == "So"), "")
+    return symbols.most_common(1)[0][0]
+
+
+def _of_collector(item: tuple[str, Any]) -> bool:
+    key, value = item
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return not is_number or _COLLECTORS_NUMBER.search(key) is not None
+
+
+def _bytes_of(value: Any) -> bytes | None:
+    """A text, or an array of bytes, which journald writes for what is no plain text."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace")
+    if isinstance(value, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in value):
+        return bytes(value)
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Whether bytes can be a log at all.
+
+_BLANK = b"\x00\r\n \t"
+#: The reason of a file in which nothing stands.
+ONLY_BLANKS = "nothing but blanks or NUL bytes"
+#: Bytes that text is made of: printable ASCII and above, tab, line ends, backspace, vertical blanks and escape.
+_TEXT = bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b"
+#: The same without what only terminals write.
+_PLAIN = bytes(range(32, 256)) + b"\t\n\r"
+_READ_CONTAINERS = "read are .zip, .tar, .gz, .zst, .xz, .bz2 and .lz4, and .tar in any of these"
+#: How files begin that are no logs, and what they are.
+_MAGIC: dict[bytes, str] = {
+    **dict.fromkeys((b"\x89PNG", b"PK\x03\x04", b"\x7fELF", b"%PDF", b"\xff\xd8\xff"), "binary file"),
+    b"7z\xbc\xaf\x27\x1c": f"a 7z archive, which is not read: {_READ_CONTAINERS}",
+    b"Rar!\x1a\x07": f"a RAR archive, which is not read: {_READ_CONTAINERS}",
+    b":W&B": "a W&B run file, which is not read: files/output.log beside it holds what the program printed",
+    b"SQLite format 3\x00": "an SQLite database (a profiler's, or MLflow's), not a training log",
+}
+_NO_LOG = tuple(_MAGIC)
+#: What a profiler's trace in JSON has among its first keys.
+_TRACE_KEYS = (b'"traceEvents"', b'"deviceProperties"')
+#: A file is taken for binary when more than this share of its first kilobytes is no text.
+_ODD, _HEAD = 0.05, 8192
+
+
+def is_trace(head: bytes) -> bool:
+    """Whether a file that begins so is a profiler's trace in JSON."""
+    return head[:1] == b"{" and any(key in head for key in _TRACE_KEYS)
+
+
+def is_plainly_text(head: bytes) -> bool:
+    """Whether the first bytes of a file say already that it is text: so nearly all logs are told cheaply."""
+    return (
+        bool(head[:256].strip(_BLANK))
+        and not head.translate(None, _PLAIN)
+        and not head.startswith(_NO_LOG)
+        and not is_trace(head)
+    )
+
+
+def why_no_text(data: bytes) -> str:
+    """Why a file that begins with these bytes is no log; empty when it may be one."""
+    if is_plainly_text(data[:_HEAD]):
+        return ""
+    if not data[:256].strip(_BLANK) and not data.strip(_BLANK):
+        return "empty file" if not data else ONLY_BLANKS
+    if data.startswith(_NO_LOG):
+        return next(what for magic, what in _MAGIC.items() if data.startswith(magic))
+    if is_trace(data[:_HEAD]):
+        return "a profiler's trace, not a training log"
+    head = data[: 8 * _HEAD].replace(b"\x00", b"")[:_HEAD]
+    odd = len(head.translate(None, _TEXT))
+    zeros = data[:_HEAD].count(0)
+    few = max(1, len(head))
+    if odd > _ODD * few or (zeros > _ODD * min(_HEAD, len(data)) and odd > 0.01 * few):
+        return "binary file"
+    return ""
+
 
 #: So many of a text's first bytes tell what stands around its lines, and so many of their lines are looked at.
 BEGINNING, _LINES = 64 << 10, 400

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.printed import LARGEST, SMALLEST, number_in
-from perflog.formats.units import rate_unit, seconds_in
+from perflog.formats.printed import LARGEST, SMALLEST, number_in, rate_unit, seconds_in
 
 Floats = NDArray[np.float64]
 

@@ -26,8 +26,7 @@ from perflog.matching.compiled import (
     Scan,
     ScanError,
 )
-from perflog.matching.matches import UNIT, Batch, Ints, Matches, Texts, in_turn, is_text, joined
-from perflog.matching.samples import Samples
+from perflog.matching.matches import UNIT, Batch, Ints, Matches, Samples, Texts, in_turn, is_text, joined
 from perflog.matching.sampling import Sampling
 
 ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore", "position": "position"}

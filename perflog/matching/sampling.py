@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perflog.matching.matches import Ints, Texts
-from perflog.matching.samples import AFTER, BEFORE, MOST, Samples
+from perflog.matching.matches import AFTER, BEFORE, MOST, Ints, Samples, Texts
 
 
 class Sampling(Mapping[int, Samples]):

@@ -2230,7 +2230,7 @@ EXPORT pf_result *pf_scan(program *p, const uint8_t *buffer, const int64_t *ends
  * Opening and reading 20,000 files takes Python's lock 80,000 times; here it is given up once for many of them.
  */
 
-#define HEAD 8192   /* so many of a file's first bytes tell whether it is text (perflog/logs/binary.py) */
+#define HEAD 8192   /* so many of a file's first bytes tell whether it is text (perflog/logs/unwrap.py) */
 #define NOT_BLANK 256 /* ... and in these something else than blanks must stand */
 
 /* Whether a file that begins so is surely plain text: neither binary nor compressed nor an archive nor UTF-16. All

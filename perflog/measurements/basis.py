@@ -8,8 +8,9 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.units import kind, rate_unit
-from perflog.measurements.rows import Columns, Floats
+from perflog.formats.printed import kind, rate_unit, seconds_in
+from perflog.measurements.rows import Columns, Floats, Ints
+from perflog.stats.arrays import middle
 from perflog.stats.resolution import printed_quantum
 
 _TIMES = ("step_time", "interval_time")
@@ -147,3 +148,145 @@ def _any_finite(column: Floats) -> bool:
 def _counts_steps(value: Value) -> bool:
     unit = rate_unit(value.unit) if value.quantity == "rate" else None
     return unit is not None and unit[1] == 1.0 and kind(unit[0]) == "steps"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Work and time of measurements.
+#
+# For every measurement two numbers are made, ``work`` and ``time``, such that over any set of measurements
+#
+# throughput = factor * sum(work) / sum(time)          (Hoefler & Belli 2015, rule 3)
+#
+# whatever the format prints (rates, step times, running means, elapsed times). ``factor`` is one number for
+# the run: devices for a rate of one rank, the global batch for step times, 1 for a rate of the job.
+
+
+def work_and_time(basis: Basis, columns: Columns, covers: Floats) -> tuple[Floats, Floats]:
+    """Work and time of measurements that are means over the steps they cover (not cumulative).
+
+    Args:
+        columns: printed numbers by group, each (n,).
+        covers: steps that each measurement stands for, (n,).
+
+    Returns:
+        work (n,) and time (n,); NaN or non-positive where the line has no usable number.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):  # a printed 0 becomes infinite and is left out
+        return _work_and_time(basis, columns, covers)
+
+
+def _work_and_time(basis: Basis, columns: Columns, covers: Floats) -> tuple[Floats, Floats]:
+    value = columns[basis.value.group]
+    quantity = basis.value.quantity
+    if quantity == "rate":
+        parsed = rate_unit(basis.value.unit)
+        rate = value * (parsed[1] if parsed else 1.0)
+        if basis.work is not None:
+            work = columns[basis.work.group] * covers
+            return work, work / rate
+        if basis.weight is not None:
+            weight = columns[basis.weight.group]
+            steps = 1.0 if basis.weight.quantity == "interval_time" else covers
+            time = (
+                covers / weight if basis.weight.quantity == "rate" else weight * seconds_in(basis.weight.unit) * steps
+            )
+            return rate * time, time
+        return covers, covers / rate
+    batch = work_per_step(basis, columns)
+    if quantity == "step_time":
+        return batch * covers, value * seconds_in(basis.value.unit) * covers
+    if quantity == "interval_time":
+        return batch * covers, value * seconds_in(basis.value.unit)
+    raise ValueError(f"{quantity} is cumulative")
+
+
+def work_per_step(basis: Basis, columns: Columns) -> Floats | float:
+    """The work of a step that the lines print, (n,), in the unit of the factor; 1 where they print none."""
+    if basis.batch_on_line:
+        return columns["global_batch_size"]
+    if basis.counts_work and basis.work is not None and basis.work.span != "cumulative":
+        return columns[basis.work.group]
+    return 1.0
+
+
+def running_totals(basis: Basis, columns: Columns, counted: Floats) -> Floats:
+    """The time since the mean's beginning that each cumulative value stands for, (n,).
+
+    ``counted``: steps in the mean. For a running mean of rates it is in the unit of :func:`work_and_time`
+    (time per unit of work per step), so that differences of it are used like any other time.
+    """
+    value = columns[basis.value.group]
+    if basis.value.quantity == "rate":
+        parsed = rate_unit(basis.value.unit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return counted / (value * (parsed[1] if parsed else 1.0))
+    scale = seconds_in(basis.value.unit)
+    if basis.value.quantity == "step_time":
+        return value * scale * counted
+    return value * scale  # elapsed, timestamp
+
+
+# ----------------------------------------------------------------------------------------------------
+# A running mean and the last step's time on one line, printed the other way round than a format prints them.
+
+#: With fewer intervals nothing is known of how they scatter.
+LEAST = 8
+#: The intervals between means scatter so many times as much where they are differences of single steps.
+SCATTER = 4.0
+#: A mean and single steps differ by less than this factor.
+ALIKE = 2.0
+#: With fewer epochs nothing is known of how their first intervals differ from the others.
+LEAST_EPOCHS = 3
+#: An effect of less than this share of an interval is no evidence: no number would be wrong by as much.
+LEAST_EFFECT = 0.02
+
+
+def twin(pattern: Pattern, basis: Basis, columns: Columns) -> Value | None:
+    """The last step's time beside the running mean that is measured; None where there is none."""
+    mean = basis.value
+    if mean.span != "cumulative" or mean.quantity != "step_time":
+        return None
+    return next(
+        (v for v in pattern.values if v.span == "last" and v.quantity == mean.quantity and v.group in columns), None
+    )
+
+
+def are_swapped(mean: Floats, last: Floats, counted: Floats, epoch: Ints) -> bool:
+    """Whether what is to be a running mean moves like single steps, and what is to be these like a running mean.
+
+    The time since the line before follows from two means; taken from two single steps it scatters the more the more
+    steps were counted. Digits that were rounded off scatter so too, and are allowed for. Where neither scatters clearly
+    more than the other, the first step of an epoch decides: it is slow, so that the first interval between single steps
+    seems short in each epoch.
+
+    Args:
+        mean, last: as printed, (n,).
+        counted: the steps in each mean, (n,); ``epoch``: how many epochs began before, (n,).
+    """
+    inner = np.flatnonzero((np.diff(epoch) == 0) & (np.diff(counted) > 0) & (counted[:-1] > 0))
+    if len(inner) < LEAST:
+        return False
+    between = counted[inner + 1] - counted[inner]
+    of_means, of_steps = (
+        (column[inner + 1] * counted[inner + 1] - column[inner] * counted[inner]) / between for column in (mean, last)
+    )
+    if not np.isfinite(of_means).all() or not np.isfinite(of_steps).all():
+        return False
+    if not middle(last) / ALIKE < middle(mean) < ALIKE * middle(last):  # a sum, say
+        return False
+    rounding = (printed_quantum(mean) or FINER) * counted[inner] / between
+    hidden, least = float(middle(rounding)), LEAST_EFFECT * float(middle(mean))
+    by_means, by_steps = _scatter(of_means), _scatter(of_steps)
+    if by_means > max(SCATTER * (by_steps + hidden), least):
+        return True
+    if by_steps > SCATTER * (by_means + hidden):
+        return False
+    first = np.append(True, np.diff(epoch[inner]) > 0)
+    if first.sum() < LEAST_EPOCHS:
+        return False
+    low, other = (float(middle(times[first])) - float(middle(times)) for times in (of_means, of_steps))
+    return -low > max(SCATTER * (abs(other) + float(middle(rounding[first]))), least)
+
+
+def _scatter(values: Floats) -> float:
+    return float(middle(np.abs(values - middle(values))))

@@ -16,8 +16,7 @@ from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis
-from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
-from perflog.measurements.store import Store
+from perflog.measurements.rows import Floats, Ints, Mask, Rows, Store, shifted
 
 #: No rank prints so many records more than another one while both train together.
 MOST_AHEAD = 4

@@ -12,17 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.bars import (
-    CLOCK_DIGIT,
-    NOTHING_BEHIND,
-    NOTHING_DRAWN,
-    drawn_once,
-    first_bars,
-    is_bar,
-    last_of_each_epoch,
-    why_another_bar,
-)  # fmt: skip
-from perflog.measurements.basis import choose_basis
+from perflog.measurements.basis import are_swapped, choose_basis, twin
 from perflog.measurements.blended import (
     MOST_AHEAD,
     MOST_RANKS,
@@ -36,26 +26,39 @@ from perflog.measurements.blended import (
     may_blend,
     slowest,
 )  # fmt: skip
-from perflog.measurements.counters import EXACT, steps_from_counter, unrounded, whole_records
+from perflog.measurements.estimate import with_metrics
 from perflog.measurements.measure import measure
-from perflog.measurements.metrics import with_metrics
 from perflog.measurements.order import (
+    CLOCK_DIGIT,
+    NOTHING_BEHIND,
+    NOTHING_DRAWN,
+    drawn_once,
     epochs_left_out,
     equal_to_previous,
+    first_bars,
     in_order,
+    is_bar,
+    last_of_each_epoch,
     marks_of,
     name_of_step,
     not_doubled,
     outside_epochs,
+    why_another_bar,
     why_broken,
     why_counter_stands,
     why_it_goes_on,
-)  # fmt: skip
-from perflog.measurements.rows import Floats, Ints, Mask, Rows, kept, last_numbers, shifted
-from perflog.measurements.segment import Previous, Segment, previous_of
-from perflog.measurements.shown import NOTHING_SHOWN, Shown
+)  # fmt: skip  # fmt: skip
+from perflog.measurements.rows import NOTHING_SHOWN, Floats, Ints, Mask, Rows, Shown, kept, last_numbers, shifted
+from perflog.measurements.segment import (
+    EXACT,
+    Previous,
+    Segment,
+    previous_of,
+    steps_from_counter,
+    unrounded,
+    whole_records,
+)
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
-from perflog.measurements.swapped import are_swapped, twin
 from perflog.stats.resolution import printed_quantum
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.formats.parser import Pattern
-from perflog.formats.units import seconds_in
-from perflog.measurements.counters import MOST_MISSING
+from perflog.formats.printed import seconds_in
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, shifted
-from perflog.measurements.segment import Count, Previous
+from perflog.measurements.segment import MOST_MISSING, Count, Previous
 from perflog.stats.arrays import distinct, middle
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec.structs import replace
 
-from perflog.measurements.rows import Floats, Ints, Mask
+from perflog.measurements.rows import Floats, Ints, Mask, Store
 from perflog.measurements.segment import Segment
-from perflog.measurements.store import Store
 
 #: A record whose steps take so many times as long as its neighbours' is no record of training only.
 SLOW = 5.0

@@ -11,10 +11,9 @@ from msgspec import Struct
 from perflog.evidence.witness import Verdict
 from perflog.logs.find import LogFile, Pipe
 from perflog.notes import Note
-from perflog.runs.clock import Clock
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Metadata
-from perflog.runs.run import Metric, Outcome, Run, Skipped
+from perflog.runs.run import Clock, Metric, Outcome, Run, Skipped
 
 
 class _Run(Struct, array_like=True):

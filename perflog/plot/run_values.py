@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perflog.cases.case import Case
-from perflog.cases.sections import sections
+from perflog.cases.choosing import sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.plot.drawing import LINE, colour_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflog.cases.case import Case
-from perflog.cases.sections import Section, sections
+from perflog.cases.choosing import Section, sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.plot.drawing import GRID, LINE, colour_of, ink

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case
-from perflog.cases.sections import sections
+from perflog.cases.choosing import sections
 from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.extraction import Extraction

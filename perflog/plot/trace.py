@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.measurements.segment import Segment
-from perflog.measurements.warmup import rows_of
+from perflog.measurements.window import rows_of
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
 from perflog.stats.warmup import mser5

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perflog.formats.catalog import Catalog
-from perflog.inference.known import inferred_runs
+from perflog.inference.infer import inferred_runs
 from perflog.logs.find import RUNNING, LogFile
 from perflog.reading.reading import Reading
 from perflog.runs.build import RunBuilder
-from perflog.runs.device_index import Stem
+from perflog.runs.metadata import Stem
 from perflog.runs.run import Outcome, Skipped
 from perflog.settings.options import Options
 

@@ -20,8 +20,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser
 from perflog.formats.paths import PathPatterns
 from perflog.logs.find import LogFile
-from perflog.runs.device_index import Stem
-from perflog.runs.metadata import Metadata
+from perflog.runs.metadata import Metadata, Stem
 from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.options import Options
 

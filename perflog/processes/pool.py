@@ -12,16 +12,20 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import BinaryIO, cast
 
+from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.processes.messages import GREETING, Answer, Task, asked, receive, send
+from perflog.reading.schedule import SMALL, workers
 from perflog.runs.machine import Machine
+from perflog.runs.metadata import Stem
 from perflog.runs.run import Outcome, Run, Skipped
+from perflog.settings.options import Options
 
 #: Runs a worker with the module search path of this process, which stands on the first line of its input.
 _COMMAND = (
@@ -140,3 +144,38 @@ def _flags() -> list[str]:
     if sys.flags.dont_write_bytecode:
         flags.append("-B")
     return flags
+
+
+# ----------------------------------------------------------------------------------------------------
+# Whether processes are worth their start, and how many.
+
+#: Seconds of processor time for each small log, and for each byte of it: about, on a machine of 2020.
+PER_LOG, PER_BYTE = 5e-4, 7e-9
+#: Work that takes less, in seconds, is not worth the 0.3 s of processor time that the start of a process takes.
+LEAST = 1.5
+
+
+@contextmanager
+def helpers(
+    logs: Sequence[LogFile], catalog: Catalog, options: Options, indexed: frozenset[Stem], hashed: bool = False
+) -> Iterator[Processes | None]:
+    """Processes that read batches of ``logs`` beside this one; None where they are not worth their start.
+
+    Args:
+        indexed: the names of logs whose number is a device's.
+        hashed: whether each text is hashed while it is read.
+    """
+    count = workers() - 1
+    if count < 1 or seconds_for(logs) < LEAST:
+        yield None
+        return
+    from perflog.processes.messages import Task  # few commands need them
+
+    with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)) as processes:
+        yield processes
+
+
+def seconds_for(logs: Sequence[LogFile]) -> float:
+    """About how much processor time the small logs among these take."""
+    sizes = [log.size for log in logs if log.size <= SMALL and log.stored is None]
+    return PER_LOG * len(sizes) + PER_BYTE * sum(max(size, 0) for size in sizes)

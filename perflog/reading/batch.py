@@ -9,8 +9,7 @@ import numpy as np
 
 from perflog.formats.catalog import Catalog
 from perflog.matching.matches import FIRST_RANK, UNTAGGED, Batch, Matches
-from perflog.measurements.plain import PlainBatch, plain_batches
-from perflog.measurements.plain_window import take_of_batch
+from perflog.measurements.plain import PlainBatch, plain_batches, take_of_batch
 from perflog.measurements.rows import Mask
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries

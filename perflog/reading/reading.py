@@ -14,23 +14,17 @@ from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
 from perflog.logs.digest import TextHash
 from perflog.logs.find import LogFile
-from perflog.logs.limits import LimitError, UnreadableError
-from perflog.matching.matches import FIRST_RANK, Ints, Matches
-from perflog.matching.samples import Samples
+from perflog.logs.streams import LimitError, UnreadableError
+from perflog.matching.matches import FIRST_RANK, Ints, Matches, Samples
 from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
 from perflog.measurements.structure import leave_out_slow_ends
-from perflog.reading.account import Account, LogFact, facts_of, facts_that_count
-from perflog.reading.counts import Counts
-from perflog.reading.marks import Marks
-from perflog.reading.other_bars import NO_TOTALS
+from perflog.reading.account import Account, Counts, LogFact, facts_of, facts_that_count
+from perflog.reading.marks import NO_TOTALS, Marks, Ticks
 from perflog.reading.positions import Positions, ranks_of_lines
 from perflog.reading.records import Records, refuse_mixed, samples_of_records, with_all_columns
-from perflog.reading.texts import with_seconds
-from perflog.reading.ticks import Ticks
-from perflog.reading.timestamps import Clock
-from perflog.reading.totals import Totals, steps_of_an_epoch, work_of_a_step
-from perflog.reading.tracks import Tracks, named_by_summaries, ranks_of
+from perflog.reading.timestamps import Clock, with_seconds
+from perflog.reading.tracks import Totals, Tracks, named_by_summaries, ranks_of, steps_of_an_epoch, work_of_a_step
 from perflog.stats.arrays import distinct
 
 #: Parsers up to this priority count only in logs where no more specific one found a measurement.

@@ -14,8 +14,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from perflog.formats.parser import Pattern
-from perflog.matching.matches import FIRST_RANK, Ints, Matches
-from perflog.matching.samples import Samples
+from perflog.matching.matches import FIRST_RANK, Ints, Matches, Samples
 from perflog.measurements.rows import Floats, Mask, Rows
 from perflog.measurements.series import RankSeries
 

@@ -6,13 +6,15 @@ in processes of their own (:mod:`perflog.processes`, ``docs/performance.md``).
 
 from __future__ import annotations
 
+import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import chain, islice
-from typing import Generic, TypeVar, cast
+from itertools import chain, groupby, islice
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct
 
@@ -21,17 +23,168 @@ from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, o
 from perflog.logs.digest import text_hash
 from perflog.logs.find import LogFile
 from perflog.matching import Engine, engine_for
-from perflog.reading.ahead import Bodies, ahead_of
 from perflog.reading.batch import fold_batch
-from perflog.reading.batches import Done, Elsewhere, batches, key_of
-from perflog.reading.cores import workers
-from perflog.reading.faults import reason_of
-from perflog.reading.gather import Buffers, Gathered
-from perflog.reading.parts import Block, end, fold_block, match_block, parts_of
+from perflog.reading.gather import Block, Buffers, Gathered, end, fold_block, match_block, parts_of, reason_of
 from perflog.reading.reading import Reading
 from perflog.settings.options import Options
 
+# ----------------------------------------------------------------------------------------------------
+# Batches: the logs that one job reads, and what became of each.
+
+T_co = TypeVar("T_co", covariant=True)
+
+
 T = TypeVar("T")
+
+
+class Done(Struct, Generic[T], frozen=True):
+    """A log that was read: what became of it; or a log that is too large for the batch, to be read in blocks."""
+
+    size: int
+    result: T | None = None
+    large: LogFile | None = None
+
+
+class Elsewhere(Protocol[T_co]):
+    """Reads batches in another place than this process, for the thread that asks; many may ask at once."""
+
+    def read(self, logs: Sequence[LogFile]) -> Sequence[T_co | None] | None:
+        """What became of each log of a batch, None for one that is too large; None where it is to be read here."""
+
+
+def batches(logs: Sequence[LogFile], most_bytes: int, most_logs: int) -> Iterator[list[LogFile]]:
+    """Logs that are read by one job: so many of small ones, a large one alone, an archive's members together."""
+    batch: list[LogFile] = []
+    size = 0
+    for (path, in_archive), group in groupby(logs, key=lambda log: (log.path if log.member else "", bool(log.member))):
+        for log in group:
+            full = size + max(log.size, 0) > most_bytes or len(batch) >= most_logs
+            other = bool(batch) and (batch[-1].path != path if in_archive else bool(batch[-1].member))
+            if batch and ((full and not in_archive) or other):
+                yield batch
+                batch, size = [], 0
+            batch.append(log)
+            size += max(log.size, 0)
+    if batch:
+        yield batch
+
+
+def key_of(log: LogFile) -> tuple[str, str]:
+    """What tells a log from others of a batch."""
+    return log.path, log.member
+
+
+# ----------------------------------------------------------------------------------------------------
+# Small objects of stores asked for ahead of their reading, on threads; nothing where all logs are files.
+#
+# What is asked for when a batch of logs is put together is there when its turn comes, so that no thread that matches
+# waits for a server, and no more than the batches under way are in memory.
+
+#: What gives the bytes of an object, by its address; it raises what reading the object raises.
+Bodies = MutableMapping[str, Callable[[], bytes]]
+
+
+class Ahead:
+    """Nothing to ask for: all logs are files."""
+
+    def __enter__(self) -> Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+
+    def bodies(self, logs: Sequence[LogFile]) -> Bodies:  # noqa: ARG002 - those of stores have some
+        """What gives the bytes of the small objects among logs."""
+        return {}
+
+
+class _OfStores(Ahead):
+    """Objects of stores, asked for on threads of its own."""
+
+    def __init__(self, most: int) -> None:
+        from perflog.logs.stored import THREADS
+
+        self._most = most
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="perflog-store")
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def bodies(self, logs: Sequence[LogFile]) -> Bodies:
+        jobs: dict[str, Future[bytes]] = {}
+        for log in logs:
+            if log.stored is not None and not log.member and log.size <= self._most:
+                jobs[log.path] = self._pool.submit(log.stored.body)
+        return {path: job.result for path, job in jobs.items()}
+
+
+def ahead_of(logs: Sequence[LogFile], most: int) -> Ahead:
+    """What asks for the objects among logs that have at most so many bytes."""
+    return _OfStores(most) if any(log.stored is not None for log in logs) else Ahead()
+
+
+# ----------------------------------------------------------------------------------------------------
+# How many workers read at once: the processors that this process may use, by its affinity and its container.
+
+#: More than so many do not make it faster, and each has memory of its own.
+MOST = 4
+_CGROUPS = Path("/sys/fs/cgroup")
+_OWN_CGROUP = Path("/proc/self/cgroup")
+
+
+def workers() -> int:
+    """How many threads or processes to read with (``PERFLOG_THREADS`` sets it)."""
+    with suppress(ValueError):
+        asked = int(os.environ.get("PERFLOG_THREADS", ""))
+        if asked > 0:
+            return asked
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(MOST, cores, processors_granted(_CGROUPS, _OWN_CGROUP)))
+
+
+def processors_granted(cgroups: Path, own: Path) -> int:
+    """How many processors a container's quota grants, at least one; :data:`MOST` where there is no quota.
+
+    Args:
+        cgroups: where the groups of processes are mounted; ``own``: the file that names this process's.
+    """
+    granted = float(MOST)
+    for folder in _groups(cgroups, own):
+        for quota in (_quota_2(folder / "cpu.max"), _quota_1(folder)):
+            granted = min(granted, quota)
+    return max(1, round(granted))
+
+
+def _groups(cgroups: Path, own: Path) -> list[Path]:
+    """The folders that may hold a quota of this process: its groups' and those above them."""
+    folders = [cgroups, cgroups / "cpu"]
+    with suppress(OSError, UnicodeDecodeError):
+        for line in own.read_text(encoding="utf-8").splitlines():
+            _, controllers, name = line.split(":", 2)
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            folder = (cgroups / "cpu" if controllers else cgroups) / name.lstrip("/")
+            folders += [folder, *(above for above in folder.parents if above.is_relative_to(cgroups))]
+    return list(dict.fromkeys(folders))
+
+
+def _quota_2(file: Path) -> float:
+    """The processors of a group of version 2, whose file says ``200000 100000``: a quota and its period."""
+    with suppress(OSError, ValueError):
+        quota, period = file.read_text(encoding="ascii").split()
+        return int(quota) / int(period) if int(period) > 0 else float(MOST)
+    return float(MOST)
+
+
+def _quota_1(folder: Path) -> float:
+    """The processors of a group of version 1, which has a file for the quota (-1 for none) and one for the period."""
+    with suppress(OSError, ValueError):
+        texts = [(folder / f"cpu.cfs_{name}_us").read_text(encoding="ascii") for name in ("quota", "period")]
+        quota, period = map(int, texts)
+        if quota > 0 and period > 0:
+            return quota / period
+    return float(MOST)
+
 
 #: Logs up to this size, unpacked, are read whole and matched together with others.
 SMALL = 4 << 20
@@ -61,7 +214,7 @@ def read_logs(
     """Read every log once and give each finished :class:`Reading` to ``finish``, in the order of ``logs``.
 
     A log that cannot be read becomes a reading with a ``problem``; it never stops the others. So does one on which the
-    program itself fails (:mod:`perflog.reading.faults`), here or in ``finish``.
+    program itself fails (:mod:`perflog.reading.gather`), here or in ``finish``.
 
     Args:
         as_printed: see :class:`Reading`.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from perflog.formats.moments import Moment, moment_of
+from perflog.matching.matches import TIMESTAMP, Matches
 
 _DAY = 86_400.0
 #: So many characters have the forms that are read for a whole column at once, "2026-01-02 03:04:05" and
@@ -135,3 +137,21 @@ def _millionths(places: NDArray[np.uint8], digits: NDArray[np.int64]) -> NDArray
 
 def _are_digits(digits: NDArray[np.int64]) -> bool:
     return bool(((digits >= 0) & (digits <= 9)).all())
+
+
+# ----------------------------------------------------------------------------------------------------
+# Moments that measuring lines print, turned into seconds.
+
+
+def with_seconds(matches: Matches, clocks: MutableMapping[str, Clock]) -> Matches:
+    """The same matches, with seconds in place of the stamps of measuring and position lines.
+
+    Args:
+        clocks: where the clock of each pattern stands, by its key; carried on here.
+    """
+    stamps = matches.columns.get(TIMESTAMP)
+    if matches.pattern.role not in ("step", "position") or not isinstance(stamps, list):
+        return matches
+    key = matches.pattern.key
+    seconds, clocks[key] = seconds_of_timestamps(stamps, clocks.get(key, START))
+    return replace(matches, columns={**matches.columns, TIMESTAMP: seconds})

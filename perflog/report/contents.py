@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflog.cases.case import Case
-from perflog.cases.choosing import UNKNOWN
+from perflog.cases.choosing import UNKNOWN, Section, sections
 from perflog.cases.identity import spelling
-from perflog.cases.sections import Section, sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS

@@ -11,8 +11,7 @@ from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
-from perflog.inference.frequent import Frequent, frequent_shapes
-from perflog.inference.known import inferred_runs
+from perflog.inference.infer import Frequent, frequent_shapes, inferred_runs
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs

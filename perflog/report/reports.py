@@ -15,7 +15,7 @@ from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.columns import counted
 from perflog.files import is_written_into, missing_folder, write_atomically
-from perflog.logs.addresses import Address, is_address
+from perflog.logs.find import Address, is_address
 from perflog.plot.steps import MOST_RUNS
 from perflog.report.contents import Choice, contents
 from perflog.report.extractions import Extractions

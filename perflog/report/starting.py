@@ -9,7 +9,7 @@ from typing import Any
 from perflog.escaping import visible
 from perflog.export.columns import counted
 from perflog.extraction import Extraction
-from perflog.runs.origin import FACTORS, PATH_ALONE
+from perflog.runs.factor import FACTORS, PATH_ALONE
 from perflog.runs.run import Run
 from perflog.settings.config import DEFAULTS
 

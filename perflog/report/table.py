@@ -19,7 +19,7 @@ from perflog.export.case_table import remarks
 from perflog.export.columns import TextTable, caption, counted, marked
 from perflog.export.translation import shown, told
 from perflog.extraction import Extraction
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 from perflog.formats.vocabulary import Scalar
 from perflog.notes import merged, texts
 from perflog.report.grid import Grid, Item, Key, Number

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -18,28 +19,70 @@ from perflog.measurements.series import RankSeries
 from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
-from perflog.runs.accounts import held
-from perflog.runs.clock import clock_of
 from perflog.runs.corroborate import Evidence, Question
 from perflog.runs.corroborate_many import evidence_of_all
-from perflog.runs.cut import why_cut
-from perflog.runs.device_index import Stem
-from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_unread, refusal
-from perflog.runs.draft import Draft
-from perflog.runs.extent import Extent
+from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_unread, refusal, why_cut
+from perflog.runs.factor import contradiction, notes_of_path
 from perflog.runs.identity import Identities
 from perflog.runs.machine import Machines, note_of_devices, store_of
-from perflog.runs.metadata import Metadata
+from perflog.runs.metadata import Metadata, Stem
 from perflog.runs.metrics import Peaks, further_metrics, possible
-from perflog.runs.origin import contradiction, notes_of_path
-from perflog.runs.primary import main_rank, primary_pattern
+from perflog.runs.products import Extent
 from perflog.runs.programs import Program, of_several, programs_of, woven_shapes
-from perflog.runs.reported import summary_metrics
-from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped
+from perflog.runs.reported import held, summary_metrics
+from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped, clock_of
 from perflog.runs.throttled import throttling_note
-from perflog.runs.throughput import Speed, corroborated, question_of, ranks_that_count, speed_of
+from perflog.runs.throughput import (
+    Speed,
+    corroborated,
+    main_rank,
+    primary_pattern,
+    question_of,
+    ranks_that_count,
+    speed_of,
+)
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
+
+# ----------------------------------------------------------------------------------------------------
+# A run before its number is held against its log: everything that is made log by log.
+
+
+class Draft(NamedTuple):
+    """A run before its number is held against its log.
+
+    Attributes:
+        ranks: the measurements of all ranks; ``place``: which of the segments of each is the run's.
+        span: the first and the last line of the run.
+        programs: how many programs speak in the log.
+        label: what no pattern understood of the path.
+        summaries: the program's own metrics but its rate, which is ``reported``.
+        notes: what is to be said of summaries and ranks.
+        question: what is to be asked of the log about the speed; None where nothing is.
+    """
+
+    reading: Reading
+    pattern: Pattern
+    ranks: Mapping[int, RankSeries]
+    place: int
+    span: tuple[int, int]
+    programs: int
+    metadata: Metadata
+    label: str
+    summaries: dict[str, Metric]
+    reported: Metric | None
+    speed: Speed
+    notes: list[Note]
+    question: Question | None
+
+    @property
+    def segments(self) -> list[Segment]:
+        """The segments of the rank that speaks for all."""
+        return self.ranks[main_rank(self.ranks)].segments
+
+    @property
+    def segment(self) -> Segment:
+        return self.segments[self.place]
 
 
 def build_runs(reading: Reading, catalog: Catalog, options: Options) -> Outcome:

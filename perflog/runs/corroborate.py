@@ -11,19 +11,37 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.evidence.clock import clock_witness
-from perflog.evidence.falling import falls, why_falling
-from perflog.evidence.line import Base, Job, line_witnesses
-from perflog.evidence.rounding import decimals_of, mean_share, number_share, total_share
-from perflog.evidence.share import LONGEST, Ruling, is_off, median_of_records, ruling_records, total_of_records
-from perflog.evidence.summary import Account, summary_witnesses
-from perflog.evidence.survey import Marks, Survey, survey
-from perflog.evidence.witness import FACTORS, About, Verdict, Witness, judged
+from perflog.evidence.line import Account, Base, Job, line_witnesses, summary_witnesses
+from perflog.evidence.survey import (
+    LONGEST,
+    Marks,
+    Ruling,
+    Survey,
+    falls,
+    is_off,
+    median_of_records,
+    ruling_records,
+    survey,
+    total_of_records,
+    why_falling,
+)
+from perflog.evidence.witness import (
+    FACTORS,
+    About,
+    Verdict,
+    Witness,
+    decimals_of,
+    judged,
+    mean_share,
+    number_share,
+    total_share,
+)
 from perflog.formats.moments import Moment, moment_by_shape
 from perflog.formats.parser import Pattern, Value
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 from perflog.formats.vocabulary import whole_count
+from perflog.matching.matches import MOST, Samples
 from perflog.matching.one_line import read_line
-from perflog.matching.samples import MOST, Samples
 from perflog.measurements.basis import MEASURING
 from perflog.measurements.rows import Floats
 from perflog.reading.reading import Reading

@@ -12,15 +12,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perflog.evidence.falling import falls
+from perflog.evidence.clock import moments_of
 from perflog.evidence.line import Job
 from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
-from perflog.evidence.share import Ruling, is_off, middle_rate, rates_of, ruling_records, total_rate
-from perflog.evidence.stamps import moments_of
-from perflog.evidence.survey import heaviest_of, slow_of
+from perflog.evidence.survey import (
+    Ruling,
+    falls,
+    heaviest_of,
+    is_off,
+    middle_rate,
+    rates_of,
+    ruling_records,
+    slow_of,
+    total_rate,
+)
 from perflog.evidence.witness import Verdict, Witness
 from perflog.formats.parser import Value
-from perflog.matching.samples import Samples
+from perflog.matching.matches import Samples
 from perflog.measurements.rows import Floats, Ints, Mask
 from perflog.runs.corroborate import (
     COARSE,

@@ -10,13 +10,10 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import Fact, normal
 from perflog.reading.reading import Reading
-from perflog.runs.device_index import Stem
-from perflog.runs.extent import Extent
 from perflog.runs.facts import Facts
 from perflog.runs.machine import Machines
-from perflog.runs.metadata import Metadata, merge
-from perflog.runs.products import batch_on_lines
-from perflog.runs.ratio import prints_two_scopes
+from perflog.runs.metadata import Metadata, Stem, merge
+from perflog.runs.products import Extent, batch_on_lines, prints_two_scopes
 from perflog.settings.options import Options
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from perflog.evidence.summary import Whole
+from perflog.evidence.line import Whole
 from perflog.evidence.survey import Survey, totals_until
 from perflog.formats.parser import Pattern
 from perflog.measurements.basis import Basis

@@ -7,11 +7,74 @@ says so.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
 
+from perflog.formats.paths import PathPatterns
 from perflog.formats.vocabulary import CPU, SOURCES, Fact, Scalar, fitting, misfit, whole_count
-from perflog.runs.mesh import devices_of_batches, model_parallel
+from perflog.logs.find import LogFile
+
+# ----------------------------------------------------------------------------------------------------
+# Meshes of devices as programs print them: how many devices there are, and in how many parts a model is split.
+
+#: The sizes of kinds of parallelism whose devices share the samples of one data-parallel rank.
+MODEL_PARALLEL = ("tensor_parallel", "pipeline_parallel", "context_parallel", "model_parallel")
+_AXES = {"tp": "tensor_parallel", "pp": "pipeline_parallel", "cp": "context_parallel"}
+#: (A size has nine digits at most: more are no size.)
+_NAME, _NUMBER = re.compile(r"[a-z][a-z_]*"), re.compile(r"(?<![A-Za-z0-9_])[0-9]{1,9}(?![0-9])")
+
+
+def facts_of_mesh(mesh: str, axes: str = "") -> dict[str, str]:
+    """The devices in a mesh, and its kinds of parallelism above 1 that split the model.
+
+    >>> facts_of_mesh("pp=2, dp_shard=4, tp=1")
+    {'devices': '8', 'pipeline_parallel': '2'}
+
+    Args:
+        mesh: the sizes of the axes, with or without their names.
+        axes: the names of the axes in the order of the sizes, where they stand apart.
+    """
+    sizes = [int(text) for text in _NUMBER.findall(mesh)]
+    if not sizes or 0 in sizes:
+        return {}
+    names = _NAME.findall(axes or mesh)
+    facts = {"devices": str(prod(sizes))}
+    if len(names) == len(sizes):
+        facts |= {_AXES[name]: str(size) for name, size in zip(names, sizes, strict=True) if name in _AXES and size > 1}
+    return facts
+
+
+def with_devices_of_batches(values: Mapping[str, str]) -> dict[str, str]:
+    """A line's facts, with a device's batch size as the run's too.
+
+    >>> with_devices_of_batches({"device_batch_size": "16"})
+    {'device_batch_size': '16', 'batch_size': '16'}
+    """
+    batch = values.get("device_batch_size")
+    return dict(values) if batch is None else {**values, "batch_size": batch}
+
+
+def devices_of_batches(values: Mapping[str, Scalar]) -> int | None:
+    """The devices that share the job's batch, where a log says the batch of one device and optimizer step.
+
+    >>> devices_of_batches({"device_batch_size": "16", "global_batch_size": 128})
+    8
+    """
+    batch, total = (
+        whole_count(str(values.get(key, "")).replace(",", "")) for key in ("device_batch_size", "global_batch_size")
+    )
+    return total // batch if batch and total and total % batch == 0 else None
+
+
+def model_parallel(values: Mapping[str, Scalar]) -> int:
+    """How many devices share one replica of the model, by the sizes that are known; 1 where none is."""
+    sizes = [whole_count(str(values[key])) for key in MODEL_PARALLEL if key in values]
+    return prod(size for size in sizes if size is not None)
+
 
 #: The sources that are the user's own word.
 _USERS = ("command line", "config")
@@ -195,3 +258,37 @@ def _derive_batch(result: Metadata, devices: int | None, split: int) -> None:
     if devices:
         source = max(source, result.sources["devices"], key=SOURCES.index)
         _derived(result, "global_batch_size", batch * devices, source, *parts, "devices")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Numbers in names that say which device a log is of, not how many there were: gpu0.log, gpu1.log or gpu0/, gpu1/.
+
+#: A folder, and a name without its number.
+Stem = tuple[str, str]
+
+
+class Device(NamedTuple):
+    """The device that a log may be of: the names that differ in it alone, its number, and the part that says it."""
+
+    stem: Stem
+    number: int
+    part: str
+
+
+def indexed_by_device(logs: Iterable[LogFile], patterns: PathPatterns) -> frozenset[Stem]:
+    """The names whose number is a device's: there is a log of the device 0 among them."""
+    places = (device_of(log, patterns) for log in logs)
+    return frozenset(place.stem for place in places if place is not None and place.number == 0)
+
+
+def device_of(log: LogFile, patterns: PathPatterns) -> Device | None:
+    """The device in which the name of a log or, if not, of its folder ends; None where neither does."""
+    folder, name = log.folder_and_name
+    index = patterns.facts_of_part(name, "file").index
+    if index is not None:
+        return Device((os.path.abspath(folder), index.stem), index.number, name)  # noqa: PTH100 - many paths
+    above, _, own = folder.rpartition("/")
+    index = patterns.facts_of_part(own, "folder").index if own else None
+    if index is None:
+        return None
+    return Device((os.path.abspath(above), f"{index.stem}/{name}"), index.number, own)  # noqa: PTH100 - many paths

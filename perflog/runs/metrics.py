@@ -13,12 +13,11 @@ from dataclasses import replace
 from msgspec import Struct
 
 from perflog.formats.accelerators import Accelerator, Peak, most_of, own_accelerators, peak_of
-from perflog.formats.units import kind, rate_unit
+from perflog.formats.printed import kind, rate_unit
 from perflog.formats.vocabulary import size, whole_count
 from perflog.lazy_regex import lazy_regex
 from perflog.runs.measured import Measured
-from perflog.runs.mesh import model_parallel
-from perflog.runs.metadata import Metadata
+from perflog.runs.metadata import Metadata, model_parallel
 from perflog.runs.run import Metric
 
 TOKENS, TOKENS_BOUND = "tokens_per_second", "tokens_per_second_upper_bound"

@@ -18,8 +18,8 @@ from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.notes import Note
 from perflog.reading.reading import Reading
-from perflog.runs.primary import main_rank, primary_of
 from perflog.runs.run import Run
+from perflog.runs.throughput import main_rank, primary_of
 
 #: A format that measured fewer lines may have met a line of that shape by chance.
 LEAST_MEASURED = 2

@@ -11,8 +11,8 @@ from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.measurements.segment import Segment
 from perflog.reading.reading import Reading
-from perflog.runs.primary import segments_of
 from perflog.runs.run import Outcome, Run, Skipped
+from perflog.runs.throughput import segments_of
 
 T = TypeVar("T")
 

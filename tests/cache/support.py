@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from perflog.cache.cache import Cache
-from perflog.cache.outcomes import with_kept
+from perflog.cache.printed import with_kept
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, _outcomes, extract_logs
 from perflog.formats.catalog import Catalog

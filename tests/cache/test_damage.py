@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from perflog.cache.entries import LIMIT, EntryFile, _make_table
+from perflog.cache.cache import LIMIT, EntryFile, _make_table
 from tests.cache.support import Place, later, logs_in
 from tests.logs.test_find import as_user
 from tests.support import ROOT
@@ -142,7 +142,7 @@ def test_a_full_disk_ends_nothing(tmp_path: Path) -> None:
 def test_two_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     """Processes that add entries of their own: all are there."""
     program = (
-        "import sys; from pathlib import Path; from perflog.cache.entries import EntryFile\n"
+        "import sys; from pathlib import Path; from perflog.cache.cache import EntryFile\n"
         "file, own = EntryFile(Path(sys.argv[1])), sys.argv[2].encode()\n"
         "for n in range(25): file.add({own + b'%d' % n + b'.' * k: own * 1000 for k in range(20)})\n"
     )
@@ -173,7 +173,7 @@ def test_a_file_that_another_writer_is_making_is_not_taken_for_a_foreign_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = EntryFile(tmp_path / "cache")
-    monkeypatch.setattr("perflog.cache.entries.sqlite3.connect", partial(sqlite3.connect, factory=_Interrupted))
+    monkeypatch.setattr("perflog.cache.cache.sqlite3.connect", partial(sqlite3.connect, factory=_Interrupted))
     file.add({b"key": b"content"})
     assert file.entries([b"key"]) == ({b"key": b"content"}, 0)
 

@@ -9,7 +9,7 @@ import pytest
 
 from perflog.extraction import Extraction
 from perflog.notes import texts
-from perflog.runs.origin import PATH_ALONE
+from perflog.runs.factor import PATH_ALONE
 from tests.support import FIXTURES, extracted
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perflog.extras import EXTRAS
-from perflog.inference.frequent import frequent_shapes
+from perflog.inference.infer import frequent_shapes
 from perflog.logs.find import LogFile
 from tests.forks import perflog
 from tests.support import FIXTURES, ROOT

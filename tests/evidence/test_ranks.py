@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perflog.evidence.ranks import is_one_rank
+from perflog.evidence.survey import is_one_rank
 from perflog.measurements.segment import Segment
 from tests.measurements.support import pattern, rows, segment_of
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from perflog.evidence.rounding import bounds, clock_share, decimals_of, mean_share, total_share
+from perflog.evidence.witness import bounds, clock_share, decimals_of, mean_share, total_share
 from perflog.formats.printed import half_digit
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perflog.evidence.share import ruling_record, ruling_records
-from perflog.evidence.survey import Heaviest, Slow
+from perflog.evidence.survey import Heaviest, Slow, ruling_record, ruling_records
 
 
 def test_a_record_without_which_the_throughput_is_higher() -> None:

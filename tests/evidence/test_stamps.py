@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perflog.evidence.stamps import Kind, moments_of
+from perflog.evidence.clock import Kind, moments_of
 from perflog.formats.moments import moment_by_shape
 from tests.support import examples
 

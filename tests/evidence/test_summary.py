@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflog.evidence.summary import Account, Whole, summary_witnesses
+from perflog.evidence.line import Account, Whole, summary_witnesses
 from perflog.evidence.witness import FACTORS, Witness
 
 #: The window at 100 samples/s, all lines with the warm-up at 80; 0.4 and 0.5 s a step; 250 s of measured steps.

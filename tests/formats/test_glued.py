@@ -12,7 +12,7 @@ import pytest
 from perflog.formats.parser import Parser, Pattern
 from perflog.matching.engine import engine_for
 from perflog.matching.matches import Matches
-from perflog.runs.origin import FACTORS
+from perflog.runs.factor import FACTORS
 from tests.support import catalog
 
 NINES = str.maketrans("12345678", "56789123")

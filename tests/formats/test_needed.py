@@ -9,8 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from perflog.formats.catalog import path_patterns
-from perflog.formats.needed import may_match, needed_literals
-from perflog.formats.paths import PathPattern, PathPatterns
+from perflog.formats.paths import PathPattern, PathPatterns, may_match, needed_literals
 from tests.support import FIXTURES
 
 

@@ -11,11 +11,11 @@ import pytest
 from perflog.errors import ParserError
 from perflog.extraction import extract_paths
 from perflog.formats.catalog import load_catalog
+from perflog.formats.dialect import tail_after
 from perflog.formats.load import load_parser
 from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
-from perflog.formats.regexes import tail_after
-from perflog.formats.units import kind
+from perflog.formats.printed import kind
 from perflog.logs.find import find_logs
 from perflog.matching.checks import check_parser, is_sound
 from perflog.matching.one_line import read_line

@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 from perflog.errors import ParserError
-from perflog.formats.dialect import TAG
+from perflog.formats.dialect import TAG, expand, jump_in, tail_after
 from perflog.formats.parser import Jump
-from perflog.formats.regexes import expand, jump_in, tail_after
 
 
 @pytest.mark.parametrize(

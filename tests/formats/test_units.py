@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflog.formats.units import is_time, is_work, kind, rate_unit, seconds_in
+from perflog.formats.printed import is_time, is_work, kind, rate_unit, seconds_in
 
 WORK = {
     "images": ("image", "images", "img", "imgs", "frame", "frames"),

@@ -16,7 +16,8 @@ from perflog.logs.archives import Member, members_of
 from perflog.logs.containers import Load, blocks_of
 from perflog.logs.find import LogFile
 from perflog.logs.stored import StoredObject
-from perflog.reading import parts, schedule
+from perflog.reading import gather as parts
+from perflog.reading import schedule
 from tests.inference.test_infer import TRUE, extracted, written
 
 NAME = "time beside stamps"

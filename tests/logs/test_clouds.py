@@ -25,9 +25,8 @@ import pytest
 from perflog.export.document import json_pieces
 from perflog.extraction import extract_paths
 from perflog.logs.find import find_logs
-from perflog.logs.store_faults import StoreError
 from perflog.logs.stored import StoredObject
-from perflog.logs.stores import Version
+from perflog.logs.stores import StoreError, Version
 from perflog.settings.config import settings
 from tests.forks import perflog
 from tests.logs.stores import use

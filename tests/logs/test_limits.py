@@ -17,12 +17,12 @@ import pytest
 import zstandard
 
 from perflog.errors import UsageError
-from perflog.logs import containers, limits, unwrap, zips
+from perflog.logs import containers, unwrap, zips
+from perflog.logs import streams as limits
 from perflog.logs.containers import LimitError, blocks_of, open_small, read_archive
 from perflog.logs.find import LogFile, find_logs
-from perflog.logs.limits import MEMBERS, RATIO, UnreadableError, limit
-from perflog.logs.random_access import OpenFile, RandomAccess
-from perflog.logs.zip_directory import Listed, listed_members
+from perflog.logs.streams import MEMBERS, RATIO, OpenFile, RandomAccess, UnreadableError, limit
+from perflog.logs.zips import Listed, listed_members
 from tests.logs.test_containers import streamed, tarred, zipped
 from tests.support import FIXTURES, extracted, mostly_long
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from perflog.logs.clean import clean_block
-from perflog.logs.limits import UnreadableError
-from perflog.logs.ranks import rank_of
-from perflog.logs.streams import Stream
+from perflog.logs.prefixes import rank_of
+from perflog.logs.streams import Stream, UnreadableError
 from perflog.logs.unwrap import unwrapped, wrapping_of
 from perflog.notes import texts
 from perflog.runs.run import Run, Skipped

@@ -21,10 +21,9 @@ from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_paths
 from perflog.logs import stores
-from perflog.logs.addresses import Address, as_path, is_address
-from perflog.logs.find import LogFile, find_logs
-from perflog.logs.limits import UnreadableError
-from perflog.logs.store_faults import StoreError
+from perflog.logs.find import Address, LogFile, as_path, find_logs, is_address
+from perflog.logs.stores import StoreError
+from perflog.logs.streams import UnreadableError
 from perflog.settings.config import settings
 from tests.forks import perflog
 from tests.logs.stores import KEY, SECRET, RangesOf, delete, put, put_folder, put_raw, s3_server, served, use

@@ -13,9 +13,9 @@ import pytest
 from perflog.errors import ParserError
 from perflog.formats.load import parser_from
 from perflog.formats.parser import Parser, Pattern
-from perflog.matching.claim import LAST_LINES, claimed, numbers_of_also
 from perflog.matching.matches import Batch, Matches, in_turn, is_text, joined
 from perflog.matching.matches import Texts as JoinedTexts
+from perflog.matching.polars_engine import LAST_LINES, claimed, numbers_of_also
 from perflog.matching.polars_texts import Hits, Texts, numbers
 from tests.reading.support import catalog
 

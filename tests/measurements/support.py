@@ -10,10 +10,9 @@ import numpy as np
 
 from perflog.formats.load import parser_from
 from perflog.formats.parser import Parser, Pattern
-from perflog.measurements.rows import Floats, Rows
+from perflog.measurements.rows import FIELDS, Floats, Rows
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
-from perflog.measurements.store import FIELDS
 
 NAN = float("nan")
 RATE = {"group": "ips", "quantity": "rate", "unit": "samples/s"}
@@ -68,6 +67,6 @@ def stored(segment: Segment) -> Floats:
 
 
 def column(segment: Segment, name: str) -> list[float]:
-    """One of :data:`perflog.measurements.store.FIELDS` of all measurements."""
+    """One of :data:`perflog.measurements.rows.FIELDS` of all measurements."""
     numbers: list[float] = stored(segment)[FIELDS.index(name)].tolist()
     return numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perflog.measurements.counters import (
+from perflog.measurements.segment import (
     NO_WORKS,
     NOTHING_COUNTED,
     steps_from_counter,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perflog.measurements.basis import Basis
-from perflog.measurements.differences import differences
+from perflog.measurements.measure import differences
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps
 from tests.measurements.support import ELAPSED, MEAN_RATE, MEAN_TIME, NAN, column, pattern, rows, segment_of

@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from perflog.measurements import store
+from perflog.measurements import rows as store
 from perflog.measurements.estimate import Digits, estimate
-from perflog.measurements.rows import Floats
-from perflog.measurements.store import FIELDS
+from perflog.measurements.rows import FIELDS, Floats
 
 
 def block(*measured: tuple[float, float]) -> Floats:

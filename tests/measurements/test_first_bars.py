@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perflog.measurements.bars import NOTHING_BEHIND, first_bars
+from perflog.measurements.order import NOTHING_BEHIND, first_bars
 from perflog.measurements.rows import Rows
 from tests.measurements.support import ELAPSED, column, parser, rows, segment_of, table
 from tests.support import extracted

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perflog.matching import library
-from perflog.measurements import many
+from perflog.measurements import plain as many
 
 NAN, INF = math.nan, math.inf
 

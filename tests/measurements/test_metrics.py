@@ -8,10 +8,10 @@ from itertools import pairwise
 import pytest
 
 from perflog.formats.parser import Pattern
-from perflog.measurements import store
-from perflog.measurements.metrics import Mean
+from perflog.measurements import rows as store
+from perflog.measurements.estimate import Mean
+from perflog.measurements.rows import FIELDS
 from perflog.measurements.segment import Taken
-from perflog.measurements.store import FIELDS
 from perflog.measurements.window import take
 from perflog.settings.amount import Amount, Window
 from tests.measurements.support import NAN, STEP_TIME, pattern, rows, segment_of, stored

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from perflog.formats.parser import Pattern
-from perflog.measurements.plain import plain_batches
-from perflog.measurements.plain_window import take_of_batch
+from perflog.measurements.plain import plain_batches, take_of_batch
 from perflog.measurements.rows import Rows
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.window import take

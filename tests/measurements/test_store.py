@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perflog.measurements import store
-from perflog.measurements.rows import Floats
-from perflog.measurements.store import FIELDS, Store, Values
+from perflog.measurements import rows as store
+from perflog.measurements.rows import FIELDS, Floats, Store, Values
 
 
 def block(first: int, count: int) -> Floats:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from perflog.measurements.basis import are_swapped
 from perflog.measurements.rows import Floats
-from perflog.measurements.swapped import are_swapped
 from perflog.runs.run import Run
 from tests.support import extracted
 

@@ -292,7 +292,7 @@ def test_a_steady_run_is_not_doubted() -> None:
 
 
 def test_very_long_series_are_judged_by_their_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.measurements import warmup
+    from perflog.measurements import window as warmup
 
     whole = rows("step ms", *((n, 3000 if n <= 5 else 1000) for n in range(1, 41)))
     segment = segment_of(TIMES, whole.take(slice(0, 15)), whole.take(slice(15, 35)), whole.take(slice(35, None)))

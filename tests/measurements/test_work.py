@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from perflog.measurements.basis import Basis, choose_basis
-from perflog.measurements.work import running_totals, work_and_time
+from perflog.measurements.basis import Basis, choose_basis, running_totals, work_and_time
 from tests.measurements.support import (
     ELAPSED,
     MEAN_RATE,

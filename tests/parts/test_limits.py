@@ -11,8 +11,7 @@ from typer.testing import CliRunner, Result
 
 from perflog.cli import app
 from perflog.errors import PerflogError
-from perflog.parts.footer import FREE, FooterError, TooLargeError, read_footer, texts_of
-from perflog.parts.part import KEY, read_part
+from perflog.parts.part import FREE, KEY, FooterError, TooLargeError, read_footer, read_part, texts_of
 from tests.support import FIXTURES
 
 LOGS = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g"

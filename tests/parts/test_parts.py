@@ -167,8 +167,8 @@ def test_a_share_reads_no_log_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("perflog.extraction.digests", digests_of)
     monkeypatch.setattr("perflog.processes.pool.Processes", processes)
-    monkeypatch.setattr("perflog.processes.helping.LEAST", 0)
-    monkeypatch.setattr("perflog.processes.helping.workers", lambda: 2)
+    monkeypatch.setattr("perflog.processes.pool.LEAST", 0)
+    monkeypatch.setattr("perflog.processes.pool.workers", lambda: 2)
     monkeypatch.setattr("perflog.reading.schedule.BATCH_LOGS", 3)
     cache = Cache(tmp_path / "cache", clock=later)
     logs = find_logs([tmp_path / "logs"])

@@ -14,8 +14,8 @@ from perflog.cases.versions import compared
 from perflog.errors import UsageError
 from perflog.extraction import extract_logs
 from perflog.logs.find import find_logs
+from perflog.measurements.rows import Store
 from perflog.measurements.segment import Segment
-from perflog.measurements.store import Store
 from perflog.plot.drawing import CHINESE_FONTS, font_for, without_glyph
 from perflog.plot.picture import described, picture
 from perflog.plot.trace import POINTS, sight_of_traces, trace_of

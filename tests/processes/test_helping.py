@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from perflog.logs.find import LogFile
-from perflog.processes import helping
-from perflog.processes.helping import helpers, seconds_for
+from perflog.processes import pool as helping
+from perflog.processes.pool import helpers, seconds_for
 from tests.support import catalog, options
 
 MB = 1_000_000

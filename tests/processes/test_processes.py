@@ -22,7 +22,8 @@ from perflog.errors import ParserError
 from perflog.extraction import extract_logs, extract_paths
 from perflog.formats.catalog import load_catalog
 from perflog.logs.find import LogFile, Pipe, find_logs
-from perflog.processes import helping, pool
+from perflog.processes import pool
+from perflog.processes import pool as helping
 from tests.processes.support import Ready, document, task, use
 from tests.support import FIXTURES, ROOT, catalog, options
 
@@ -180,7 +181,7 @@ def test_a_worker_ends_when_the_process_that_started_it_is_killed() -> None:
 _SCRIPT = """
 import sys
 print("begun")
-from perflog.processes import helping
+from perflog.processes import pool as helping
 helping.LEAST = 0
 from tests.processes import support
 from perflog.processes import pool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.reading.cores import MOST, processors_granted
+from perflog.reading.schedule import MOST, processors_granted
 
 
 def write(place: Path, text: str) -> None:

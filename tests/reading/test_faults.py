@@ -14,8 +14,7 @@ from polars.exceptions import PanicException
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
-from perflog.logs.limits import RefusedError, UnreadableError
-from perflog.logs.streams import stream_of_descriptor
+from perflog.logs.streams import RefusedError, UnreadableError, stream_of_descriptor
 from perflog.matching import Batch, Engine, engine_for
 from perflog.reading import schedule
 from perflog.reading.reading import Reading

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from perflog.matching import library
-from perflog.reading.files import read_texts
+from perflog.reading.gather import read_texts
 
 pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available())
 
@@ -86,5 +86,5 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
 
 
 def test_without_the_library_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perflog.reading.files.available", lambda: "it is not here")
+    monkeypatch.setattr("perflog.reading.gather.available", lambda: "it is not here")
     assert read(files(tmp_path, b"text\n")) == ([-1], b"")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perflog.measurements.blended import Lane, slowest
-from perflog.measurements.store import FIELDS, Store
+from perflog.measurements.rows import FIELDS, Store
 from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.measurements.support import STEP_TIME, folded, pattern, rows

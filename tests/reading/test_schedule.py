@@ -14,9 +14,8 @@ import pytest
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
 from perflog.reading import schedule
-from perflog.reading.cores import workers
 from perflog.reading.reading import Reading
-from perflog.reading.schedule import read_logs
+from perflog.reading.schedule import read_logs, workers
 from perflog.settings.amount import Amount, Window
 from perflog.settings.options import Options
 from tests.measurements.support import RATE, column, parser, table

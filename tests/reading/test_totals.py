@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perflog.matching.samples import Samples
-from perflog.reading.totals import work_of_a_step
+from perflog.matching.matches import Samples
+from perflog.reading.tracks import work_of_a_step
 from tests.measurements.support import RATE, STEP_TIME, pattern
 
 OF_TEN: dict[str, Any] = {"span": "window", "window": 10}

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perflog.cases.choosing import chosen
-from perflog.cases.sections import sections
+from perflog.cases.choosing import chosen, sections
 from perflog.cli import app
 from perflog.errors import UsageError
 from perflog.plot.steps import MOST_RUNS

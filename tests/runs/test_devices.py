@@ -10,8 +10,7 @@ from perflog.formats.vocabulary import Fact
 from perflog.notes import texts
 from perflog.runs.build import RunBuilder
 from perflog.runs.factor import global_batch
-from perflog.runs.mesh import facts_of_mesh, model_parallel
-from perflog.runs.metadata import merge
+from perflog.runs.metadata import facts_of_mesh, merge, model_parallel
 from perflog.runs.run import Run
 from tests.measurements.support import STEP_TIME, table
 from tests.reading.support import fact, formats, read

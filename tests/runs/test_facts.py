@@ -16,7 +16,7 @@ from perflog.formats.paths import PathPatterns, _path_pattern, _PatternTable
 from perflog.notes import texts
 from perflog.resources import folder
 from perflog.runs.build import build_runs
-from perflog.runs.origin import PATH_ALONE
+from perflog.runs.factor import PATH_ALONE
 from perflog.runs.run import Run
 from tests.measurements.support import RATE, STEP_TIME, parser, table
 from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, steps

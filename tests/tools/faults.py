@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 
 from perflog.formats import moments
 from perflog.formats.parser import Value
-from perflog.formats.printed import clock_seconds
-from perflog.formats.units import seconds_in
+from perflog.formats.printed import clock_seconds, seconds_in
 from tests.tools.laboratory import Subject
 
 _BAR_CLOCK = re.compile(r"\d+(:\d\d){1,2}")

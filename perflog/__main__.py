@@ -49,7 +49,7 @@ def _status() -> int:
     Raises:
         KeyboardInterrupt: when the user ends it.
     """
-    from perflog.cli.terminal import guard_streams
+    from perflog.cli.output import guard_streams
     from perflog.errors import NoReaderError, PerflogError, refused_by_system
 
     try:
@@ -104,7 +104,7 @@ def _missing_extra(error: ImportError) -> PerflogError | None:
 def _command() -> int:
     """Run the command; its exit status. Wrong usage is said as the library of the command line says it."""
     from perflog.cli import app_for
-    from perflog.cli.terminal import say_usage_error
+    from perflog.cli.output import say_usage_error
     from perflog.processes.own import settle
 
     settle()

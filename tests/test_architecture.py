@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -122,3 +123,9 @@ def test_only_the_command_line_prints(file: Path) -> None:
     ):  # the last two are scripts of their own
         return
     assert imports_and_prints(file)[1] == []
+
+
+def test_the_way_of_one_log_is_as_the_page_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
+    assert tried > 15 and not failed

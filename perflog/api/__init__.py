@@ -36,7 +36,7 @@ from perflog.api.options import ExtractionOptions
 from perflog.api.report_results import Picture, Readme, Report, Table
 from perflog.api.reports import plot, readme, report, table
 from perflog.api.shares import extract_on, extract_share, merge
-from perflog.export.json_schemas import json_schema
+from perflog.export.document import json_schema
 
 __all__ = [
     "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Measurement", "Noise",

@@ -73,13 +73,13 @@ class Regressions(Result):
     @property
     def summary(self) -> str:
         """How many cases did what, and which got worse."""
-        from perflog.history.level_changes_output import opening
+        from perflog.history.level_changes import opening
 
         return " ".join(opening(self.regressions))
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.history.level_changes_output import document
+        from perflog.history.level_changes import document
 
         return document(self.regressions)
 
@@ -87,7 +87,7 @@ class Regressions(Result):
         return self.summary
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.history.level_changes_output import changes_table
+        from perflog.history.level_changes import changes_table
 
         return [changes_table(self.regressions)]
 
@@ -118,7 +118,7 @@ def save(
         perflog.errors.UsageError: for an option or a path that is not right, or a label that is taken.
         perflog.errors.PerflogError: when there is nothing to save, or the database cannot be written.
     """
-    from perflog.compare.opening import database_of
+    from perflog.compare.sides import database_of
     from perflog.history import save as store
 
     logs = path_list(paths)
@@ -146,7 +146,7 @@ def history(
         perflog.errors.UsageError: when there is no such case or metric.
         perflog.errors.PerflogError: when the database cannot be read.
     """
-    from perflog.compare.opening import database_of
+    from perflog.compare.sides import database_of
     from perflog.history import campaigns, series
 
     place = database_of(settings_of({}, [], database))
@@ -177,8 +177,8 @@ def regressions(
         perflog.errors.UsageError: when there is no such case, metric, campaign or day.
         perflog.errors.PerflogError: when the database cannot be read.
     """
-    from perflog.compare.opening import database_of
     from perflog.compare.rule import share
+    from perflog.compare.sides import database_of
     from perflog.history import regressions as find
 
     place = database_of(settings_of({}, [], database))

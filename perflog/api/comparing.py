@@ -58,7 +58,7 @@ class Comparison(Result):
         return self.summary
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.compare.output import comparison_table
+        from perflog.compare.columns import comparison_table
 
         return (comparison_table(self.comparison),)
 
@@ -89,7 +89,7 @@ class Noise(Result):
 
     def document(self) -> dict[str, object]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.compare.noise_output import noise_document
+        from perflog.compare.noise_table import noise_document
 
         return noise_document(self.noise)
 
@@ -149,10 +149,9 @@ def compare(
     Raises:
         perflog.errors.UsageError: for an option or a side that is not right.
     """
-    from perflog.compare.choosing import require_alias
     from perflog.compare.comparing import compare_sides
-    from perflog.compare.opening import database_of, open_sides
     from perflog.compare.rule import Rule, share
+    from perflog.compare.sides import database_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     rule = Rule(metric, share(margin, "margin"), level)
@@ -236,7 +235,7 @@ def _noise(
     options: ExtractionOptions,
     history: bool = False,
 ) -> Noise:
-    from perflog.compare.planning import noise_of
+    from perflog.compare.noise import noise_of
     from perflog.compare.rule import METRICS
     from perflog.settings.config import one_of
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from perflog.logs.find import as_address
+from perflog.logs.addresses import as_address
 from perflog.settings.config import Settings, settings
 
 if TYPE_CHECKING:

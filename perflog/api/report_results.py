@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from perflog.export.columns import TextTable
     from perflog.extraction import Extraction
-    from perflog.report.changes import Change
     from perflog.report.making import MadeTable
-    from perflog.report.regenerate import Regenerated, RegeneratedFile
+    from perflog.report.regenerate import Change, Regenerated, RegeneratedFile
     from perflog.report.table import ReportTable
 
 
@@ -50,7 +49,7 @@ class Table(Result):
     @property
     def frame(self) -> pl.DataFrame:
         """The cells, as they are printed; columns whose cells are all numbers hold numbers."""
-        from perflog.report.table_output import table_frame
+        from perflog.report.making import table_frame
 
         frame: pl.DataFrame = table_frame(self._plain())
         return frame
@@ -66,10 +65,10 @@ class Table(Result):
             perflog.errors.UsageError: for another form.
             perflog.errors.PerflogError: for ``xlsx`` where the package that writes it is not installed.
         """
-        from perflog.report.table_output import FORMATS, encoded_table
+        from perflog.report.making import TABLE_FORMATS, encoded_table
         from perflog.settings.config import one_of
 
-        one_of("form", form, FORMATS)
+        one_of("form", form, TABLE_FORMATS)
         return encoded_table(self.made, form)
 
     def __str__(self) -> str:
@@ -212,7 +211,7 @@ class Readme(Result):
 
     def _tables(self) -> Sequence[TextTable]:
         from perflog.export.columns import TextTable
-        from perflog.report.changes import per_cent
+        from perflog.report.regenerate import per_cent
 
         rows = []
         for file in self.files:

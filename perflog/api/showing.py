@@ -31,7 +31,7 @@ class Result:
         from html import escape
 
         from perflog.escaping import visible
-        from perflog.export.html_table import to_html
+        from perflog.export.encoding import to_html
 
         return f"<p>{escape(visible(self._described()))}</p>\n" + "".join(
             to_html(table, MOST_ROWS) for table in self._tables()

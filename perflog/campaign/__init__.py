@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
     from perflog.campaign.deciding import Measured, measure
-    from perflog.campaign.environment import environments, make_environment, remedies, states
+    from perflog.campaign.hardware import environments, make_environment, remedies, states
     from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Progress, Watcher, watch
-    from perflog.campaign.running import Outcome, run
-    from perflog.campaign.scheduling import Commands, Schedule, commands, missing, schedule, slurm_scripts
+    from perflog.campaign.scheduling import Commands, Outcome, Schedule, commands, missing, run, schedule, slurm_scripts
     from perflog.campaign.versus import Budget, Versus, plan_measurement
 
 __all__ = [
@@ -64,23 +63,23 @@ _MODULES = {
     "Job": "plan",
     "Measured": "deciding",
     "Observer": "observer",
-    "Outcome": "running",
+    "Outcome": "scheduling",
     "Progress": "progress",
     "RoundObserver": "observer",
     "Schedule": "scheduling",
     "Versus": "versus",
     "Watcher": "progress",
     "commands": "scheduling",
-    "environments": "environment",
-    "make_environment": "environment",
+    "environments": "hardware",
+    "make_environment": "hardware",
     "measure": "deciding",
     "missing": "scheduling",
     "plan_measurement": "versus",
-    "remedies": "environment",
-    "run": "running",
+    "remedies": "hardware",
+    "run": "scheduling",
     "schedule": "scheduling",
     "slurm_scripts": "scheduling",
-    "states": "environment",
+    "states": "hardware",
     "watch": "progress",
 }
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflog.campaign.environment import python_of
 from perflog.campaign.guard import MARK
+from perflog.campaign.hardware import python_of
 from perflog.campaign.plan import Campaign, Job, check_host
-from perflog.campaign.runner import Runner
-from perflog.campaign.wrapped import filled_fields
+from perflog.campaign.runner import Runner, filled_fields
 from perflog.errors import UsageError
 
 GUARD = Path(__file__).with_name("guard.py")

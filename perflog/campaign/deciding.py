@@ -16,13 +16,13 @@ from perflog.campaign import machine
 from perflog.campaign.execute import clear, execute, shown
 from perflog.campaign.folder import Folder
 from perflog.campaign.looks import CaseLook, Looker, open_cases
+from perflog.campaign.machine import throttled_runs
 from perflog.campaign.observer import RoundObserver
 from perflog.campaign.plan import Job
 from perflog.campaign.progress import write_plan
 from perflog.campaign.scheduling import Commands, check_environments
-from perflog.campaign.throttling import throttled_runs
 from perflog.campaign.versus import SIDES, Versus, begun, recorded, turns
-from perflog.compare.stopping import KEY, Stopping
+from perflog.compare.rule import KEY, Stopping
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.find import FAILED
 

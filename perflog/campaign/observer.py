@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from perflog.campaign.looks import CaseLook
     from perflog.campaign.plan import Job
     from perflog.campaign.versus import Versus
-    from perflog.compare.stopping import Stopping
+    from perflog.compare.rule import Stopping
 
 
 class Observer:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
-from perflog.campaign.runner import Runner, load_runners
-from perflog.campaign.wrapped import missing_value
+from perflog.campaign.runner import Runner, load_runners, missing_value
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, decode, near, texts
 

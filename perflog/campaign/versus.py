@@ -17,7 +17,7 @@ from secrets import randbits, token_hex
 from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.plan import Campaign, Job
 from perflog.campaign.scheduling import Schedule, schedule
-from perflog.compare.stopping import Stopping, stopping_of
+from perflog.compare.rule import Stopping, stopping_of
 from perflog.errors import UsageError
 from perflog.runs.machine import known_facts, machine_in
 from perflog.stats.sequential import TableRule

@@ -15,7 +15,6 @@ from perflog.notes import Note
 from perflog.runs.factor import PATH_ALONE
 from perflog.runs.run import DATA, Run
 from perflog.stats.quotient import QuotientInterval
-from perflog.stats.verdict import Better
 
 
 @dataclass(slots=True)
@@ -149,14 +148,3 @@ def short_labels(cases: Sequence[Case]) -> list[str]:
     elif parts:
         shared = len(parts[0]) - 1
     return ["/".join(p[shared:]) for p in parts]
-
-
-# ----------------------------------------------------------------------------------------------------
-# Which direction of a metric is better: what a comparison and a history need to call a change good or bad.
-
-#: The metrics whose direction is known.
-BETTER: Mapping[str, Better] = {
-    "throughput": Better.HIGHER, "step_time": Better.LOWER, "time_to_train": Better.LOWER, "speedup": Better.HIGHER,
-    "efficiency": Better.HIGHER, "reported": Better.HIGHER, "memory": Better.LOWER, "accuracy": Better.HIGHER,
-    "loss": Better.LOWER,
-}  # fmt: skip

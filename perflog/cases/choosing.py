@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from perflog.cases.case import Case
 from perflog.cases.identity import spelling
@@ -102,8 +103,7 @@ def near(name: str, known: Iterable[str]) -> str:
 # Cases in sections: those of one model whose throughput counts one kind of thing fit one table and one picture.
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Cases of one model and one kind of unit.
 
     Attributes:

@@ -21,7 +21,8 @@ from msgspec import Struct
 from perflog.border import keep_inside
 from perflog.cases.case import Summary
 from perflog.files import LONGEST_FACTS, read_limited
-from perflog.logs.find import LogFile, is_address
+from perflog.logs.addresses import is_address
+from perflog.logs.find import LogFile
 from perflog.logs.streams import UnreadableError
 from perflog.runs.run import Run
 from perflog.stats.centre import olympic_of_set

@@ -17,6 +17,7 @@ from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.runs.facts import ALIASED
 from perflog.runs.run import DATA
+from perflog.stats.verdict import Better
 
 #: What may always differ: it is what is compared.
 VERSION = "framework_version"
@@ -194,3 +195,14 @@ def _is_other_work(mine: Key, theirs: Key, differing: Sequence[str]) -> bool:
 
 def _differences(mine: Key, theirs: Key, differing: Sequence[str]) -> list[str]:
     return [f"{k} is {mine.get(k) or 'unknown'} and {theirs.get(k) or 'unknown'}" for k in differing]
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which direction of a metric is better: what a comparison and a history need to call a change good or bad.
+
+#: The metrics whose direction is known.
+BETTER: Mapping[str, Better] = {
+    "throughput": Better.HIGHER, "step_time": Better.LOWER, "time_to_train": Better.LOWER, "speedup": Better.HIGHER,
+    "efficiency": Better.HIGHER, "reported": Better.HIGHER, "memory": Better.LOWER, "accuracy": Better.HIGHER,
+    "loss": Better.LOWER,
+}  # fmt: skip

@@ -14,7 +14,8 @@ from perflog.cases.pairs import VERSION, paired
 from perflog.errors import UsageError
 from perflog.formats.catalog import path_patterns
 from perflog.formats.paths import PathPatterns, facts_of_path, numbered_label
-from perflog.logs.find import as_path, natural
+from perflog.logs.addresses import as_path
+from perflog.logs.find import natural
 
 # ----------------------------------------------------------------------------------------------------
 # A case's label below a folder of its own: what two folders of logs are compared by.

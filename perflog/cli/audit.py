@@ -11,7 +11,7 @@ from perflog.cli.base import app, examples
 from perflog.cli.options import Output, ParserNames, Parsers, Quiet, Set
 from perflog.cli.output import emit, emit_commands, prose, to_terminal
 from perflog.cli.progress import progress_bar
-from perflog.logs.find import as_addresses
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import pairs, settings
 
 LOGS_HELP = "Logs (may be repeated). [default: those below the files' folders, or that the tables' recipes name]"

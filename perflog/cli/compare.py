@@ -25,7 +25,7 @@ from perflog.cli.options import (
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import end_where_unread, extractions
 from perflog.cli.view import View
-from perflog.logs.find import as_addresses
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
 
 if TYPE_CHECKING:
@@ -108,12 +108,11 @@ def compare(
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
-    from perflog.compare.choosing import names
-    from perflog.compare.columns import in_order
+    from perflog.compare.checks import gate as result_of
+    from perflog.compare.columns import FORMATS, in_order
     from perflog.compare.comment import marker_of
-    from perflog.compare.gate import gate as result_of
-    from perflog.compare.output import FORMATS
     from perflog.compare.rule import Rule, share
+    from perflog.compare.sides import names
     from perflog.export.case_table import Shown
     from perflog.export.endings import format_for
     from perflog.settings.gate import DEFAULT, REASONS
@@ -160,9 +159,8 @@ def _compared(
     sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, read: Extractions, history: bool
 ) -> list[Comparison]:
     """The sides opened and compared. Raises UsageError for a name that is none, also of an alias."""
-    from perflog.compare.choosing import require_alias
     from perflog.compare.comparing import compare_sides
-    from perflog.compare.opening import database_of, open_sides
+    from perflog.compare.sides import database_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     across, wanted, aliases = selection
@@ -225,9 +223,8 @@ def _show_noise(
     quiet: bool, cache: bool | None,
 ) -> None:  # fmt: skip
     """Read the logs, and show their noise in one of its formats."""
-    from perflog.compare.noise_output import FORMATS, to_csv, to_json
-    from perflog.compare.noise_table import noise_table, sorted_noise
-    from perflog.compare.planning import noise_of
+    from perflog.compare.noise import noise_of
+    from perflog.compare.noise_table import FORMATS, noise_table, sorted_noise, to_csv, to_json
     from perflog.compare.rule import METRICS
     from perflog.export.endings import format_for
 

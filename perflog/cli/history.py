@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from perflog.cli.base import app, examples
-from perflog.cli.help import Application
+from perflog.cli.base import Application, app, examples
 from perflog.cli.kept import cache_of
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
 from perflog.cli.output import emit, say_lacking, to_terminal, width_of
@@ -91,7 +90,7 @@ def save(
     quiet: Quiet = False,
 ) -> None:
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
-    from perflog.compare.opening import database_of
+    from perflog.compare.sides import database_of
     from perflog.escaping import json_text
     from perflog.export.columns import counted
     from perflog.export.endings import format_for
@@ -138,8 +137,8 @@ def history(
     database: DatabaseName = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
-    from perflog.compare.opening import database_of
     from perflog.compare.rule import share
+    from perflog.compare.sides import database_of
 
     place = database_of(settings({"database": database}))
     context.obj = place
@@ -162,7 +161,7 @@ def history(
 
 def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[str]:
     """What the gate is asked to fail on. Raises UsageError for what only ``--regressions`` has."""
-    from perflog.compare.choosing import names
+    from perflog.compare.sides import names
     from perflog.settings.gate import DEFAULT, REASONS
 
     if not regressions:
@@ -196,7 +195,7 @@ def _show_regressions(asked: Asked, form: str | None, output: Path | None, reaso
     """Print or write the changed cases; exit as the gate says, where it was asked for."""
     from perflog.export.endings import format_for
     from perflog.history import regressions, render_regressions
-    from perflog.history.level_changes_output import FORMATS
+    from perflog.history.level_changes import FORMATS
 
     form = format_for(output, form, FORMATS, "table")
     found = regressions(asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored)
@@ -213,7 +212,7 @@ def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
     from perflog.export.endings import format_for
     from perflog.history import FORMATS, draw_series, render_series, series
     from perflog.plot.drawing import FORMATS as PICTURES
-    from perflog.plot.words import drawable_words
+    from perflog.plot.series import drawable_words
     from perflog.report.pages import LANGUAGES
 
     one_of("lang", asked.language, list(LANGUAGES))
@@ -253,7 +252,7 @@ def history_delete(
     database: DatabaseName = None,
 ) -> None:
     """Take a campaign out of the history."""
-    from perflog.compare.opening import database_of
+    from perflog.compare.sides import database_of
     from perflog.export.columns import counted
     from perflog.history import campaigns, delete
 

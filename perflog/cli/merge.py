@@ -12,7 +12,7 @@ from perflog.cli.cases import form_of, write_cases
 from perflog.cli.options import Aggregate, Baseline, Format, Notes, Output, Parsers, Quiet, Shown, Sort, Where, Wide
 from perflog.cli.progress import extractions
 from perflog.cli.view import View
-from perflog.logs.find import as_addresses
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import pairs, settings
 
 Parts = Annotated[

@@ -71,7 +71,7 @@ def _styles(given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _labels(given: Mapping[str, Any], _text: str) -> Iterable[str]:
-    from perflog.compare.opening import database_of
+    from perflog.compare.sides import database_of
     from perflog.history import campaigns
     from perflog.settings.config import settings
 
@@ -174,7 +174,8 @@ def _cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
     key, equals, _ = text.partition("=")
     if not equals:
         return [f"{name}=" for name in _fields(given, text)]
-    from perflog.logs.find import find_logs, is_address
+    from perflog.logs.addresses import is_address
+    from perflog.logs.find import find_logs
     from perflog.report.extractions import Extractions
     from perflog.settings.config import settings
 
@@ -195,7 +196,7 @@ def _saved_cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
     if equals:
         from sqlalchemy import select
 
-        from perflog.compare.opening import database_of
+        from perflog.compare.sides import database_of
         from perflog.history import schema
         from perflog.history.database import reading
         from perflog.settings.config import settings

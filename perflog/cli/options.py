@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perflog.logs.find import as_addresses
+from perflog.logs.addresses import as_addresses
 from perflog.report.options import EXTRACTION, FLAGS, extraction_values
 from perflog.settings.config import FORMATS
 from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES

@@ -2,15 +2,184 @@
 
 from __future__ import annotations
 
+import io
+import os
+import re
+import stat
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
-from perflog.cli.terminal import print_coloured
+from perflog.errors import NoReaderError, PerflogError
+from perflog.escaping import visible, workflow
 
 if TYPE_CHECKING:
     from perflog.export.columns import TextTable
+
+
+# ----------------------------------------------------------------------------------------------------
+# The two streams of the command line: whatever is printed, no name and no content of a log commands a terminal.
+#
+# Both streams are wrapped once, when the command starts, so that every message goes through here: the program's own,
+# the command line library's, and what Python says itself. What has escape sequences on purpose (coloured tables,
+# progress bars, the help) is written by rich, which looks for ``rich_proxied_file``, or by :func:`print_coloured`; the
+# texts in it are made visible where they are put in.
+
+#: No terminal is narrower: what is shorter fits.
+_NARROWEST = 20
+#: What sets a colour or takes it away, and does nothing else (ECMA-48, SGR).
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+
+
+class Stream:
+    """A text stream whose errors are perflog's: its reader has gone, its disk is full, it is closed."""
+
+    def __init__(self, stream: TextIO | None, name: str) -> None:
+        """``stream``: None for one that was closed before the command began; ``name``: its name in messages."""
+        self._stream = stream
+        self._name = name
+
+    def write(self, text: str) -> int:
+        """Write a text.
+
+        Raises:
+            NoReaderError: when nobody reads any more.
+            PerflogError: when it cannot be written.
+        """
+        self._call("write", text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts one after the other. Raises as :meth:`write` does."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what is kept back. Raises as :meth:`write` does."""
+        if self._stream is not None:
+            self._call("flush")
+
+    def isatty(self) -> bool:
+        """Whether a person reads it."""
+        return self._stream is not None and self._stream.isatty()
+
+    def _call(self, method: str, *arguments: str) -> None:
+        try:
+            if self._stream is None:
+                raise OSError("it is closed")
+            getattr(self._stream, method)(*arguments)
+        except BrokenPipeError:
+            raise NoReaderError(f"nobody reads {self._name}") from None
+        except OSError as error:
+            raise PerflogError(f"cannot write to {self._name}: {error.strerror or error}") from None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Guarded(Stream):
+    """A stream that shows control characters instead of sending them, and gives GitHub Actions no commands."""
+
+    def __init__(self, stream: TextIO | None, name: str) -> None:
+        super().__init__(stream, name)
+        self.rich_proxied_file = Stream(stream, name)
+        self._is_log = os.environ.get("GITHUB_ACTIONS") == "true" and not _is_file(stream)
+        self._line = ""
+        self._is_folded = name == "standard error"  # messages alone are written there, each at once
+
+    def write(self, text: str) -> int:
+        """Write a text of any number of lines. Raises as :meth:`Stream.write` does."""
+        shown = visible(text, lines=True)
+        if self._is_folded and len(shown) > _NARROWEST and self.isatty():
+            shown = _folded(shown, self._stream)
+        if self._is_log:
+            shown, self._line = workflow(shown, self._line), (self._line + shown).rpartition("\n")[2]
+        super().write(shown)
+        return len(text)
+
+
+def _folded(text: str, stream: TextIO | None) -> str:
+    """A message with its lines broken between words where they are wider than the terminal that it goes to."""
+    from perflog.export.text import folded
+
+    with suppress(OSError, ValueError, AttributeError):
+        width = int(os.environ.get("COLUMNS", "0") or 0) or os.get_terminal_size(stream.fileno()).columns  # type: ignore[union-attr]
+        return folded(text, width or None)
+    return text
+
+
+def _is_file(stream: TextIO | None) -> bool:
+    """Whether a stream leads into a file, which no runner reads."""
+    if stream is None:
+        return False
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    return False
+
+
+def guard_streams() -> None:
+    """Wrap both streams. Text that their encoding does not have is written as ``\\u4e2d``."""
+    output: Any = _buffered(sys.stdout)
+    sys.__stdout__ = sys.stdout = output  # type: ignore[misc]
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = Guarded(sys.stdout, "standard output"), Guarded(sys.stderr, "standard error")
+
+
+def _buffered(stream: TextIO | None) -> TextIO | None:
+    """Standard output with a buffer, which Python leaves out under PYTHONUNBUFFERED: it then loses what a full disk or
+    a signal cuts from a write, and says nothing. Lines go out at once, as was asked for.
+    """
+    if not isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+        return stream
+    assert stream is not None
+    raw = io.FileIO(stream.fileno(), "w", closefd=False)
+    return io.TextIOWrapper(io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=True)
+
+
+def has_colours() -> bool:
+    """Whether a terminal may be given colours: it can show them, and the user has not refused them (no-color.org)."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def print_coloured(text: str) -> None:
+    """Print a text with colours that perflog put there, where the terminal may have any: the texts of its cells are
+    visible already."""
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
+    pieces = _COLOUR.split(text if has_colours() else _COLOUR.sub("", text))
+    stream.write("".join(piece if place % 2 else visible(piece, lines=True) for place, piece in enumerate(pieces)))
+
+
+def erase_lines(count: int) -> None:
+    """Take back the last lines that were printed on a terminal, or all that it shows of them."""
+    import shutil
+
+    if not count or os.environ.get("TERM", "").lower() in ("dumb", "unknown"):
+        return
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
+    whole = count >= shutil.get_terminal_size().lines
+    stream.write("\x1b[H\x1b[2J" if whole else f"\x1b[{count}A\x1b[J")
+
+
+def say_usage_error(error: Exception) -> int | None:
+    """Say an error of the command line as typer does; its exit status, or None where it is no such error."""
+    from typer import Abort
+
+    if isinstance(error, Abort):
+        print("Aborted.", file=sys.stderr)
+        return 1
+    message, status = getattr(error, "format_message", None), getattr(error, "exit_code", None)
+    if message is None or status is None:
+        return None
+    error.format_message = lambda: visible(message(), lines=True)  # type: ignore[attr-defined]
+    error.show()  # type: ignore[attr-defined]
+    return int(status)
+
 
 #: What stands for the signs of tables where the terminal's encoding lacks them.
 _PLAIN = {ord(sign): "-" for sign in "─−–"} | {ord("±"): "+-", ord("×"): "x", ord("…"): "...", ord("→"): "->"}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perflog.cli.base import app, examples
-from perflog.cli.help import Application
+from perflog.cli.base import Application, app, examples
 from perflog.cli.options import Parsers, TextOrJson
 from perflog.export.endings import format_for
 from perflog.settings.config import settings

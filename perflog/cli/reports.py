@@ -66,11 +66,10 @@ def table(
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
     from perflog.export.endings import format_for
     from perflog.report.contents import dimensions, require_cases
-    from perflog.report.making import make_table, projection
+    from perflog.report.making import BINARY, TABLE_FORMATS, encoded_table, make_table, projection
     from perflog.report.recipe import look_of
-    from perflog.report.table_output import BINARY, FORMATS, encoded_table
 
-    form = format_for(output, format_, FORMATS, "markdown")
+    form = format_for(output, format_, TABLE_FORMATS, "markdown")
     if form in BINARY and output is None:
         raise typer.BadParameter(f"{form} is not text: name a file with --output FILE", param_hint="--format")
     look = look_of({

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perflog.campaign.looks import CaseLook
     from perflog.campaign.plan import Job
     from perflog.campaign.versus import Versus
-    from perflog.compare.stopping import Stopping
+    from perflog.compare.rule import Stopping
 
 
 def plan_against(campaign: Path, against: Path, selected: Mapping[str, Any], limits: Mapping[str, Any]) -> Versus:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from perflog.cli.output import emit, to_terminal, width_of
-from perflog.cli.terminal import erase_lines
+from perflog.cli.output import emit, erase_lines, to_terminal, width_of
 from perflog.settings.config import names_in, pairs
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class View:
         if not self.where and not self.order:
             return extraction  # and the modules that make tables are not imported
         from perflog.cases.choosing import chosen
-        from perflog.export.order import in_order
+        from perflog.export.case_table import in_order
 
         cases = chosen(extraction.cases, self.where) if self.where else extraction.cases
         return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)

@@ -12,7 +12,8 @@ from perflog.errors import UsageError
 from perflog.escaping import named
 from perflog.extraction import Extraction, extract_paths, part_of
 from perflog.files import missing_folder
-from perflog.logs.find import find_logs, is_address
+from perflog.logs.addresses import is_address
+from perflog.logs.find import find_logs
 from perflog.parts import ENDING
 from perflog.parts.part import Part, is_part, read_part, write_part
 from perflog.parts.share import share_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from perflog.compare.output import comparison_table
+from perflog.compare.columns import comparison_table
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.sentences import opening
 from perflog.errors import UsageError

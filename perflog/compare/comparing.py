@@ -8,15 +8,11 @@ from dataclasses import replace
 from perflog.cases.case import Case
 from perflog.cases.pairs import paired
 from perflog.cases.versions import label_of
-from perflog.compare.choosing import require_known
-from perflog.compare.doubtful_states import with_states
-from perflog.compare.doubts import doubts
+from perflog.compare.doubts import doubts, with_states
 from perflog.compare.judging import judged
-from perflog.compare.names import short_names
-from perflog.compare.opening import OpenedSides
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, mean_of
-from perflog.compare.rule import Rule
-from perflog.compare.sides import Side, machine_notes, where
+from perflog.compare.rule import Rule, short_names
+from perflog.compare.sides import OpenedSides, Side, machine_notes, require_known, where
 from perflog.export.columns import counted
 from perflog.formats.paths import PathPatterns
 from perflog.settings.options import Options

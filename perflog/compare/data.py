@@ -10,10 +10,9 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
-from perflog.compare.columns import mark_beside, other_ratio
-from perflog.compare.names import keys_of
-from perflog.compare.output import notes_of
+from perflog.compare.columns import mark_beside, notes_of, other_ratio
 from perflog.compare.rows import CaseComparison, Comparison, centre
+from perflog.compare.rule import keys_of
 from perflog.compare.sentences import opening
 from perflog.escaping import csv_cell, json_text
 from perflog.export.case_table import unknown_name

@@ -11,18 +11,135 @@ from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case, why_open
 from perflog.cases.pairs import Pair, Unpaired
-from perflog.compare.derived import derived_row, derived_values, is_baseline, is_derived, run_values, why_none
-from perflog.compare.doubtful_spread import unequal_spreads
 from perflog.compare.rule import Rule
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
 from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median
 from perflog.stats.contrast import RowSamples
-from perflog.stats.family import RowResult, family
+from perflog.stats.family import RowResult, family, hodges_lehmann
 from perflog.stats.geomean import Geomean, geomean
+from perflog.stats.power import coefficient_of_variation
 from perflog.stats.ratio import Ratio, ratio
 from perflog.stats.verdict import Decision, Verdict, decide, refused
+
+# ----------------------------------------------------------------------------------------------------
+# Derived metrics of a case: its throughput over that of its baseline, with the uncertainty of both.
+#
+# The runs of a case all share one baseline, which has its own noise. Dividing each run by the baseline's median gives
+# values that may be shown, but whose spread says nothing of the baseline; so a row is judged by the samples themselves.
+
+#: Metrics that are a case's throughput over its baseline's.
+_DERIVED = ("speedup", "efficiency")
+
+
+def is_derived(metric: str) -> bool:
+    """Whether a metric is made of a case and its baseline."""
+    return metric in _DERIVED
+
+
+def run_values(case: Case, metric: str) -> list[float]:
+    """The value of each run of a case; NaN for none."""
+    metrics = (run.metrics.get(metric) for run in case.runs)
+    return [m.value if m is not None and m.value is not None else math.nan for m in metrics]
+
+
+def derived_values(case: Case, metric: str) -> list[float]:
+    """For show: each run's throughput over the centre of its baseline; NaN for none."""
+    base = case.base.throughput.value if case.base is not None else None
+    factor = _factor(case, metric)
+    return [factor * value / base if base else math.nan for value in run_values(case, "throughput")]
+
+
+def why_none(case: Case, metric: str) -> str:
+    """Why a case has no value of a derived metric; empty where it has one."""
+    if case.base is None:
+        return f"no {metric} on a side: {case.name} has no baseline"
+    if math.isnan(_factor(case, metric)):
+        return f"no {metric} on a side: the number of devices of {case.name} or of its baseline is unknown"
+    return ""
+
+
+def _factor(case: Case, metric: str) -> float:
+    """What a case's throughput over its baseline's is multiplied by: 1, or the inverse of the devices' ratio."""
+    if metric == "speedup":
+        return 1.0
+    if case.speedup is None or case.efficiency is None:
+        return math.nan
+    return case.efficiency / case.speedup
+
+
+def _scaled(case: Case, metric: str) -> tuple[float, ...]:
+    """The throughput of a case's runs times the factor of the metric."""
+    factor = _factor(case, metric)
+    return tuple(factor * value for value in run_values(case, "throughput"))
+
+
+def is_baseline(pair: Pair, metric: str) -> bool:
+    """Whether a row is its own baseline on both sides, so that its derived metric is 1 whatever the runs say."""
+    return is_derived(metric) and pair.old.base is pair.old and pair.new.base is pair.new
+
+
+def derived_row(
+    pair: Pair, metric: str, old: tuple[float, ...], new: tuple[float, ...], level: float
+) -> tuple[Ratio, RowSamples | None, Decision | None]:
+    """(the ratio of two derived values, the samples to judge it by, why there are none)."""
+    counts = len(old), len(new)
+    if pair.old.base is None or pair.new.base is None or any(why_none(case, metric) for case in (pair.old, pair.new)):
+        estimate = ratio(old, new, level)
+        return estimate, None, refused(estimate, level)
+    if is_baseline(pair, metric):
+        reason = "this case is the baseline, whose own value is 1 on both sides by definition"
+        return Ratio(*counts, level, 1.0), None, Decision(Verdict.SAME, reason)
+    samples = RowSamples(
+        _scaled(pair.old, metric), _scaled(pair.new, metric),
+        tuple(run_values(pair.old.base, "throughput")), tuple(run_values(pair.new.base, "throughput")),
+    )  # fmt: skip
+    of_case, of_base = ratio(samples.old, samples.new, level), ratio(samples.old_base, samples.new_base, level)
+    for part, prefix in ((of_case, ""), (of_base, "the baseline: ")):
+        refusal = refused(part, level)
+        if refusal is not None:
+            value = hodges_lehmann(samples) if of_case.value is not None and of_base.value is not None else None
+            reason = prefix + refusal.reason
+            estimate = Ratio(*counts, level, value, reason="" if value is not None else reason)
+            return estimate, None, Decision(Verdict.NOT_ENOUGH_DATA, reason, refusal.needs)
+    return Ratio(*counts, level, hodges_lehmann(samples), notes=of_case.notes), samples, None
+
+
+# ----------------------------------------------------------------------------------------------------
+# A note where the runs of one side spread much more than those of the other.
+
+#: From this ratio of standard deviations on the spreads of two sides are called unequal: between five and five runs
+#: with the same spread it is exceeded in 6 % of rows, between ten and ten in 0.3 % (the F distribution).
+UNEQUAL = 3.0
+#: With so many runs the wider side is known well enough, whatever its noise looks like: of eight runs in two states
+#: seven are in one with a chance of 6.3 %, and Welch's t takes them for a change; of nine, eight are with 3.5 %.
+_ENOUGH_RUNS = 9
+
+
+def unequal_spreads(old: Sequence[float], new: Sequence[float], margin: float) -> str:
+    """What to say of a row whose wider side has few runs; empty where the spreads are alike or too small to matter.
+
+    Args:
+        old: the values of the old side's runs.
+        new: those of the new side.
+        margin: the change, a share, that does not matter: spreads below half of it do not matter either.
+    """
+    if min(len(old), len(new)) >= _ENOUGH_RUNS:
+        return ""
+    spreads = {"old": coefficient_of_variation(old), "new": coefficient_of_variation(new)}
+    if not all(spreads.values()):
+        return ""
+    (narrow, least), (wide, most) = sorted(spreads.items(), key=lambda item: item[1] or 0.0)
+    assert least is not None and most is not None
+    runs = len(old) if wide == "old" else len(new)
+    if most <= UNEQUAL * least or most < margin / 2 or runs >= _ENOUGH_RUNS:
+        return ""
+    measured = (
+        f"the {wide} side's runs spread by {100 * most:.2g} %, {most / least:.1f} times as much as the {narrow}'s"
+    )
+    return f"{measured}; {runs} such runs may all be fast or all slow by chance, so make more of them"
+
 
 #: The note of a row whose two sides are one.
 SAME_VALUES = "both sides have the very same values: are these the same logs?"

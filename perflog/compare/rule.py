@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from perflog.cases.case import BETTER
+from perflog.cases.case import Case, short_labels
+from perflog.cases.pairs import BETTER
 from perflog.errors import UsageError
+from perflog.formats.vocabulary import CASE_KEYS
 from perflog.settings.config import one_of
 from perflog.stats.verdict import Better
 
@@ -59,3 +62,89 @@ def share(value: str | float, option: str) -> float:
     if rest.strip() or not 0 <= parsed < 1:
         raise UsageError(f"{option} {value!r}: expected a share such as 2% or 0.02")
     return parsed
+
+
+# ----------------------------------------------------------------------------------------------------
+# The rule that stops the runs of a measurement of two sides, as ``machine.json`` keeps it; opens and reads nothing.
+
+#: The key of the rule among the facts of a ``machine.json``.
+KEY = "sequential"
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """The rule that the runs of one side were made by.
+
+    Attributes:
+        campaign: what tells this measurement from all others.
+        side: ``old`` or ``new``.
+        seed: of the order of the runs within each round.
+        cases: the configurations that were measured, by name; each was looked at after every round.
+        margin: changes up to this share did not matter.
+        level: the chance that all verdicts of the table are right, a share.
+    """
+
+    campaign: str
+    side: str
+    seed: int
+    cases: tuple[str, ...]
+    margin: float
+    level: float
+
+    def facts(self) -> dict[str, Any]:
+        """The rule as plain data for ``machine.json``."""
+        return {**asdict(self), "cases": list(self.cases)}
+
+
+def stopping_of(facts: Mapping[str, Any] | None) -> Stopping | None:
+    """The rule among a machine's facts; None where there is none, or none that this perflog understands."""
+    table = facts.get(KEY) if facts is not None else None
+    if not isinstance(table, Mapping):
+        return None
+    try:
+        return Stopping(
+            str(table["campaign"]), str(table["side"]), int(table["seed"]), tuple(map(str, table["cases"])),
+            float(table["margin"]), float(table["level"]),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+# ----------------------------------------------------------------------------------------------------
+# Short names of cases and sides: what tells them apart, and nothing more.
+
+
+def keys_of(cases: Sequence[Case]) -> list[str]:
+    """The fields that cases have, in the order in which they are shown."""
+    own = {key for case in cases for key in case.key}
+    return [key for key in dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))) if key in own]
+
+
+def names_of(cases: Sequence[Case]) -> list[str]:
+    """Short names: what tells the cases apart, or all that is known of a single one."""
+    keys = [k for k in keys_of(cases) if k != "framework_version"]
+    varying = [k for k in keys if len({str(c.key.get(k)) for c in cases}) > 1]
+    told_apart = len({tuple(str(c.key.get(k)) for k in varying) for c in cases}) == len(cases)
+    with_label = len({c.label for c in cases}) > 1 and not told_apart
+    labels = short_labels(cases) if with_label else [""] * len(cases)
+    words = ([*(_word(k, c) for k in varying if k in c.key), label] for c, label in zip(cases, labels, strict=True))
+    return [" ".join(filter(None, of_case)) or c.name for of_case, c in zip(words, cases, strict=True)]
+
+
+def _word(key: str, case: Case) -> str:
+    value = case.key[key]
+    if key == "batch_size":
+        return f"bs{value}"
+    if isinstance(value, int):
+        return f"{value} {key.removesuffix('s') if value == 1 else key}"
+    return str(value)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last parts of the sides' names, as many as tell them apart; numbered where nothing does."""
+    parts = [name.split("/") for name in names]
+    for count in range(1, max(map(len, parts)) + 1):
+        short = ["/".join(part[-count:]) for part in parts]
+        if len(set(short)) == len(short):
+            return short
+    return [f"{number}. {name}" for number, name in enumerate(names, 1)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perflog.compare.names import names_of
 from perflog.compare.rows import CaseComparison, Comparison
+from perflog.compare.rule import names_of
 from perflog.compare.when import is_separation
 from perflog.export.columns import counted
 from perflog.stats.verdict import Verdict

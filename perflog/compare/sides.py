@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from perflog.cases.case import Case
+from perflog.cases.choosing import near
+from perflog.cases.identity import spelling
 from perflog.cases.pairs import Pair
 from perflog.cases.versions import root_of
+from perflog.errors import NoSuchPathError, UsageError
 from perflog.extraction import Extraction
-from perflog.formats.vocabulary import Scalar, normal
+from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.window import rows_of
+from perflog.report.extractions import Extractions
+from perflog.runs.facts import ALIASED
 from perflog.runs.machine import Facts, differences, identity, known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
 from perflog.runs.throttled import throttled_among
+from perflog.settings.config import Settings, names_in
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from perflog.history import Campaign
     from perflog.report.extractions import Extractions
     from perflog.settings.config import Settings
+
 
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
@@ -153,3 +161,150 @@ def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:
         return str(value).lower() in {str(normal(key, text)).lower() for text in texts.split(":")}
 
     return [case for case in cases if all(matches(case, key, texts) for key, texts in wanted.items())]
+
+
+# ----------------------------------------------------------------------------------------------------
+# The sides of a comparison from their names: folders of logs, or campaigns saved in the history.
+
+#: Options that decide on the number of a run: where one is given, saved numbers must have been made by it.
+_RULE = ("warmup", "steps", "last", "estimator", "values", "convention", "without_slow")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSides:
+    """The sides in the order of their names, and the options that the numbers of all of them were made by."""
+
+    sides: tuple[Side, ...]
+    options: Options
+
+
+def open_sides(names: Sequence[str], settings: Settings, extractions: Extractions) -> OpenedSides:
+    """Open every side, from logs or from the history.
+
+    Saved numbers cannot be made anew: where no other rule is asked for, theirs is taken for the logs too.
+
+    Args:
+        names: files and folders of logs, or labels of saved campaigns.
+        settings: the options, with the history's database.
+        extractions: what logs are read through.
+
+    Raises:
+        UsageError: for a name that is neither, a side without a training log, or numbers made by different rules.
+    """
+    saved = {name: _campaign(name, settings) for name in names if not Path(name).exists() and "/" not in name}
+    options = _common_options(saved, settings)
+    sides = []
+    for name in names:
+        if name in saved:
+            sides.append(side_of_campaign(name, saved[name]))
+            continue
+        side = side_of_logs(name, settings, options, extractions)
+        if not side.extraction.cases:
+            raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
+        sides.append(side)
+    return OpenedSides(tuple(sides), options)
+
+
+def _common_options(saved: Mapping[str, Campaign], settings: Settings) -> Options:
+    """The options that hold for all sides. Raises UsageError where saved numbers were made by others."""
+    options = settings.options()
+    if saved and not any(settings.sources[key] == "command line" for key in _RULE):
+        first = next(iter(saved.values())).extraction.options
+        options = replace(
+            options, window=first.window, estimator=first.estimator, as_printed=first.as_printed,
+            convention=first.convention, digits=first.digits, without_slow=first.without_slow, decided=first.decided,
+        )  # fmt: skip
+    for name, campaign in saved.items():
+        own = _rule_text(campaign.extraction.options)
+        if own != _rule_text(options):
+            rule = _rule_text(options)
+            hint = "one rule must hold for all sides; save its logs anew"
+            raise UsageError(f"{name} was saved with {own}, which is not {rule}: {hint}")
+    return options
+
+
+def database_of(settings: Settings) -> str:
+    """The history's database: the option's, the environment's, the config file's, or the default.
+
+    Raises:
+        UsageError: for a config file that names one which may not be taken from it.
+    """
+    from perflog.history.place import default_database
+
+    if settings.refused_database:
+        raise UsageError(settings.refused_database)
+    return str(settings.values["database"] or default_database())
+
+
+def _campaign(name: str, settings: Settings) -> Campaign:
+    from perflog.history import load
+
+    try:
+        return load(database_of(settings), name)
+    except UsageError as error:
+        raise NoSuchPathError(f"no such file or folder: {name!r}, and no saved campaign: {error}") from None
+
+
+def _rule_text(options: Options) -> str:
+    convention = f", convention {options.convention}" if options.convention else ""
+    printed = " (values as printed)" if options.as_printed else ""
+    return f"estimator {options.estimator}, {options.window}{convention}{printed}"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Names and values that a user gives to choose cases by: each must be one that some case has.
+
+#: What may vary beside the keys of a case: what is left of its path.
+LABEL = "label"
+
+
+def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
+    """``a,b`` as a list; with ``known`` each must be one of them.
+
+    Raises:
+        UsageError: for a name that is not known, naming those near it.
+    """
+    given = list(names_in(text))
+    for name in given:
+        if known and name not in known:
+            raise UsageError(f"--{option} {name!r}: no such name{near(name, known)}")
+    return given
+
+
+def require_known(cases: Sequence[Case], across: Sequence[str], wanted: Mapping[str, str]) -> None:
+    """Every key must be one that a case has, and every value wanted one that a case has.
+
+    Args:
+        cases: of all sides.
+        across: keys that may vary between the cases of a pair.
+        wanted: the values that cases are chosen by, several of a key with ``:`` between them.
+
+    Raises:
+        UsageError: for a key or a value that no case has, naming those near it.
+    """
+    keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))))
+    for name in across:
+        if name not in keys and name != LABEL:
+            raise UsageError(f"--across {name!r}: no case has such a key{near(name, [*keys, LABEL])}")
+    for key, texts in wanted.items():
+        if key not in keys:
+            raise UsageError(f"--where {key}={texts}: no case has such a key{near(key, keys)}")
+        values = {str(case.key[key]) for case in cases if key in case.key}
+        lowered = {value.lower() for value in values}
+        for text in texts.split(":"):
+            if str(normal(key, text)).lower() not in lowered:
+                raise UsageError(f"--where {key}={text}: no case has that value{near(text, sorted(values))}")
+
+
+def require_alias(cases: Sequence[Case], aliases: Mapping[str, str]) -> None:
+    """Every alias given must be a name that a case has.
+
+    Raises:
+        UsageError: for an alias that no case has, naming those near it.
+    """
+    values = sorted({str(case.key[key]) for case in cases for key in ALIASED if key in case.key})
+    spellings = {spelling(value) for value in values}
+    for alias, name in aliases.items():
+        if spelling(alias) not in spellings:
+            what = "no case has a model, framework, accelerator or precision of that name"
+            raise UsageError(f"--alias {alias}={name}: {what}{near(alias, values)}")

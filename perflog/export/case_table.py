@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from perflog.cases.case import Case, data_of, short_labels
 from perflog.errors import UsageError
 from perflog.export.columns import MARK, TextTable, caption, counted, marked, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
+from perflog.logs.find import natural
 from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
+from perflog.settings.config import names_in
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
@@ -315,3 +318,74 @@ def _metric(case: Case, name: str) -> str:
 
 def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:
     return len({tuple(str(case.key.get(key, "")) for key in keys) for case in cases}) == len(cases)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The order in which cases are shown, as the user asks for it.
+
+Item = TypeVar("Item")
+
+
+def in_order(cases: Sequence[Case], order: str) -> list[Case]:
+    """Cases by the fields that ``order`` names: ``devices,-throughput``; ``-`` turns a field's order round.
+
+    Raises:
+        UsageError: for a field that no case has, with the nearest one.
+    """
+    labels = dict(zip(map(id, cases), short_labels(cases), strict=True))
+
+    def value(case: Case, name: str) -> float | str | None:
+        return labels[id(case)] if name == "log" else value_of_case(case, name)
+
+    return ordered(cases, order, _known(cases), value)
+
+
+def ordered(
+    items: Sequence[Item], order: str, known: Sequence[str], value: Callable[[Item, str], float | str | None]
+) -> list[Item]:
+    """What has fields by those that ``order`` names.
+
+    Numbers stand by their size, texts in natural order, and what has not the field stands last either way.
+
+    Args:
+        known: the fields that there are.
+        value: an item's value of a field; None where it has none.
+
+    Raises:
+        UsageError: for a field that there is not, with the nearest one.
+    """
+    sorted_items = list(items)
+    for part in reversed(names_in(order)):
+        name, backwards = part.removeprefix("-"), part.startswith("-")
+        if name not in known:
+            raise unknown_name("sort", name, known)
+        valued = [(item, value(item, name)) for item in sorted_items]
+        have = [(item, own) for item, own in valued if own is not None]
+        have.sort(key=lambda pair: _place(pair[1]), reverse=backwards)
+        sorted_items = [item for item, _ in have] + [item for item, own in valued if own is None]
+    return sorted_items
+
+
+def _known(cases: Sequence[Case]) -> list[str]:
+    metrics = (name for case in cases for name in case.metrics)
+    keys = (key for case in cases for key in case.key)
+    unsorted = ("notes", "interval")
+    return [name for name in dict.fromkeys((*CASE_KEYS, *keys, *OF_CASES, *metrics)) if name not in unsorted]
+
+
+def value_of_case(case: Case, name: str) -> float | str | None:
+    """A case's value of one field; None where it has none."""
+    own: dict[str, float | str | None] = {
+        "n": case.throughput.n, "unit": case.throughput.unit, "speedup": case.speedup, "efficiency": case.efficiency
+    }  # fmt: skip
+    if name in own:
+        return own[name]
+    if name in case.metrics:
+        return case.metrics[name].value
+    return case.key.get(name)
+
+
+def _place(value: float | str | None) -> tuple[int, float, list[str | int]]:
+    if isinstance(value, int | float):
+        return 0, value, []
+    return 1, 0.0, natural(str(value))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perflog.escaping import csv_cell, decodable
 from perflog.export.case_table import unknown_name
-from perflog.export.reason_codes import reason_code
+from perflog.export.document import reason_code
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
 from perflog.notes import Note, mark_of, texts

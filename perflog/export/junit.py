@@ -8,7 +8,7 @@ by which Jenkins' xUnit plugin refuses reports (``junit-10.xsd``) has them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
@@ -82,3 +82,49 @@ def _add_test(suite: ElementTree.Element, test: Test) -> None:
 def _text(text: str) -> str:
     """Text that XML holds and in which everything is seen."""
     return _NO_XML.sub(lambda character: f"\\u{ord(character[0]):04x}", visible(text))
+
+
+# ----------------------------------------------------------------------------------------------------
+# Findings at lines of files in, annotations of GitHub Actions out, which stand beside these lines in a pull request.
+#
+# What may follow ``::error`` is said at https://docs.github.com/actions/reference/workflow-commands-for-github-actions;
+# how its values are escaped, in ``actions/toolkit`` (``packages/core/src/command.ts``).
+
+LEVELS = ("error", "warning", "notice")
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A finding.
+
+    Attributes:
+        message: what was found, in one line.
+        file: the file as seen from the repository's folder; empty for a finding of no file.
+        line: the line of the file; 0 for none.
+        title: what stands above the message.
+        level: one of :data:`LEVELS`.
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+    title: str = "perflog"
+    level: str = "error"
+
+
+def commands(findings: Iterable[Annotation]) -> str:
+    """Findings as commands to GitHub Actions, one a line. No text in them is a command itself."""
+    return "".join(f"::{one.level} {_properties(one)}::{_value(one.message)}\n" for one in findings)
+
+
+def _properties(finding: Annotation) -> str:
+    named = {"file": finding.file, "line": str(finding.line or ""), "title": finding.title}
+    return ",".join(f"{name}={_property(text)}" for name, text in named.items() if text)
+
+
+def _value(text: str) -> str:
+    return visible(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _value(text).replace(":", "%3A").replace(",", "%2C")

@@ -36,18 +36,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perflog.history.doubts import Part, parts
-    from perflog.history.following import Series, series
-    from perflog.history.level_changes import Regressions, regressions
-    from perflog.history.level_changes_output import render_regressions
-    from perflog.history.listing import Entry, campaigns, delete
-    from perflog.history.loading import Campaign, load
+    from perflog.history.following import Part, Series, parts, series
+    from perflog.history.level_changes import Regressions, regressions, render_regressions
     from perflog.history.picture import draw_series
     from perflog.history.place import Database, default_database, name_of
     from perflog.history.points import Point
     from perflog.history.publishing import publish
-    from perflog.history.rendering import FORMATS, render_campaigns, render_series
-    from perflog.history.saving import Saved, save
+    from perflog.history.rendering import FORMATS, Entry, campaigns, delete, render_campaigns, render_series
+    from perflog.history.saving import Campaign, Saved, load, save
     from perflog.history.site_pages import Site, site
 
 __all__ = [
@@ -80,26 +76,26 @@ __all__ = [
 #: Where each name is; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
     "FORMATS": "rendering",
-    "Campaign": "loading",
+    "Campaign": "saving",
     "Database": "place",
-    "Entry": "listing",
-    "Part": "doubts",
+    "Entry": "rendering",
+    "Part": "following",
     "Point": "points",
     "Regressions": "level_changes",
     "Saved": "saving",
     "Series": "following",
     "Site": "site_pages",
-    "campaigns": "listing",
+    "campaigns": "rendering",
     "default_database": "place",
-    "delete": "listing",
+    "delete": "rendering",
     "draw_series": "picture",
-    "load": "loading",
+    "load": "saving",
     "name_of": "place",
-    "parts": "doubts",
+    "parts": "following",
     "publish": "publishing",
     "regressions": "level_changes",
     "render_campaigns": "rendering",
-    "render_regressions": "level_changes_output",
+    "render_regressions": "level_changes",
     "render_series": "rendering",
     "save": "saving",
     "series": "following",

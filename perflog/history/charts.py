@@ -14,7 +14,7 @@ from typing import Any
 
 from perflog.escaping import visible
 from perflog.export.columns import number
-from perflog.history.doubts import Part, Shift
+from perflog.history.following import Part, Shift
 from perflog.history.points import Point
 from perflog.stats.centre import median
 from perflog.stats.verdict import Better

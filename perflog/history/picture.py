@@ -7,12 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
-from perflog.history.doubts import Part, parts
-from perflog.history.following import Series
+from perflog.history.following import Part, Series, parts
 from perflog.history.points import Point
-from perflog.history.site_case import what_changed
+from perflog.history.site_pages import what_changed
 from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
-from perflog.plot.words import Words, drawable_words
+from perflog.plot.series import Words, drawable_words
 from perflog.report.markdown import words as report_words
 from perflog.report.pages import words as page_words
 from perflog.stats.centre import median

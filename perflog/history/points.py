@@ -15,7 +15,8 @@ from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
 from perflog.history import schema
-from perflog.history.checking import CampaignRow, MachineRow, PointRow, complete, damages, options_of, rows_of
+from perflog.history.database import CampaignRow, MachineRow, PointRow, complete, damages, options_of, reading, rows_of
+from perflog.history.place import Database, name_of
 from perflog.runs.machine import identity
 from perflog.runs.run import Metric
 from perflog.runs.throttled import findings_in
@@ -223,3 +224,20 @@ def known_keys(connection: Connection) -> list[str]:
     with damages(schema.case.name):
         keys = connection.scalars(select(schema.case.c.key)).all()
         return list(dict.fromkeys((*CASE_KEYS, *(name for key in keys for name in key))))
+
+
+# ----------------------------------------------------------------------------------------------------
+# The campaigns that are known of cases: every point of a metric, for what campaigns of one version differ by.
+
+
+def earlier_points(database: Database, wanted: Mapping[str, str], metric: str = "throughput") -> list[Point]:
+    """The points of a metric of all cases that are as ``wanted``, by date; none where no case is.
+
+    Raises:
+        UsageError: when there is no history yet.
+        PerflogError: when the database cannot be read.
+    """
+    with reading(database) as connection:
+        if connection is None:
+            raise UsageError(f"no history in {name_of(database)} yet; `perflog save LOGS --label v1` begins one")
+        return list(points_of(connection, wanted, metric, ()))

@@ -8,25 +8,212 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from sqlalchemy import select
 
 from perflog._version import __version__
-from perflog.cases.case import BETTER
+from perflog.cases.pairs import BETTER
 from perflog.export.columns import counted, number
-from perflog.history.charts import sparkline
-from perflog.history.doubts import Part, parts
-from perflog.history.following import Series
-from perflog.history.level_changes import LevelChange, Regressions, regressions
-from perflog.history.level_changes_output import share_words
-from perflog.history.listing import Entry, campaigns
+from perflog.history import schema
+from perflog.history.charts import chart, sparkline
+from perflog.history.database import reading, rows_of
+from perflog.history.following import Part, Series, parts
+from perflog.history.level_changes import LevelChange, Regressions, regressions, share_words
 from perflog.history.place import Database
-from perflog.history.rendering import rule
-from perflog.history.run_logs import CaseOfCampaign, RunLog, run_logs
-from perflog.history.site_case import CasePage, case_page
+from perflog.history.points import Point
+from perflog.history.rendering import Entry, campaigns, rule
+from perflog.logs.find import LogFile
+from perflog.report.markdown import address
 from perflog.report.markdown import words as report_words
 from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
 from perflog.runs.machine import differences
+from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
+
+# ----------------------------------------------------------------------------------------------------
+# Which logs the points of a history stand on: the names of the runs' logs, with their lines and values.
+
+#: A campaign's label, and a case's number in it.
+CaseOfCampaign = tuple[str, int]
+
+
+class _LogRow(Struct):
+    """A run's log, with the metric where the run has it."""
+
+    label: str
+    case_number: Annotated[int, Meta(ge=0)]
+    path: str
+    member: str
+    first_line: Annotated[int, Meta(ge=0)] | None
+    last_line: Annotated[int, Meta(ge=0)] | None
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """The log of one run.
+
+    Attributes:
+        path: where it lay when its campaign was saved.
+        name: its name for people.
+        first_line, last_line: the lines that the metric's value comes from; 0 where none are known.
+        value: the run's value, in the unit of the point; None where there is none.
+    """
+
+    path: str
+    name: str
+    first_line: int
+    last_line: int
+    value: float | None
+
+
+def run_logs(database: Database, metric: str) -> dict[CaseOfCampaign, list[RunLog]]:
+    """The logs of every case of every campaign, in the order of the runs.
+
+    Raises:
+        PerflogError: when the database cannot be read.
+    """
+    campaign, run, of_metric = schema.campaign.c, schema.run.c, schema.metric.c
+    same_run = (of_metric.case_number == run.case_number) & (of_metric.run_number == run.number)
+    same = (of_metric.campaign == run.campaign) & same_run & (of_metric.name == metric)
+    query = (
+        select(
+            campaign.label, run.case_number, run.path, run.member, of_metric.first_line, of_metric.last_line,
+            of_metric.value,
+        )
+        .join_from(schema.run, schema.campaign, run.campaign == campaign.id)
+        .outerjoin(schema.metric, same)
+        .order_by(campaign.date, campaign.id, run.case_number, run.number)
+    )  # fmt: skip
+    logs: dict[CaseOfCampaign, list[RunLog]] = {}
+    with reading(database) as connection:
+        rows = [] if connection is None else rows_of(connection, query, _LogRow, schema.run.name)
+    for row in rows:
+        name = LogFile(row["path"], 0, row["member"]).name
+        lines = row["first_line"] or 0, row["last_line"] or 0
+        logs.setdefault((row["label"], row["case_number"]), []).append(RunLog(row["path"], name, *lines, row["value"]))
+    return logs
+
+
+# ----------------------------------------------------------------------------------------------------
+# The page of one case: its picture, its changes of level, its points with their logs, and the machines it ran on.
+
+
+@dataclass(frozen=True, slots=True)
+class CasePage:
+    """What a case's page is made of.
+
+    Attributes:
+        line: the case over its campaigns.
+        along: its parts.
+        changes: its changes of level.
+        logs: for each point, the logs of its runs.
+        folder: where the page will lie: links to logs are relative to it.
+        language: of the page.
+    """
+
+    line: Series
+    along: Sequence[Part]
+    changes: Sequence[LevelChange]
+    logs: Sequence[Sequence[RunLog]]
+    folder: Path
+    language: str
+
+
+def case_page(shown: CasePage) -> dict[str, Any]:
+    """The values of the page."""
+    line, texts = shown.line, words(shown.language)["history"]
+    metric = report_words(shown.language)["metrics"].get(line.metric, line.metric)
+    described = texts["picture"].format(metric=metric, name=line.name)
+    logs = {id(point): of_point for point, of_point in zip(line.points, shown.logs, strict=True)}
+    return {
+        "title": line.name,
+        "metric": f"{metric} ({line.unit})" if line.unit else metric,
+        "key": list(line.key.items()),
+        "picture": chart(shown.along, BETTER.get(line.metric), texts, described),
+        "described": described,
+        "changes": [_change_of_case(change, texts) for change in shown.changes],
+        "parts": [
+            _part(nth, part, [logs[id(point)] for point in part.points], shown, texts)
+            for nth, part in reversed(list(enumerate(shown.along)))
+        ],
+    }
+
+
+def _change_of_case(change: LevelChange, texts: Mapping[str, str]) -> dict[str, Any]:
+    point, level = change.shift.point, change.shift.change
+    look = {True: "worse", False: "better", None: "open"}[change.is_worse]
+    return {
+        "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "before": number(level.before),
+        "after": number(level.after), "change": share_words(level.ratio), "look": look,
+        "now": texts["now"].format(share=share_words(change.lasting)) if change.lasting is not None else "",
+    }  # fmt: skip
+
+
+def _part(
+    nth: int, part: Part, logs: Sequence[Sequence[RunLog]], shown: CasePage, texts: Mapping[str, str]
+) -> dict[str, Any]:
+    """A part of the series, its newest points first."""
+    rows = [_row_of_case(point, of_point, part, shown) for point, of_point in zip(part.points, logs, strict=True)]
+    machines = {tuple(sorted(machine.items())): None for point in part.points for machine in point.machines}
+    return {
+        "number": nth + 1, "broken": what_changed(part.broken, texts), "rows": rows[::-1],
+        "rule": part.points[-1].rule, "machines": list(machines), "prediction": _prediction(part, texts),
+        "unseen": texts["unseen"].format(reason=_reason(part, texts)) if part.unseen else "",
+    }  # fmt: skip
+
+
+def _reason(part: Part, texts: Mapping[str, str]) -> str:
+    """Why no change of level was looked for, in the page's words where these have it."""
+    count = sum(point.summary.value is not None for point in part.points)
+    return texts["unseen_points"].format(n=count, least=LEAST) if count < LEAST else part.unseen
+
+
+def what_changed(broken: str, texts: Mapping[str, str]) -> str:
+    """What changed before a part, with the names of what can change in the page's words."""
+    for name in ("machine", "rule", "unit"):
+        broken = broken.replace(f"the {name}: ", f"{texts[f'the_{name}']}: ", 1)
+    return broken
+
+
+def _prediction(part: Part, texts: Mapping[str, str]) -> str:
+    """Whether the last value is where those before it lead to expect it; empty where nothing was expected."""
+    outlook = part.outlook
+    if outlook is None or outlook.holds is None:
+        return ""
+    prediction = outlook.prediction
+    return texts["expected" if outlook.holds else "not_expected"].format(
+        campaign=outlook.point.campaign, low=number(prediction.low), high=number(prediction.high), n=prediction.n,
+        level=f"{100 * prediction.level:g} %",
+    )  # fmt: skip
+
+
+def _row_of_case(point: Point, logs: Sequence[RunLog], part: Part, shown: CasePage) -> dict[str, Any]:
+    s = point.summary
+    interval = ""
+    if s.low is not None and s.high is not None and s.level is not None:
+        interval = f"[{number(s.low)}, {number(s.high)}] {100 * s.level:.4g} %"
+    changed = next((shift.change for shift in part.shifts if shift.point is point), None)
+    notes = s.reason if s.value is None else "", point.throttling
+    return {
+        "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
+        "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
+        "sort": "" if s.value is None else repr(s.value), "interval": interval,
+        "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",
+        "logs": [_log(log, shown.folder) for log in logs],
+    }  # fmt: skip
+
+
+def _log(log: RunLog, folder: Path) -> dict[str, str]:
+    """A log's name, where its value comes from, and its address where the log is there still."""
+    lines = f"{log.first_line}–{log.last_line}" if log.first_line else ""
+    return {
+        "name": log.name, "lines": lines, "value": number(log.value),
+        "address": address(log.path, folder) if Path(log.path).is_file() else "",
+    }  # fmt: skip
+
 
 INDEX, CASES = "index.html", "cases"
 #: So many changes of level stand on the index.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -298,8 +298,7 @@ _QUESTION = """
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Frequent:
+class Frequent(Struct, frozen=True):
     """A shape of lines, with numbers in it.
 
     Attributes:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from perflog.errors import NoSuchPathError, PerflogError, UsageError
+from perflog.logs.addresses import WEB, Address
 from perflog.logs.archives import archive_in, archive_of
-from perflog.logs.find import WEB, Address
 from perflog.logs.stored import THREADS, StoredObject
 from perflog.logs.stores import GONE, NO_BUCKET, NO_RANGES, PAGE, Store, StoreError, Version
 from perflog.logs.streams import HEAD, UnreadableError, compression_of

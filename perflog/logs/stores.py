@@ -16,7 +16,7 @@ from typing import Any
 
 from perflog.errors import UsageError
 from perflog.extras import missing_extra
-from perflog.logs.find import WEB, Address, is_below
+from perflog.logs.addresses import WEB, Address, is_below
 from perflog.logs.streams import LimitError
 
 # ----------------------------------------------------------------------------------------------------

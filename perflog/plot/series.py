@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -15,11 +16,52 @@ from perflog.export.columns import caption, marked, number
 from perflog.export.translation import told
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
-from perflog.plot.drawing import COLOURS, colour_of
-from perflog.plot.words import Words
+from perflog.plot.drawing import COLOURS, colour_of, font_for, without_glyph
+from perflog.resources import folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+# ----------------------------------------------------------------------------------------------------
+# The words of pictures in a language (``templates/pictures/words.toml``); what comes from logs stays as it is.
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a language by their names, each a form whose places are filled."""
+
+    language: str
+    forms: Mapping[str, str]
+
+    def __call__(self, name: str, /, **values: object) -> str:
+        return self.forms[name].format(**values)
+
+    def counted(self, count: object, noun: str) -> str:
+        """``1 device``, ``8 devices``; the noun is that of the forms: ``devices``."""
+        return self(f"one_{noun.removesuffix('s')}") if count == 1 else self(f"some_{noun}", count=count)
+
+
+@cache
+def words_of(language: str = "en") -> Words:
+    """The words of a language, ``en`` or ``zh``."""
+    import tomllib
+
+    text = (folder("templates") / "pictures" / "words.toml").read_text(encoding="utf-8")
+    return Words(language, tomllib.loads(text)[language])
+
+
+def drawable_words(language: str, form: str) -> Words:
+    """The words of a language, English ones in place of those for which no font is installed.
+
+    An SVG holds its text as text, for which whoever shows it has a font.
+    """
+    words = words_of(language)
+    if form == "svg":
+        return words
+    _, lacking = font_for(without_glyph("".join(words.forms.values())))
+    return words_of() if lacking else words
+
 
 #: The colour of a number that another one may be.
 WARNED = "#b3560b"

@@ -15,7 +15,7 @@ from perflog.errors import UsageError
 from perflog.export.columns import counted
 from perflog.extraction import Extraction
 from perflog.plot.drawing import COLOURS, GRID, LINE, SHADE
-from perflog.plot.series import full_name, how, names_of
+from perflog.plot.series import Words, full_name, how, names_of, words_of
 from perflog.plot.sheet import (
     MARGIN,
     WIDTH,
@@ -27,10 +27,9 @@ from perflog.plot.sheet import (
     line_height,
     text_block,
     text_width,
+    tick_text,
     wrapped,
 )
-from perflog.plot.ticks import tick_text
-from perflog.plot.words import Words, words_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

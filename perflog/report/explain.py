@@ -126,8 +126,7 @@ def _data(
 ) -> dict[str, Any]:
     """An explanation as plain data."""
     from perflog.escaping import exact
-    from perflog.export.document import run_document
-    from perflog.export.reason_codes import reason_code
+    from perflog.export.document import reason_code, run_document
 
     runs = [] if isinstance(outcome, Skipped) else outcome
     return {

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from perflog.cases.case import Case
 from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
-from perflog.logs.find import is_address
+from perflog.logs.addresses import is_address
 from perflog.report.contents import Choice, Contents, SectionContents, require_cases
 from perflog.resources import folder
 from perflog.runs.machine import described

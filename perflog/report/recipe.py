@@ -12,7 +12,7 @@ from typing import Any
 from perflog.border import keep_within
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
-from perflog.logs.find import address_in, joined
+from perflog.logs.addresses import address_in, joined
 from perflog.report.extractions import Extractions
 from perflog.report.making import Look, make_picture, make_table, projection
 from perflog.report.markdown import Facts, environment, links, listed, method

@@ -2,17 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 
 from perflog.errors import PerflogError
 from perflog.files import write_atomically
-from perflog.report.changes import Change, changes
 from perflog.report.extractions import Extractions
 from perflog.report.recipe import Recipes, confined
-from perflog.report.regions import RegionText, filled, text_of
+from perflog.report.regions import Region, RegionText, filled, regions, row_texts, table_lines, text_of
 from perflog.settings.confinement import leads_out
+
+# ----------------------------------------------------------------------------------------------------
+# Two texts in, what differs between them out, line by line.
+
+#: From so many lines on, lines are not matched with each other: a README of repeated lines would take minutes, or days.
+MOST_MATCHED = 4_000
+
+
+def differences(old: str, new: str, old_name: str, new_name: str) -> Iterator[str]:
+    """The lines of a unified difference; of long texts, all between the first and the last change as one change."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(before) + len(after) <= MOST_MATCHED:
+        yield from difflib.unified_diff(before, after, old_name, new_name)
+        return
+    head = _same(before, after)
+    tail = _same(before[head:][::-1], after[head:][::-1])
+    left_out, put_in = before[head : len(before) - tail], after[head : len(after) - tail]
+    yield f"--- {old_name}\n"
+    yield f"+++ {new_name}\n"
+    yield f"@@ -{head + 1},{len(left_out)} +{head + 1},{len(put_in)} @@\n"
+    yield from (f"-{line}" for line in left_out)
+    yield from (f"+{line}" for line in put_in)
+
+
+def _same(one: list[str], other: list[str]) -> int:
+    """How many lines two texts begin with that are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (line, against) in pairs if line != against), min(len(one), len(other)))
+
+
+# ----------------------------------------------------------------------------------------------------
+# What regeneration changes in a file: cell by cell, and line by line outside of tables.
+
+#: A cell that is one number, with marks of emphasis or a unit of share around it.
+_NUMBER = re.compile(r"[*_~]*([+-]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?) ?%?[*_~]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One place of a file that its logs make otherwise.
+
+    Attributes:
+        line: where it stands in the file as it is, counted from 1; a new row's is that of the row above it.
+        kind: ``cell`` of a table, ``row`` that is new, ``headings`` of a table, ``line`` outside of tables, or
+            ``recipe``, in which rows without logs are named.
+        old, new: the texts; empty where there is none.
+        row: the cells that name the row, by their headings.
+        column: the heading of the cell's column.
+        difference: by which share the new number is more than the old one; None where the two are no numbers.
+    """
+
+    line: int
+    kind: str
+    old: str
+    new: str
+    row: Mapping[str, str] = field(default_factory=dict)
+    column: str = ""
+    difference: float | None = None
+
+    @property
+    def place(self) -> str:
+        """The row and column in words, as ``devices=8 fp32 throughput``; what the line is where it is no cell."""
+        named = " ".join(f"{name}={value}" for name, value in self.row.items())
+        row = f"{'row' if self.old else 'new row'} {named}".rstrip()
+        words = {"row": row, "headings": "headings", "recipe": "recipe", "line": ""}
+        return words.get(self.kind, f"{named} {self.column}".strip())
+
+    def __str__(self) -> str:
+        """The change in one line, without its file: ``devices=8 fp32 throughput 43.21 → 41.04 (−5.0 %)``."""
+        if self.kind == "row" and not self.old:
+            return f"{self.place}: {self.new}"
+        share = "" if self.difference is None else f" ({per_cent(self.difference)})"
+        return f"{self.place} {self.old or '(nothing)'} → {self.new or '(nothing)'}{share}".strip()
+
+
+def per_cent(share: float) -> str:
+    """A share of change as people read it: with its sign, and at least two digits that are not nought.
+
+    >>> per_cent(-0.0502), per_cent(0.000123), per_cent(1.5)
+    ('−5.0 %', '+0.012 %', '+150 %')
+    """
+    size = abs(share) * 100
+    text = f"{size:.0f}" if size >= 99.5 else f"{size:.1f}" if size >= 0.95 else f"{size:.2g}"
+    return f"{'−' if share < 0 else '+'}{text} %"
+
+
+def changes(old: str, new: str, name: str, keys: Sequence[int]) -> list[Change]:
+    """Every place in which two texts of a file differ, in the order of the lines.
+
+    Args:
+        old: the text as it is.
+        new: the text with its regions made anew; nothing outside of regions differs.
+        name: the file's name, for messages.
+        keys: for every region, how many first cells of its table's rows name the row; 0 for no table.
+    """
+    before, after = _lines(old), _lines(new)
+    found: list[Change] = []
+    for was, now, count in zip(regions(before, name), regions(after, name), keys, strict=True):
+        if was.recipe != now.recipe:
+            found.append(Change(was.begin + 1, "recipe", was.recipe, now.recipe))
+        inside = before[was.begin + 1 : was.end], after[now.begin + 1 : now.end]
+        if inside[0] != inside[1]:
+            found += _of_region(was, *inside, count)
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def _of_region(region: Region, old: Sequence[str], new: Sequence[str], keys: int) -> list[Change]:
+    """The changes of a region whose lines differ; of tables those of the cells, where there are any."""
+    first = region.begin + 2
+    table, new_table = table_lines(old), table_lines(new)
+    if not keys or table is None or new_table is None:
+        return list(_of_lines(old, new, first))
+    (begin, end), (new_begin, new_end) = table, new_table
+    found = [
+        *_of_lines(old[:begin], new[:new_begin], first),
+        *_of_table(old[begin:end], new[new_begin:new_end], keys, first + begin),
+        *_of_lines(old[end:], new[new_end:], first + end),
+    ]
+    return found or list(_of_lines(old, new, first))  # blanks between cells
+
+
+def _of_table(old: Sequence[str], new: Sequence[str], keys: int, first: int) -> Iterator[Change]:
+    """The changes of a table, whose heading stands on the line ``first``."""
+    headings, new_headings = row_texts(old[0]), row_texts(new[0])
+    if headings != new_headings:
+        yield Change(first, "headings", " | ".join(headings), " | ".join(new_headings))
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for text in new[2:]:
+        cells = row_texts(text)
+        rows.setdefault(tuple(cells[:keys]), cells)
+    places: dict[tuple[str, ...], int] = {}
+    for line, text in enumerate(old[2:], first + 2):
+        cells = row_texts(text)
+        key = tuple(cells[:keys])
+        if key in places and key in rows:
+            yield Change(line, "row", " | ".join(cells[keys:]), "", dict(zip(headings[:keys], key, strict=False)))
+        else:
+            named = dict(zip(headings, cells, strict=False))
+            yield from _of_row(named, rows.get(key), new_headings, keys, line)
+        places[key] = line
+    above = first + 1
+    for key, cells in rows.items():
+        above = places.get(key, above)
+        if key not in places:
+            named = dict(zip(new_headings[:keys], key, strict=False))
+            yield Change(above, "row", "", " | ".join(cells[keys:]), named)
+
+
+def _of_row(
+    old: Mapping[str, str], cells: Sequence[str] | None, headings: Sequence[str], keys: int, line: int
+) -> Iterator[Change]:
+    """The cells of a row that differ, by their headings; a row that is gone has new headings, which are said."""
+    new = dict(zip(headings, cells or (), strict=False))
+    row = dict(zip(headings[:keys], list(new.values())[:keys], strict=False))
+    for heading, text in old.items():
+        if heading in new and new[heading] != text:
+            yield Change(line, "cell", text, new[heading], row, heading, _difference(text, new[heading]))
+
+
+def _difference(old: str, new: str) -> float | None:
+    """By which share a cell's number is more than another's; None where one is no number, or the old one nought."""
+    numbers = [_NUMBER.fullmatch(text) for text in (old, new)]
+    values = [float(match[1].replace(",", "")) for match in numbers if match is not None]
+    return values[1] / values[0] - 1 if len(values) == 2 and values[0] else None
+
+
+def _of_lines(old: Sequence[str], new: Sequence[str], first: int) -> Iterator[Change]:
+    """The lines that differ, in pairs; of long texts, all between the first and the last that differ."""
+    if len(old) + len(new) > MOST_MATCHED:
+        blocks = [_between(old, new)]
+    else:
+        matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+        blocks = [codes[1:] for codes in matcher.get_opcodes() if codes[0] != "equal"]
+    for begin, end, new_begin, new_end in blocks:
+        pairs = zip_longest(old[begin:end], new[new_begin:new_end])
+        for place, (was, now) in enumerate(pairs):
+            if (was or "") != (now or ""):
+                line = first + min(begin + place, max(len(old) - 1, 0))
+                yield Change(line, "line", (was or "").strip(), (now or "").strip())
+
+
+def _between(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int, int]:
+    """The lines of both texts between what they begin with and what they end with alike."""
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    return head, len(old) - tail, head, len(new) - tail
 
 
 @dataclass(frozen=True, slots=True)

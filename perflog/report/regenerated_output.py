@@ -11,10 +11,8 @@ from typing import Any
 from perflog._version import __version__
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
-from perflog.export.annotations import Annotation, commands
-from perflog.report.changes import Change
-from perflog.report.difference import differences
-from perflog.report.regenerate import Regenerated, RegeneratedFile
+from perflog.export.junit import Annotation, commands
+from perflog.report.regenerate import Change, Regenerated, RegeneratedFile, differences
 
 SCHEMA = "perflog/readme/1"
 FORMATS = ("text", "markdown", "diff", "json", "github")

@@ -15,15 +15,15 @@ from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.columns import counted
 from perflog.files import is_written_into, missing_folder, write_atomically
-from perflog.logs.find import Address, is_address
+from perflog.logs.addresses import Address, is_address
 from perflog.plot.steps import MOST_RUNS
 from perflog.report.contents import Choice, contents
 from perflog.report.extractions import Extractions
 from perflog.report.html import page
-from perflog.report.lines import read_with_lines
 from perflog.report.markdown import Recipe, skeleton, where_words
 from perflog.report.options import words_of
 from perflog.report.pages import BEGINNING
+from perflog.report.provenance import read_with_lines
 from perflog.report.recipe import Recipes, confined
 from perflog.report.regions import filled
 from perflog.settings.config import settings

@@ -433,13 +433,13 @@ def _sampled(of_blocks: Sequence[Samples]) -> Iterator[_Line]:
     """A pattern's sampled lines, of the log's first block."""
     for samples in of_blocks[:1]:
         for number, line, begins in zip(samples.line.tolist(), samples.text, samples.place, strict=True):
-            tail = line[begins:]
-            text = tail.decode("utf-8", "replace").split("\r")[0]
-            whole = begins < BEFORE and len(tail) < AFTER
-            length = begins + len(tail.split(b"\r")[0])
-            yield _Line(
-                number, text, length, length - len(line[:length]) + len(line[:length].decode("utf-8", "replace")), whole
-            )
+            whole = begins < BEFORE and len(line) - begins < AFTER
+            end = line.find(b"\r", begins)
+            sub_line = line if end < 0 else line[:end]
+            text = sub_line[begins:].decode("utf-8", "replace")
+            length = len(sub_line)
+            characters = length if sub_line.isascii() else len(sub_line.decode("utf-8", "replace"))
+            yield _Line(number, text, length, characters, whole)
 
 
 def _numbers(pattern: Pattern, text: str) -> Iterator[tuple[str, str]]:

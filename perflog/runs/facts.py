@@ -16,7 +16,8 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.parser import SECTION
 from perflog.formats.paths import PathPatterns, facts_of_path
 from perflog.formats.vocabulary import Fact, normal
-from perflog.logs.find import STANDARD_INPUT, LogFile, as_path
+from perflog.logs.addresses import as_path
+from perflog.logs.find import STANDARD_INPUT, LogFile
 from perflog.reading.account import LogFact
 from perflog.reading.reading import GENERIC, Reading
 from perflog.runs.factor import FACTORS

@@ -19,7 +19,8 @@ from perflog.border import keep_inside
 from perflog.errors import UsageError
 from perflog.files import LONGEST_FACTS, read_limited
 from perflog.formats.vocabulary import CPU, Fact, Scalar
-from perflog.logs.find import MACHINE, STANDARD_INPUT, Address, LogFile, is_address
+from perflog.logs.addresses import Address, is_address
+from perflog.logs.find import MACHINE, STANDARD_INPUT, LogFile
 from perflog.logs.streams import UnreadableError
 
 if TYPE_CHECKING:

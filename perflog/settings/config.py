@@ -217,7 +217,7 @@ def _require_one_config(
     file: Path | None, paths: Sequence[str | os.PathLike[str]], confinement: Confinement | None
 ) -> None:
     """Raise UsageError where the options and facts in the first path's config file would be taken for other logs."""
-    from perflog.logs.find import is_address
+    from perflog.logs.addresses import is_address
 
     places = {
         path if is_address(path) or os.path.isdir(path) else Path(path).parent: path  # noqa: PTH112 - may not be read

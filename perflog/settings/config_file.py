@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, structs
 from perflog.border import GIT, enters
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, convert, read_toml, texts
-from perflog.logs.find import is_address
+from perflog.logs.addresses import is_address
 from perflog.settings.confinement import Confinement, repository_of, resolved
 from perflog.settings.options import Aggregate, Estimator, Values
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from perflog.border import GIT, border
 from perflog.errors import UsageError
-from perflog.logs.find import SKIPPED_FOLDERS, as_address, is_address, is_below, is_kernels
+from perflog.logs.addresses import as_address, is_address, is_below
+from perflog.logs.find import SKIPPED_FOLDERS, is_kernels
 
 Name = str | os.PathLike[str]
 #: Files that are read beside logs and in the folders above them, when they are there.

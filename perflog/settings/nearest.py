@@ -37,7 +37,7 @@ def look_for_config(
         confinement: where it is given, the search from the first path upwards ends at its roots; in a confined run
             each search ends at that run's folder.
     """
-    from perflog.logs.find import is_address
+    from perflog.logs.addresses import is_address
 
     run = border()
     of_run = set() if run is None else {run}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign import environment
+from perflog.campaign import hardware as environment
 from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner

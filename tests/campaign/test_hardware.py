@@ -13,8 +13,16 @@ import pytest
 
 from perflog.campaign import hardware
 from perflog.campaign.folder import Folder
-from perflog.campaign.machine import close, record
-from perflog.campaign.throttling import Counters, Sampler, cpu_findings, gpu_findings, read_counters, throttled_runs
+from perflog.campaign.machine import (
+    Counters,
+    Sampler,
+    close,
+    cpu_findings,
+    gpu_findings,
+    read_counters,
+    record,
+    throttled_runs,
+)
 from tests.campaign.test_campaign import campaign
 from tests.campaign.test_machine import program
 from tests.cli.test_cli import run

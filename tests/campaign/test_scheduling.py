@@ -92,7 +92,7 @@ def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.long
 def test_an_environment_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import environment
+    from perflog.campaign import hardware as environment
 
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "environments"))
     here = Path(shutil.copytree(RUNNER, tmp_path / "mine"))
@@ -103,7 +103,7 @@ def test_an_environment_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_where_environments_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import environment
+    from perflog.campaign import hardware as environment
 
     monkeypatch.delenv("PERFLOG_ENVIRONMENTS", raising=False)
     assert environment.environments().parts[-2:] == ("runners", ".environments")

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign import commands, environment, missing, schedule
+from perflog.campaign import commands, missing, schedule
+from perflog.campaign import hardware as environment
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from tests.cli.test_cli import run

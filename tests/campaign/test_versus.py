@@ -18,7 +18,7 @@ import perflog
 from perflog.campaign.looks import CaseLook
 from perflog.campaign.observer import RoundObserver
 from perflog.campaign.versus import Budget, Versus, plan_measurement, turns
-from perflog.compare.stopping import Stopping
+from perflog.compare.rule import Stopping
 from perflog.errors import UsageError
 from tests.cli.test_cli import run
 from tests.support import ROOT

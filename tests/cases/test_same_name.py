@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.export.reason_codes import reason_code
+from perflog.export.document import reason_code
 from perflog.notes import texts
 from tests.cases.test_repeats import benchmark, cases_of, extraction
 from tests.support import extracted

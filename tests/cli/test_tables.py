@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from perflog.cases.case import Case, Summary
 from perflog.errors import UsageError
-from perflog.export.case_table import Shown, case_table
+from perflog.export.case_table import Shown, case_table, in_order
 from perflog.export.columns import TextTable
-from perflog.export.order import in_order
 from perflog.export.text import to_markdown, to_terminal
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note

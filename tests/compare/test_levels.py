@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import perflog
-from perflog.compare.clocks import starts_of
+from perflog.compare.when import starts_of
 from tests.campaigns import write_run
 from tests.cli.test_cli import run
 from tests.support import extracted

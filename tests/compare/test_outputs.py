@@ -17,7 +17,7 @@ import pytest
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
-from perflog.cli.pull_request import PullRequest, post, pull_request_of
+from perflog.cli.comparison_output import PullRequest, post, pull_request_of
 from perflog.compare.checks import MOST_OF_A_LEVEL, findings
 from perflog.compare.comment import LONGEST, comment, marker_of
 from perflog.compare.page import page
@@ -191,7 +191,7 @@ def test_in_a_workflow_the_summary_grows_and_slower_cases_are_annotated(
 def test_no_name_of_a_log_is_a_command() -> None:
     row = row_of("a\n::error::x%0A", -0.1, Verdict.SLOWER)
     (found,) = [finding for finding in findings([comparison_of(row)]) if finding.level == "warning"]
-    from perflog.export.annotations import commands
+    from perflog.export.junit import commands
 
     (line,) = commands([found]).splitlines()
     assert line.startswith("::warning ") and r"\n" in line and "%250A" in line

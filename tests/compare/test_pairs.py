@@ -9,7 +9,7 @@ import pytest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.pairs import paired
-from perflog.compare.names import names_of
+from perflog.compare.rule import names_of
 from perflog.settings.options import Options
 from tests.cases.test_cases import made
 

@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.transforms import Bbox
 
-from perflog.compare.picture import comparison_figure, described, picture
+from perflog.compare.page import comparison_figure, described, picture
 from perflog.compare.rows import Comparison, compared_cases, mean_of
 from perflog.compare.rule import Rule
 from perflog.errors import UsageError

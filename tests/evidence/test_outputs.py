@@ -20,7 +20,7 @@ from perflog.logs.find import LogFile
 from perflog.report.contents import contents
 from perflog.report.explain import explain_log
 from perflog.report.html import page
-from perflog.report.lines import ReadLogs
+from perflog.report.provenance import ReadLogs
 from perflog.settings.options import Options
 from tests.extractions import campaign
 from tests.reading.support import catalog

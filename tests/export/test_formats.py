@@ -22,14 +22,11 @@ import perflog
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import latex
-from perflog.export.annotations import Annotation, commands
 from perflog.export.columns import TextTable
-from perflog.export.encoding import encoded
+from perflog.export.encoding import encoded, to_html, to_latex
 from perflog.export.endings import ENDINGS, endings_of, format_for
-from perflog.export.html_table import to_html
+from perflog.export.junit import Annotation, commands, junit
 from perflog.export.junit import Test as JunitTest
-from perflog.export.junit import junit
-from perflog.export.latex import to_latex
 from perflog.export.openmetrics import to_openmetrics
 from perflog.export.tensorboard import to_tensorboard
 from perflog.export.xlsx import to_xlsx

@@ -17,8 +17,7 @@ import perflog
 from perflog.cli import app
 from perflog.cli.error_document import asks_for_json
 from perflog.errors import UsageError
-from perflog.export.json_schemas import json_schema, schema_names
-from perflog.export.reason_codes import OTHER
+from perflog.export.document import OTHER, json_schema, schema_names
 from tests.campaigns import write_run
 from tests.forks import perflog as perflog_process
 from tests.support import FIXTURES, mostly_long

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import perflog
-from perflog.export.reason_codes import CODES, OTHER, UNREADABLE, reason_code
+from perflog.export.document import CODES, OTHER, UNREADABLE, reason_code
 from tests.campaigns import write_run
 from tests.support import ROOT
 

@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 import perflog.history as history
 from perflog.cli import app
 from perflog.errors import PerflogError
-from perflog.history.checking import DamagedError
-from perflog.history.database import writing
+from perflog.history.database import DamagedError, writing
 from perflog.history.points import known_keys
 from tests.extractions import campaign
 from tests.history.test_history import rows

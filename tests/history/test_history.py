@@ -19,10 +19,9 @@ from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
 from perflog.history import plain, schema
 from perflog.history.database import reading, writing
-from perflog.history.listing import campaigns, delete
-from perflog.history.loading import load
 from perflog.history.place import url_of
-from perflog.history.saving import save
+from perflog.history.rendering import campaigns, delete
+from perflog.history.saving import load, save
 from perflog.notes import Note
 from perflog.runs.run import Metric, Run
 from perflog.settings.amount import Amount, Window

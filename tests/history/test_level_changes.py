@@ -14,8 +14,7 @@ import pytest
 from perflog.cases.build import build_cases
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
-from perflog.history.level_changes import Regressions, regressions
-from perflog.history.level_changes_output import document, render_regressions
+from perflog.history.level_changes import Regressions, document, regressions, render_regressions
 from perflog.history.saving import save
 from perflog.runs.machine import Machine
 from tests.extractions import campaign

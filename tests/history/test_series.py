@@ -16,7 +16,7 @@ from perflog.cases.build import build_cases
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
-from perflog.history import doubts
+from perflog.history import following as doubts
 from perflog.history.following import Series, series
 from perflog.history.picture import MOST, draw_series
 from perflog.history.saving import save

@@ -9,9 +9,8 @@ from collections import Counter
 
 import pytest
 
-from perflog.history.listing import campaigns
-from perflog.history.loading import load
-from perflog.history.saving import save
+from perflog.history.rendering import campaigns
+from perflog.history.saving import load, save
 from tests.extractions import campaign
 from tests.history.test_history import rows
 from tests.support import CAMPAIGN, ROOT

@@ -21,7 +21,8 @@ from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_paths
 from perflog.logs import stores
-from perflog.logs.find import Address, LogFile, as_path, find_logs, is_address
+from perflog.logs.addresses import Address, as_path, is_address
+from perflog.logs.find import LogFile, find_logs
 from perflog.logs.stores import StoreError
 from perflog.logs.streams import UnreadableError
 from perflog.settings.config import settings

@@ -18,15 +18,13 @@ from perflog.cases.versions import compared
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.plot.drawing import _SETTINGS, COLOURS, INK, INK_ON_WHITE, colour_of, rendered
-from perflog.plot.multiples import MOST_PANELS
-from perflog.plot.run_values import run_values_figure
-from perflog.plot.scaling import scaling_figure
-from perflog.plot.series import MOST_SERIES, looks_of, series_of
+from perflog.plot.picture import run_values_figure
+from perflog.plot.scaling import MOST_PANELS, scaling_figure
+from perflog.plot.series import MOST_SERIES, looks_of, series_of, words_of
 from perflog.plot.sheet import text_width, wrapped
 from perflog.plot.steps import limits_of, steps_figure
 from perflog.plot.trace import Trace
 from perflog.plot.versions import versions_figure
-from perflog.plot.words import words_of
 from tests.plot.made import DEVICES, FRAMEWORKS, MODELS, extraction, many, run, traces
 
 LONG = MODELS[2]

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.report.changes import Change, changes, per_cent
+from perflog.report.regenerate import Change, changes, per_cent
 from tests.campaigns import write_run
 from tests.forks import perflog
 

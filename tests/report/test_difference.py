@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from perflog.report.difference import MOST_MATCHED, differences
+from perflog.report.regenerate import MOST_MATCHED, differences
 from perflog.report.regions import merged
 
 

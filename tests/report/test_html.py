@@ -20,10 +20,9 @@ from typer.testing import CliRunner
 from perflog.cli import app
 from perflog.plot.picture import picture
 from perflog.report.contents import contents
-from perflog.report.html import page
-from perflog.report.lines import ReadLogs
+from perflog.report.html import inline, page
 from perflog.report.pages import BEGINNING
-from perflog.report.svg import inline
+from perflog.report.provenance import ReadLogs
 from tests.support import FIXTURES, another_training, extracted
 
 SEED = FIXTURES / "seed004"

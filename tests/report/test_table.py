@@ -13,7 +13,7 @@ from perflog.escaping import markdown as escaped
 from perflog.report.contents import contents
 from perflog.report.grid import Number, Projection, fields, grid
 from perflog.report.html import page
-from perflog.report.lines import ReadLogs
+from perflog.report.provenance import ReadLogs
 from perflog.report.style import formatted, load_style, styles
 from perflog.report.table import report_table
 from perflog.runs.run import Metric

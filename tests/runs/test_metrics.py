@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perflog.export.reason_codes import reason_code
+from perflog.export.document import reason_code
 from perflog.formats.accelerators import Accelerator
 from perflog.runs.metadata import Metadata
 from perflog.runs.metrics import Peaks, computed_metrics, flops_per_token, further_metrics, possible, tokens_metrics

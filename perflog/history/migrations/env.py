@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that ``perflog.history.migrate`` gives, in the transaction that it began."""
+"""Runs the migrations on the connection that ``perflog.history.database`` gives, in the transaction that it began."""
 
 from __future__ import annotations
 

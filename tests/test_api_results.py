@@ -18,8 +18,7 @@ import polars as pl
 import pytest
 
 import perflog
-from perflog.api.showing import frame_of
-from perflog.api.terms import python_terms
+from perflog.api.options import frame_of, python_terms
 from perflog.errors import PerflogError, UsageError
 from tests.campaigns import write_run
 from tests.support import FIXTURES, ROOT

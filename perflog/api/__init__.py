@@ -28,14 +28,11 @@ what cannot be read, and :class:`TypeError` for an option that there is not.
 from __future__ import annotations
 
 from perflog.api.auditing import Audit, audit
-from perflog.api.campaigns import History, Regressions, history, regressions, save
+from perflog.api.campaigns import History, Measurement, Regressions, history, measure, regressions, save
 from perflog.api.comparing import Comparison, Noise, compare, noise, plan
-from perflog.api.logs import Explanations, Extracted, explain, extract
-from perflog.api.measuring import Measurement, measure
+from perflog.api.logs import Explanations, Extracted, explain, extract, extract_on, extract_share, merge
 from perflog.api.options import ExtractionOptions
-from perflog.api.report_results import Picture, Readme, Report, Table
-from perflog.api.reports import plot, readme, report, table
-from perflog.api.shares import extract_on, extract_share, merge
+from perflog.api.reports import Picture, Readme, Report, Table, plot, readme, report, table
 from perflog.export.document import json_schema
 
 __all__ = [

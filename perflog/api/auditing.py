@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perflog.api.options import PathLike, Paths, path_list, settings_of
-from perflog.api.showing import Result, counted
-from perflog.api.terms import in_python_terms
+from perflog.api.options import PathLike, Paths, Result, counted, in_python_terms, path_list, settings_of
 from perflog.report.extractions import catalog_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from perflog.api.options import ExtractionOptions, PathLike, Paths, extractions_of, path_list, settings_of, texts
-from perflog.api.showing import Result, counted
-from perflog.api.terms import in_python_terms
+from perflog.api.options import (
+    ExtractionOptions,
+    PathLike,
+    Paths,
+    Result,
+    counted,
+    extractions_of,
+    in_python_terms,
+    path_list,
+    settings_of,
+    texts,
+)
 
 if TYPE_CHECKING:
     from perflog.cases.pairs import Unpaired

@@ -2,24 +2,276 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from perflog.audit.candidates import link_up
-from perflog.audit.claims import Claim, claims
+from perflog.audit.candidates import (
+    COMPARED,
+    candidates_of,
+    fits,
+    link_up,
+    nearest_of,
+    topic_of,
+    with_arithmetic,
+    with_contradictions,
+)
+from perflog.audit.claims import REDUCED, Claim, Printed, claims
 from perflog.audit.document import PAGES, read_document
-from perflog.audit.evidence import Members, read_evidence, with_more_rules
-from perflog.audit.judge import judge
-from perflog.audit.judgement import LEAST, Judgement, with_tolerance
-from perflog.audit.recipes import RecipeRow, row_of, rows_of_recipes
-from perflog.audit.slips import with_suspicions
+from perflog.audit.evidence import Evidence, Members, RuleValue, read_evidence, with_more_rules
+from perflog.audit.judgement import (
+    AGREEING,
+    ENOUGH_DIGITS,
+    LEAST,
+    Judgement,
+    Usual,
+    agrees,
+    apart,
+    in_unit,
+    rule_words,
+    usual_rules,
+    with_suspicions,
+    with_tolerance,
+)
+from perflog.audit.recipes import RecipeRow, judged_by_recipe, row_of, rows_of_recipes, with_problem
 from perflog.border import keep_inside
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
+from perflog.formats.printed import kind
 from perflog.logs.find import LogFile, find_logs
 from perflog.report.extractions import Extractions, ProgressOf, no_progress
 from perflog.settings.options import Options
+
+# ----------------------------------------------------------------------------------------------------
+# The verdict on each claim: which logs are its, whether a known rule gives its number, whether cells contradict it.
+#
+# A false alarm costs more than a catch that is missed: where several logs or rules fit, one that agrees is enough;
+# a cell differs only when every log that may be its is there and none gives its number by any known rule.
+
+_Pair = tuple[Evidence, RuleValue]
+#: A number agrees with a rule's within half a unit of its last digit, or cut off: within one and a half units in all.
+AGREEING_WIDTH = 1.5
+#: Of the plain rules, one may be expected to agree by chance this often before a cell is no more called reproduced.
+MOST_CHANCE = 0.1
+
+
+def judge(
+    claims: Sequence[Claim], evidence: Sequence[Evidence], recipes: Mapping[Path, Mapping[int, RecipeRow]] | None = None
+) -> list[Judgement]:
+    """A judgement for each claim, in order.
+
+    Args:
+        recipes: by document and line, what the recipes of tables make that perflog made.
+    """
+    candidates = [candidates_of(claim, evidence) for claim in claims]
+    usual = usual_rules(claims, candidates)
+    judgements = []
+    for claim, logs in zip(claims, candidates, strict=True):
+        rows = (recipes or {}).get(claim.path, {})
+        made = judged_by_recipe(claim, rows)
+        if made is not None:
+            judgements.append(replace(made, candidates=tuple(logs)))
+            continue
+        judgement = with_problem(replace(_judged(claim, logs, usual), candidates=tuple(logs)), rows)
+        if judgement.verdict == "differs":
+            judgement = _of_a_farther_log(judgement, evidence, usual)
+        elif judgement.verdict == "no log" and not judgement.evidence:
+            judgement = _of_another_batch(judgement, evidence, usual)
+        judgements.append(judgement)
+    return with_contradictions(with_arithmetic(judgements))
+
+
+def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
+    """The verdict on a claim by the logs that may be its."""
+    if claim.number is None or claim.reason:
+        return Judgement(claim, "not understood", claim.reason)
+    there = [log for log in logs if log.there]
+    given = [(log, value) for log in there for value in log.values if in_unit(claim, value) is not None]
+    pairs = [(log, value) for log, value in given if not value.repeat]
+    best = _best(claim, pairs, usual)
+    if best is not None:
+        return _reproduced(claim, claim.number, best, pairs)
+    if not there:
+        return _without_log(claim, logs)
+    if not pairs:
+        reasons = (v.reason for log in there for v in log.values if v.quantity == claim.quantity and v.reason)
+        reason = next(reasons, f"it gives no {claim.quantity}")
+        detail = f"the log has no value to compare with: {reason}"
+        return Judgement(claim, "not understood", detail, tuple(there), sources=_sources(there, None))
+    near, repeat = _near(claim, claim.number, pairs), _best(claim, given, usual)
+    if near is None and repeat is not None:
+        return _reproduced(claim, claim.number, repeat, pairs)
+    return near or _differing(claim, claim.number, logs, pairs, usual)
+
+
+def _best(claim: Claim, pairs: Sequence[_Pair], usual: Usual) -> _Pair | None:
+    """The log and the most usual rule that give a claim's number; None where none does."""
+    agreeing = [(log, value) for log, value in pairs if agrees(claim, value)]
+    return max(agreeing, key=lambda pair: usual.rank(claim, *pair), default=None)
+
+
+def _reproduced(claim: Claim, number: Printed, pair: _Pair, pairs: Sequence[_Pair]) -> Judgement:
+    """A claim whose number a rule gives; with few digits, or among many plain rules, it may do so by chance."""
+    log, value = pair
+    by_chance = _why_by_chance(claim, number, value, pairs)
+    exact = in_unit(claim, value) or 0.0
+    cut = "" if abs(exact - number.value) <= number.unit / 2 else ", cut off"
+    detail = f"{rule_words(value)} gives {exact:.10g}{cut}{by_chance and f'; {by_chance}'}"
+    verdict = "within rounding" if by_chance else "reproduced"
+    notes = _disagreements(claim, log, value)
+    return Judgement(claim, verdict, detail, (log,), value=value, sources=_sources([log], value), notes=notes)
+
+
+def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Sequence[_Pair]) -> str:
+    """Why a rule may give a number by chance; empty where it hardly can."""
+    if number.digits < ENOUGH_DIGITS:
+        return f"{'1 digit' if number.digits == 1 else f'{number.digits} digits'} may agree by chance"
+    if value.repeat:
+        return "it is one of several runs"
+    if not value.plain:
+        return ""
+    given = {in_unit(claim, other) or 0.0 for _, other in pairs}
+    width = max(given) - min(given)
+    chance = len(given) * AGREEING_WIDTH * number.unit / width if width else 1.0
+    if chance <= MOST_CHANCE:
+        return ""
+    return f"one of {len(given)} rules that give {min(given):.7g} to {max(given):.7g} may agree by chance"
+
+
+def _near(claim: Claim, number: Printed, pairs: Sequence[_Pair]) -> Judgement | None:
+    """A claim whose number is a rule's but for its last digit, or for the zeros at its end; None for another."""
+    usual = [(log, value) for log, value in pairs if not value.plain]
+    offsets = [(abs((in_unit(claim, value) or 0.0) - number.value), log, value) for log, value in usual]
+    if not offsets:
+        return None
+    offset, log, value = min(offsets, key=lambda entry: entry[0])
+    given = f"{rule_words(value)} gives {in_unit(claim, value):.10g}"
+    if offset <= number.unit * (1 + 1e-9):
+        detail = f"{given}, one off in the last digit"
+    elif offset <= number.coarse / 2:
+        detail = f"{given}, rounded to {number.coarse:g}s"
+    else:
+        return None
+    return Judgement(claim, "within rounding", detail, (log,), value=value, sources=_sources([log], value))
+
+
+def _differing(
+    claim: Claim, number: Printed, logs: Sequence[Evidence], pairs: Sequence[_Pair], usual: Usual
+) -> Judgement:
+    """A claim whose number no rule gives, with what the nearest gives; without a log where one may be not there."""
+    log, value = _nearest(claim, number, pairs, usual)
+    given = [in_unit(claim, value) or 0.0 for _, value in pairs]
+    nearest = in_unit(claim, value) or 0.0
+    detail = f"{rule_words(value)} gives {nearest:.10g} ({_share(number, nearest)})"
+    if len(given) > 1:
+        detail += f", the nearest of {len(given)} known rules, which give {min(given):.7g} to {max(given):.7g}"
+    absent = next((other for other in logs if not other.there), None)
+    if absent is not None:
+        detail += f", but it may be of a log that is not there: {_linked(absent)}"
+    there = tuple(other for other in logs if other.there)
+    notes = _disagreements(claim, log, value)
+    if len(there) > 1:
+        names = ", ".join(Path(other.paths[0]).name for other in there[:4])
+        notes += (f"{len(there)} logs may be its, none gives the number: {names}",)
+    verdict = "differs" if absent is None else "no log"
+    return Judgement(claim, verdict, detail, there, value=value, sources=_sources([log], value), notes=notes)
+
+
+def _nearest(claim: Claim, number: Printed, pairs: Sequence[_Pair], usual: Usual) -> _Pair:
+    """The log and rule that give the number nearest to a claim's; of several alike, the most usual rule's."""
+
+    def order(pair: _Pair) -> tuple[float, tuple[int, ...]]:
+        return -apart(number.value, in_unit(claim, pair[1]) or 0.0), usual.rank(claim, *pair)
+
+    return max(pairs, key=order)
+
+
+def _share(number: Printed, given: float) -> str:
+    """By how much a number is more than another, in per cent."""
+    return f"{(number.value / given - 1) * 100 if given else math.inf:+.3g} %"
+
+
+def _without_log(claim: Claim, logs: Sequence[Evidence]) -> Judgement:
+    if not logs:
+        named = ", ".join(f"{key}={claim.facts[key]}" for key in ("model", *COMPARED) if key in claim.facts)
+        return Judgement(claim, "no log", f"no log of {named} is among those given")
+    return Judgement(claim, "no log", f"its log is not there: {_linked(logs[0])}", tuple(logs))
+
+
+def _linked(absent: Evidence) -> str:
+    document, link = absent.links[0]
+    return f"{link.target} (linked at {document}:{link.line})"
+
+
+def _of_a_farther_log(judgement: Judgement, evidence: Sequence[Evidence], usual: Usual) -> Judgement:
+    """A cell whose nearest log does not give its number, and another log of its configuration does: an older one,
+    say. Where none does, but one gives a number that is nearer, that is said.
+    """
+    claim, nearest = judgement.claim, judgement.candidates
+    topic = max(topic_of(claim, near) for near in nearest)
+    others = [log for log in evidence if log.there and fits(claim, log) and log not in nearest]
+    wider = [log for log in others if topic_of(claim, log) == topic > 0]
+    farther = _judged(claim, wider, usual) if wider else judgement
+    if farther.verdict in AGREEING:  # nothing is said against a number that a log gives, but whose it is
+        note = f"the nearest log does not give it: {nearest[0].paths[0]}"
+        return replace(farther, notes=(note, *farther.notes), candidates=farther.evidence)
+    return _with_nearer_number(judgement, farther)
+
+
+def _with_nearer_number(judgement: Judgement, farther: Judgement) -> Judgement:
+    """A differing cell, with a note where a farther log gives a number nearer to it than its own logs do."""
+    number, own, other = judgement.claim.number, judgement.value, farther.value
+    if number is None or own is None or other is None or farther is judgement:
+        return judgement
+    given, nearer = (in_unit(judgement.claim, value) or 0.0 for value in (own, other))
+    if apart(number.value, nearer) >= apart(number.value, given):
+        return judgement
+    what = f"{rule_words(other)} gives {nearer:.10g} ({_share(number, nearer)})"
+    note = f"another log of this configuration is nearer: {what}, from {farther.sources[0]}"
+    return replace(judgement, notes=(*judgement.notes, note))
+
+
+def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual: Usual) -> Judgement:
+    """A cell whose only log is of another batch size: reproduced by it, with a note, or told what it gives."""
+    claim = judgement.claim
+    sized = [log for log in evidence if log.there and "batch_size" in log.facts]
+    near = nearest_of(claim, [log for log in sized if fits(claim, log, but="batch_size")])
+    if len(near) != 1 or topic_of(claim, near[0]) == 0:
+        return judgement
+    (log,) = near
+    if log.facts.get("precision") != claim.facts.get("precision"):
+        return judgement
+    other = _judged(claim, near, usual)
+    if other.verdict in AGREEING:
+        return replace(other, evidence=(log,), candidates=(log,))
+    if other.value is None:
+        return judgement
+    note = f"the log of batch size {log.facts['batch_size']}: {other.detail} ({log.paths[0]})"
+    return replace(judgement, value=other.value, sources=other.sources, notes=(*judgement.notes, note))
+
+
+def _sources(evidence: Iterable[Evidence], value: RuleValue | None) -> tuple[str, ...]:
+    """The logs, the one that a value stands on first, with its lines."""
+    paths = [path for log in evidence for path in log.paths]
+    if value is None or not value.lines[0]:
+        return tuple(paths)
+    source = value.source or paths[0]
+    return (f"{source}:{value.lines[0]}-{value.lines[1]}", *(path for path in paths if path != source))
+
+
+def _disagreements(claim: Claim, log: Evidence, value: RuleValue) -> tuple[str, ...]:
+    """What the report says of a cell and its log says otherwise."""
+    notes = []
+    if claim.unit and value.unit and claim.quantity == "throughput" and kind(claim.unit) != kind(value.unit):
+        notes.append(f"the report counts {claim.unit}, the log {value.unit}")
+    for key in ("batch_size", "precision"):
+        claimed, own = str(claim.facts.get(key, "")), str(log.facts.get(key, ""))
+        if claimed and own and claimed != own and not (key == "precision" and {claimed, own} <= REDUCED):
+            notes.append(f"{key} is {claimed} in the report, {own} in the log")
+    return tuple(notes)
+
 
 #: Suffixes of the documents that a folder is searched for.
 _DOCUMENTS = (".md", ".markdown")

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import structs
 
+from perflog.audit.claims import Facts, facts_of, nearest
 from perflog.audit.document import Link
-from perflog.audit.words import Facts, facts_of, nearest
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
 from perflog.cases.copies import without_copies, without_second_accounts
@@ -36,9 +36,8 @@ from perflog.runs.build import RunBuilder
 from perflog.runs.metadata import Metadata, indexed_by_device
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Run, Skipped
-from perflog.settings.amount import Amount, Window
 from perflog.settings.convention import load_conventions
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 
 #: The rule of perflog itself, beside the conventions.
 OWN = "perflog"

@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perflog.audit.claims import Claim
+from perflog.audit.claims import Claim, printed
 from perflog.audit.document import plain
 from perflog.audit.evidence import RuleValue
 from perflog.audit.judgement import RECIPE, Judgement
-from perflog.audit.words import printed
 from perflog.errors import PerflogError
 from perflog.report.extractions import Extractions
-from perflog.report.recipe import Recipes, confined
-from perflog.report.regions import Region, RegionText, merged, regions, row_texts
+from perflog.report.regions import Recipes, Region, RegionText, confined, merged, regions, row_texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perflog.errors import UsageError
 from perflog.escaping import named
+from perflog.logs.find import RUNNING, LogFile
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache, Tell
@@ -89,3 +91,88 @@ def cache_if_wanted(asked: bool | None, tell: Tell) -> Cache | None:
     from perflog.cache.cache import Cache
 
     return Cache(folder_of_cache(), tell)
+
+
+# ----------------------------------------------------------------------------------------------------
+# What tells whether a log has changed, without reading it, and when that can be relied on.
+#
+# A file is known by its device, number, size, and the times of its last write and of its last change. The last of these
+# is set by the system alone: contents that were changed under the same size, whose time of writing was set back, have
+# another one. A write in the same tick of the file system's clock as the write before it has not; so a file that was
+# written shortly before it was read is not kept (as git treats its index). An object of a store is known by its ETag.
+
+#: Two writes that lie further apart have different times on every file system (FAT's clock ticks every two seconds).
+TICK_NS = 2_000_000_000
+
+
+class FileIdentity(NamedTuple):
+    """A file's device, number and size in bytes, and when it was written and changed, in nanoseconds since 1970."""
+
+    device: int
+    number: int
+    size: int
+    written: int
+    changed: int
+
+
+class ObjectIdentity(NamedTuple):
+    """The size in bytes, ETag and time of an object of a store."""
+
+    size: int
+    tag: str
+    modified: str
+
+
+Identity = FileIdentity | ObjectIdentity
+
+
+def identities_of(logs: Sequence[LogFile]) -> list[Identity | None]:
+    """What each log is known by now; None for one that cannot be known.
+
+    That are pipes, what is read from memory, logs of trainings that go on, what is no regular file or is not there,
+    files of another size than when they were found, and objects of stores that have no strong ETag.
+    """
+    of_archives: dict[str, FileIdentity | None] = {}
+    identities: list[Identity | None] = []
+    for log in logs:
+        if log.stored is not None or not log.member:
+            identities.append(_identity_of(log))
+            continue
+        if log.path not in of_archives:  # one look for all members of an archive
+            of_archives[log.path] = None if log.pipe is not None else _of_file(log.path)
+        identities.append(of_archives[log.path])
+    return identities
+
+
+def has_settled(identity: Identity | None, now_ns: int) -> bool:
+    """Whether a later change of the log would change its identity, for one that was known at ``now_ns`` (since 1970).
+
+    Not where the times of a file lie within a tick of that moment, or behind it.
+    """
+    if identity is None:
+        return False
+    if isinstance(identity, ObjectIdentity):
+        return True
+    return max(identity.written, identity.changed) < now_ns - TICK_NS
+
+
+def _identity_of(log: LogFile) -> Identity | None:
+    if log.pipe is not None or log.text is not None or log.size < 0 or log.path.endswith(RUNNING):
+        return None
+    if log.stored is not None:
+        version = log.stored.version
+        if not version.tag or version.tag.startswith("W/"):
+            return None
+        return ObjectIdentity(version.size, version.tag, str(version.modified))
+    identity = _of_file(log.path)
+    return identity if identity is not None and identity.size == log.size else None
+
+
+def _of_file(path: str) -> FileIdentity | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - of 20,000 files
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return FileIdentity(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

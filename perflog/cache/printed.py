@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from perflog.cache.cache import Cache
-from perflog.cache.identity import Identity, has_settled, identities_of
+from perflog.cache.place import Identity, has_settled, identities_of
 from perflog.cache.program import (
     hash_of,
     hash_of_machine,

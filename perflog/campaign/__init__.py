@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import Measured, measure
+    from perflog.campaign.deciding import CaseLook, Measured, measure
     from perflog.campaign.hardware import environments, make_environment, remedies, states
-    from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Progress, Watcher, watch
@@ -57,7 +56,7 @@ __all__ = [
 #: Where each name is; imported when it is used, as reading logs needs polars.
 _MODULES = {
     "Budget": "versus",
-    "CaseLook": "looks",
+    "CaseLook": "deciding",
     "Commands": "scheduling",
     "Completion": "completion",
     "Job": "plan",

@@ -21,8 +21,7 @@ from perflog.logs.find import LogFile
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.run import Metric, Outcome, Skipped
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 
 _MEMORY = re.compile(
     rb"out of memory|OutOfMemory|OUT_OF_MEMORY|std::bad_alloc|MemoryError|Cannot allocate memory"

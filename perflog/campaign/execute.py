@@ -17,10 +17,9 @@ from typing import Any
 from perflog.campaign import guard
 from perflog.campaign.command import GUARD_HERE, Start, free_port, guarded, hosts_of, inherited, starts
 from perflog.campaign.completion import Completion, completion_of, ended, last_words
-from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.machine import Sampler, clocks
 from perflog.campaign.observer import Observer
-from perflog.campaign.plan import Campaign, Job
+from perflog.campaign.plan import Campaign, Folder, Job, configuration
 from perflog.campaign.runner import Runner
 from perflog.errors import PerflogError
 from perflog.formats.catalog import Catalog

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflog.campaign.completion import glance
-from perflog.campaign.folder import OWN, Folder
+from perflog.campaign.plan import OWN, Folder
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import Catalog, load_catalog

@@ -15,11 +15,10 @@ from perflog.campaign import hardware as environment
 from perflog.campaign import machine
 from perflog.campaign.command import report_line
 from perflog.campaign.execute import clear, execute, shown
-from perflog.campaign.folder import Folder, configuration
 from perflog.campaign.hardware import gpu_count, hangs
 from perflog.campaign.machine import throttled_runs
 from perflog.campaign.observer import Observer
-from perflog.campaign.plan import Campaign, Job, jobs, load_campaign, refusals
+from perflog.campaign.plan import Campaign, Folder, Job, configuration, jobs, load_campaign, refusals
 from perflog.campaign.progress import write_plan
 from perflog.campaign.runner import Runner, lack
 from perflog.errors import UsageError

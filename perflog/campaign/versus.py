@@ -14,8 +14,7 @@ from pathlib import Path
 from random import Random
 from secrets import randbits, token_hex
 
-from perflog.campaign.folder import Folder, configuration
-from perflog.campaign.plan import Campaign, Job
+from perflog.campaign.plan import Campaign, Folder, Job, configuration
 from perflog.campaign.scheduling import Schedule, schedule
 from perflog.compare.rule import Stopping, stopping_of
 from perflog.errors import UsageError

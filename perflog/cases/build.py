@@ -5,8 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from perflog.cases.case import Case, Summary, why_open
-from perflog.cases.identity import NOT_IN_CASE, by_length, identity, most_known, records_of, spelling, told_apart_by
+from perflog.cases.case import (
+    NOT_IN_CASE,
+    Case,
+    Summary,
+    by_length,
+    identity,
+    most_known,
+    records_of,
+    spelling,
+    told_apart_by,
+    why_open,
+)
 from perflog.cases.mlperf import mlperf_result
 from perflog.formats.printed import is_of_job, kind
 from perflog.formats.vocabulary import CASE_KEYS, normal, whole_count

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from perflog.cases.case import Case
-from perflog.cases.identity import spelling
+from perflog.cases.case import Case, spelling
 from perflog.errors import UsageError
 from perflog.formats.printed import kind
 from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from perflog.cases.identity import Identity, identity, told_apart_by
+from perflog.cases.case import Identity, identity, told_apart_by
 from perflog.logs.digest import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note

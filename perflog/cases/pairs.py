@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from perflog.cases.case import Case
-from perflog.cases.identity import spelling, told_apart_by
+from perflog.cases.case import Case, spelling, told_apart_by
 from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.runs.facts import ALIASED

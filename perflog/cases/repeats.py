@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from perflog.cases.identity import Identity, identity, spelling
+from perflog.cases.case import Identity, identity, spelling
 from perflog.formats.paths import REPEAT, Counter, PathPatterns, facts_of_path, numbered_label
 from perflog.formats.vocabulary import normal
 from perflog.notes import Note

@@ -109,13 +109,13 @@ def compare(
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.checks import gate as result_of
+    from perflog.compare.checks import marker_of
     from perflog.compare.columns import FORMATS, in_order
-    from perflog.compare.comment import marker_of
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import names
     from perflog.export.case_table import Shown
     from perflog.export.endings import format_for
-    from perflog.settings.gate import DEFAULT, REASONS
+    from perflog.settings.convention import DEFAULT, REASONS
 
     if len(sides) < 2:
         raise typer.BadParameter("name at least two sides: perflog compare OLD NEW", param_hint="SIDES")

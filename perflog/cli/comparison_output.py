@@ -21,7 +21,7 @@ from perflog.errors import PerflogError, UsageError
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.export.case_table import Shown
-    from perflog.settings.gate import GateResult
+    from perflog.settings.convention import GateResult
 
 
 #: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
@@ -90,7 +90,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
 
 
 def _markdown(comparisons: Sequence[Comparison], look: Look) -> str:
-    from perflog.compare.comment import comment
+    from perflog.compare.checks import comment
 
     return comment(comparisons, look.marker, look.result, look.explained, look.shown)
 
@@ -150,7 +150,7 @@ def comment_on_pull_request(comparisons: Sequence[Comparison], look: Look, quiet
     Raises:
         UsageError: outside of a workflow for a pull request, or without a token.
     """
-    from perflog.compare.comment import marker_of
+    from perflog.compare.checks import marker_of
     from perflog.errors import PerflogError, UsageError
 
     request = pull_request_of(os.environ)

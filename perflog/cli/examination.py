@@ -64,8 +64,7 @@ def _config(logs: Sequence[str]) -> dict[str, Any]:
     """The config file in force and what it sets; or what is wrong with it."""
     from perflog.errors import PerflogError
     from perflog.history.place import without_password
-    from perflog.settings.config import settings
-    from perflog.settings.nearest import find_config
+    from perflog.settings.config import find_config, settings
 
     file = find_config(logs)
     if file is None:

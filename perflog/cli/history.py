@@ -162,7 +162,7 @@ def history(
 def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[str]:
     """What the gate is asked to fail on. Raises UsageError for what only ``--regressions`` has."""
     from perflog.compare.sides import names
-    from perflog.settings.gate import DEFAULT, REASONS
+    from perflog.settings.convention import DEFAULT, REASONS
 
     if not regressions:
         given = {"--gate": gate, "--fail-on": fail_on, "--since": since}

@@ -31,8 +31,7 @@ from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
 from perflog.export.endings import format_for
-from perflog.settings.config import DEFAULTS, settings
-from perflog.settings.nearest import find_config
+from perflog.settings.config import DEFAULTS, find_config, settings
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache

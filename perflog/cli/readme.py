@@ -45,8 +45,7 @@ def readme(
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the tables between perflog's markers, in place."""
-    from perflog.report.regenerate import regenerate
-    from perflog.report.regenerated_output import FORMATS, render, summary
+    from perflog.report.regenerate import FORMATS, regenerate, render, summary
     from perflog.settings.config import one_of
 
     one_of("format", form, FORMATS)

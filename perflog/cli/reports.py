@@ -67,7 +67,7 @@ def table(
     from perflog.export.endings import format_for
     from perflog.report.contents import dimensions, require_cases
     from perflog.report.making import BINARY, TABLE_FORMATS, encoded_table, make_table, projection
-    from perflog.report.recipe import look_of
+    from perflog.report.regions import look_of
 
     form = format_for(output, format_, TABLE_FORMATS, "markdown")
     if form in BINARY and output is None:

@@ -11,8 +11,7 @@ from perflog.cli.base import app, examples
 from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, prose
 from perflog.export.endings import format_for
-from perflog.settings.config import settings
-from perflog.settings.nearest import FILE
+from perflog.settings.config import FILE, settings
 
 Place = Annotated[
     Path | None,

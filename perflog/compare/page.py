@@ -15,10 +15,9 @@ from perflog.errors import UsageError
 from perflog.export.case_table import Shown
 from perflog.export.columns import TextTable
 from perflog.plot.drawing import COLOURS, LINE, SHADE, rendered
-from perflog.plot.rows import Row, RowPlace, rows_block
-from perflog.plot.sheet import Block, Entry, figure_of, legend_block, text_block
+from perflog.plot.sheet import Block, Entry, Row, RowPlace, figure_of, legend_block, rows_block, text_block
 from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
-from perflog.settings.gate import GateResult
+from perflog.settings.convention import GateResult
 from perflog.stats.verdict import Better, Verdict
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, spelling
 from perflog.cases.choosing import near
-from perflog.cases.identity import spelling
 from perflog.cases.pairs import Pair
 from perflog.cases.versions import root_of
 from perflog.errors import NoSuchPathError, UsageError
@@ -26,8 +25,7 @@ from perflog.report.extractions import Extractions
 from perflog.runs.facts import ALIASED
 from perflog.runs.machine import Facts, differences, identity, known_facts
 from perflog.runs.run import Run
-from perflog.runs.sight import Sight
-from perflog.runs.throttled import throttled_among
+from perflog.runs.sight import Sight, throttled_among
 from perflog.settings.config import Settings, names_in
 from perflog.settings.options import Options
 

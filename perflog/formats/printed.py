@@ -25,6 +25,7 @@ LARGEST, SMALLEST = 1e24, 1e-24
 _POWER = {"": 0, "k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15, "q": 15, "e": 18}
 
 
+@lru_cache(maxsize=16_384)  # clocks of bars are the same in many logs
 def number_in(text: str, form: str) -> float | None:
     """The number that a text prints in a form, ``clock`` or ``scaled``; None for what is no such number."""
     return clock_seconds(text) if form == "clock" else scaled_number(text)

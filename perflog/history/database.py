@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from perflog.errors import PerflogError, refused_by_system
 from perflog.files import missing_folder
 from perflog.history.place import Database, default_database, shown, url_of
-from perflog.history.schema import VERSION, version
+from perflog.history.plain import VERSION, version
 from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
 
 # ----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from perflog.history.following import Outlook, Part, Series, Shift, parts, serie
 from perflog.history.place import Database, name_of
 from perflog.history.points import Point
 from perflog.history.rendering import campaigns, unknown
-from perflog.settings.gate import DEFAULT, GateResult, gate_result
+from perflog.settings.convention import DEFAULT, GateResult, gate_result
 from perflog.stats.centre import median
 from perflog.stats.verdict import MARGIN, Better
 

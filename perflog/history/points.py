@@ -14,12 +14,12 @@ from perflog.cases.build import summary_of
 from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
-from perflog.history import schema
+from perflog.history import plain as schema
 from perflog.history.database import CampaignRow, MachineRow, PointRow, complete, damages, options_of, reading, rows_of
 from perflog.history.place import Database, name_of
 from perflog.runs.machine import identity
 from perflog.runs.run import Metric
-from perflog.runs.throttled import findings_in
+from perflog.runs.sight import findings_in
 from perflog.spelling import did_you_mean_or_list
 
 #: Metrics that depend on the window; others are what the program printed.

@@ -16,7 +16,7 @@ from perflog._version import __version__
 from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
-from perflog.history import schema
+from perflog.history import plain as schema
 from perflog.history.database import (
     TRIES,
     CampaignRow,

@@ -17,9 +17,8 @@ from msgspec import Struct
 
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.blocks import LeftOut
-from perflog.logs.clean import LOST, clean_block
+from perflog.logs.clean import LOST, Prefix, Stripper, clean_block, prefixes_on, stands_on_most, tagged
 from perflog.logs.encodings import as_half_width, holds_full_width
-from perflog.logs.prefixes import Prefix, Stripper, prefixes_on, stands_on_most, tagged
 from perflog.logs.streams import Stream, UnreadableError
 from perflog.logs.tables import Render, renderer_for
 

@@ -51,15 +51,8 @@ def _within_bounds(numbers: Floats) -> Floats:
 
 def _numbers(printed: Sequence[str | None], form: str) -> Floats:
     """Printed texts as numbers, (n,); NaN where there is none."""
-    known: dict[str | None, float] = {None: float("nan")}
-    numbers = np.empty(len(printed))
-    for place, text in enumerate(printed):
-        number = known.get(text)
-        if number is None:
-            found = number_in(text, form) if text is not None else None
-            number = known[text] = float("nan") if found is None else found
-        numbers[place] = number
-    return numbers
+    known = {text: None if text is None else number_in(text, form) for text in set(printed)}
+    return np.array([known[text] for text in printed], dtype=np.float64)  # None becomes NaN
 
 
 def _same(pattern: Pattern) -> dict[Value, list[Value]]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.logs.clean import LOST, clean_block, valid_utf8
-from perflog.logs.prefixes import may_hold_ranks, rank_of
+from perflog.logs.clean import LOST, clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.matching.columns import with_numbers
 from perflog.matching.matches import UNIT, UNTAGGED, Batch, Matches, Samples, in_turn
 from perflog.matching.polars_texts import Hits, Texts, numbers

@@ -31,7 +31,7 @@ from perflog.measurements.segment import Count, Segment, Taken, Tally
 from perflog.measurements.steps import explicit_covers
 from perflog.measurements.structure import SLOW, ends_slowly
 from perflog.measurements.window import DIFFERENCE, STEP_TOLERANCE, borders, doubt
-from perflog.settings.amount import Window
+from perflog.settings.options import Window
 
 # ----------------------------------------------------------------------------------------------------
 # Arithmetic on the rows of many logs at once: by the compiled library where it is at hand, else by numpy.

@@ -16,7 +16,7 @@ from perflog.measurements.blended import Blend
 from perflog.measurements.estimate import Estimate, Mean
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, Store, shifted
 from perflog.notes import Note
-from perflog.settings.amount import Window
+from perflog.settings.options import Window
 
 # ----------------------------------------------------------------------------------------------------
 # Steps from counters that do not print them as they are: counters of samples, and steps in whole thousands.

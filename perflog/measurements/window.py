@@ -15,7 +15,7 @@ from perflog.measurements.estimate import FINE, Digits, Estimate, MeansOverTime,
 from perflog.measurements.rows import FIELDS
 from perflog.measurements.segment import Segment, Taken
 from perflog.notes import Note
-from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Amount, Window
 from perflog.stats.resolution import printed_quantum
 from perflog.stats.warmup import mser5
 

@@ -14,7 +14,6 @@ from perflog.escaping import visible
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
 from perflog.plot.drawing import LINE, colour_of, rendered_with_gaps
-from perflog.plot.rows import Row, RowPlace, rows_block
 from perflog.plot.scaling import scaling_figure
 from perflog.plot.series import (
     Words,
@@ -28,7 +27,7 @@ from perflog.plot.series import (
     valued,
     words_of,
 )
-from perflog.plot.sheet import figure_of, text_block
+from perflog.plot.sheet import Row, RowPlace, figure_of, rows_block, text_block
 from perflog.plot.steps import steps_figure
 from perflog.plot.versions import versions_figure
 

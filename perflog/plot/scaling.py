@@ -11,7 +11,6 @@ from perflog.cases.choosing import Section, sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.plot.drawing import GRID, LINE, colour_of, ink
-from perflog.plot.rows import MOST_ROWS, Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import (
     DASHES,
     MARKERS,
@@ -38,16 +37,21 @@ from perflog.plot.series import (
 from perflog.plot.sheet import (
     BELOW_AXES,
     MARGIN,
+    MOST_ROWS,
     WIDTH,
     Block,
     Entry,
+    Row,
+    RowPlace,
     Sheet,
     bounds,
+    draw_bars,
     figure_of,
     legend_block,
     line_height,
     logarithmic,
     round_ticks,
+    rows_block,
     text_block,
     text_width,
     tick_text,

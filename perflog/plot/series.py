@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from perflog.cases.case import Case, short_labels
-from perflog.cases.identity import told_apart_by
+from perflog.cases.case import Case, short_labels, told_apart_by
 from perflog.errors import UsageError
 from perflog.export.columns import caption, marked, number
 from perflog.export.translation import told

@@ -11,9 +11,20 @@ from perflog.cases.versions import compared
 from perflog.extraction import Extraction
 from perflog.formats.paths import PathPatterns
 from perflog.plot.drawing import COLOURS, LINE, colour_of, ink, plain
-from perflog.plot.rows import Row, RowPlace, draw_bars, rows_block
 from perflog.plot.series import MOST_SERIES, Words, bars_of, full_name, how, names_of, shown_value, value_of, words_of
-from perflog.plot.sheet import WIDTH, Block, Entry, figure_of, legend_block, text_block, text_width
+from perflog.plot.sheet import (
+    WIDTH,
+    Block,
+    Entry,
+    Row,
+    RowPlace,
+    draw_bars,
+    figure_of,
+    legend_block,
+    rows_block,
+    text_block,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.processes.messages import GREETING, Answer, Task, asked, receive, send
+from perflog.processes.worker import GREETING, Answer, Task, asked, receive, send
 from perflog.reading.schedule import SMALL, workers
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Stem
@@ -169,7 +169,7 @@ def helpers(
     if count < 1 or seconds_for(logs) < LEAST:
         yield None
         return
-    from perflog.processes.messages import Task  # few commands need them
+    from perflog.processes.worker import Task  # few commands need them
 
     with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)) as processes:
         yield processes

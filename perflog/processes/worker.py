@@ -5,17 +5,128 @@ It is started clean, by a command of its own, never forked and never through the
 
 from __future__ import annotations
 
+import copyreg
 import os
+import pickle
 import signal
 from collections.abc import Callable, Sequence
-from typing import BinaryIO
+from dataclasses import fields
+from io import BytesIO
+from operator import attrgetter
+from typing import Any, BinaryIO
 
+from msgspec import Struct
+
+from perflog.evidence.witness import Verdict, Witness
+from perflog.formats.catalog import Catalog
+from perflog.formats.parser import Parser
+from perflog.formats.paths import PathPatterns
 from perflog.logs.find import LogFile
 from perflog.processes.finishing import Finishing
-from perflog.processes.messages import GREETING, Answer, Asked, Task, receive, send, without_logs
 from perflog.processes.own import settle
 from perflog.reading.schedule import batch_reader
-from perflog.runs.run import Outcome
+from perflog.runs.metadata import Metadata, Stem
+from perflog.runs.run import Metric, Outcome, Run, Skipped
+from perflog.settings.options import Options
+
+# ----------------------------------------------------------------------------------------------------
+# What a process and its workers say to each other: pickled objects, each behind its length, through pipes.
+#
+# Nothing but these two processes writes to the pipes, so what is unpickled is perflog's own.
+
+#: What a worker says first, so that another program in its place is told from it.
+GREETING = b"perflog worker\n"
+#: Stands for the log in an answer.
+NO_LOG = LogFile("", 0)
+_LENGTH = 8
+
+
+class Task(Struct, frozen=True):
+    """What a worker needs to know before it reads its first batch."""
+
+    parsers: tuple[Parser, ...]
+    path_patterns: PathPatterns
+    options: Options
+    indexed: frozenset[Stem]
+    hashed: bool = False
+
+    def catalog(self) -> Catalog:
+        """The catalogue of the parsers in force."""
+        return Catalog(self.parsers, self.path_patterns)
+
+
+class Asked(Struct, frozen=True):
+    """The logs of a batch: path, size, member of an archive, and the path that the user gave."""
+
+    logs: list[tuple[str, int, str, str]]
+
+    def log_files(self) -> list[LogFile]:
+        """The logs as the worker opens them."""
+        return [LogFile(path, size, member, given) for path, size, member, given in self.logs]
+
+
+#: What became of each log, without the log itself; None for one that is too large for a batch. In place of all, None
+#: where the batch failed as a whole.
+Answer = list["Outcome | None"] | None
+
+
+def _by_fields(record: type) -> Callable[[Any], tuple[Any, ...]]:
+    """What packs a record as its type and the values of its fields."""
+    values = attrgetter(*(field.name for field in fields(record)))
+    return lambda packed: (record, values(packed))
+
+
+#: How records are packed: sooner than by the names of their fields; and what they share is shared again.
+_PACKED: dict[type, Callable[[Any], Any]] = {
+    **copyreg.dispatch_table,
+    **{record: _by_fields(record) for record in (Run, Metric, Metadata, Verdict, Witness, Skipped)},
+}
+
+
+def without_logs(outcomes: Sequence[Outcome | None]) -> Answer:
+    """Outcomes from which the logs were taken, which the process that asked has; the outcomes given are changed."""
+    for outcome in outcomes:
+        for record in [outcome] if isinstance(outcome, Skipped) else outcome or ():
+            record.log = NO_LOG
+    return list(outcomes)
+
+
+def asked(logs: Sequence[LogFile]) -> Asked:
+    """A batch, to be read by a worker."""
+    return Asked([(log.path, log.size, log.member, log.given) for log in logs])
+
+
+def send(stream: BinaryIO, message: Any) -> None:
+    """Write a message.
+
+    Raises:
+        OSError, ValueError: where the other process is gone, or the stream is closed.
+    """
+    content = BytesIO()
+    pickler = pickle.Pickler(content, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = _PACKED
+    pickler.dump(message)
+    stream.write(content.tell().to_bytes(_LENGTH, "big") + content.getbuffer())
+    stream.flush()
+
+
+def receive(stream: BinaryIO) -> Any:
+    """The next message.
+
+    Raises:
+        EOFError: at the end, or where a message is cut: the other process is gone.
+        OSError, ValueError: where the stream cannot be read.
+    """
+    length = int.from_bytes(_exactly(stream, _LENGTH), "big")
+    return pickle.loads(_exactly(stream, length))
+
+
+def _exactly(stream: BinaryIO, size: int) -> bytes:
+    content = stream.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content
+
 
 #: What reads a batch: what became of each log, None for one that is too large.
 Read = Callable[[Sequence[LogFile]], "list[Outcome | None]"]

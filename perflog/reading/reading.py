@@ -20,10 +20,8 @@ from perflog.measurements.rows import Floats, Rows
 from perflog.measurements.series import NO_LINES, RankSeries
 from perflog.measurements.structure import leave_out_slow_ends
 from perflog.reading.account import Account, Counts, LogFact, facts_of, facts_that_count
-from perflog.reading.marks import NO_TOTALS, Marks, Ticks
-from perflog.reading.positions import Positions, ranks_of_lines
-from perflog.reading.records import Records, refuse_mixed, samples_of_records, with_all_columns
-from perflog.reading.timestamps import Clock, with_seconds
+from perflog.reading.marks import NO_TOTALS, Marks, Positions, Ticks, ranks_of_lines
+from perflog.reading.records import Clock, Records, refuse_mixed, samples_of_records, with_all_columns, with_seconds
 from perflog.reading.tracks import Totals, Tracks, named_by_summaries, ranks_of, steps_of_an_epoch, work_of_a_step
 from perflog.stats.arrays import distinct
 

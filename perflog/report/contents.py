@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from perflog.cases.case import Case
+from perflog.cases.case import Case, spelling
 from perflog.cases.choosing import UNKNOWN, Section, sections
-from perflog.cases.identity import spelling
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS

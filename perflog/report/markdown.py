@@ -23,8 +23,8 @@ from perflog.logs.addresses import is_address
 from perflog.report.contents import Choice, Contents, SectionContents, require_cases
 from perflog.resources import folder
 from perflog.runs.machine import described
-from perflog.runs.throttled import throttled_among
-from perflog.settings.amount import Amount, Window
+from perflog.runs.sight import throttled_among
+from perflog.settings.options import Amount, Window
 
 _ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
 Words = Mapping[str, Mapping[str, str]]

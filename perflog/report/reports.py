@@ -24,8 +24,7 @@ from perflog.report.markdown import Recipe, skeleton, where_words
 from perflog.report.options import words_of
 from perflog.report.pages import BEGINNING
 from perflog.report.provenance import read_with_lines
-from perflog.report.recipe import Recipes, confined
-from perflog.report.regions import filled
+from perflog.report.regions import Recipes, confined, filled
 from perflog.settings.config import settings
 
 

@@ -23,7 +23,7 @@ from perflog.runs.corroborate import Evidence, Question
 from perflog.runs.corroborate_many import evidence_of_all
 from perflog.runs.doubts import notes_of_headings, notes_of_segment, notes_of_unread, refusal, why_cut
 from perflog.runs.factor import contradiction, notes_of_path
-from perflog.runs.identity import Identities
+from perflog.runs.facts import Identities
 from perflog.runs.machine import Machines, note_of_devices, store_of
 from perflog.runs.metadata import Metadata, Stem
 from perflog.runs.metrics import Peaks, further_metrics, possible
@@ -31,7 +31,7 @@ from perflog.runs.products import Extent
 from perflog.runs.programs import Program, of_several, programs_of, woven_shapes
 from perflog.runs.reported import held, summary_metrics
 from perflog.runs.run import FAILURES, Metric, Outcome, Run, Skipped, clock_of
-from perflog.runs.throttled import throttling_note
+from perflog.runs.sight import throttling_note
 from perflog.runs.throughput import (
     Speed,
     corroborated,
@@ -41,8 +41,7 @@ from perflog.runs.throughput import (
     ranks_that_count,
     speed_of,
 )
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 
 # ----------------------------------------------------------------------------------------------------
 # A run before its number is held against its log: everything that is made log by log.

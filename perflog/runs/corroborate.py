@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.evidence.clock import clock_witness
-from perflog.evidence.line import Account, Base, Job, line_witnesses, summary_witnesses
+from perflog.evidence.line import Account, Base, Job, Whole, line_witnesses, summary_witnesses
 from perflog.evidence.survey import (
     LONGEST,
     Marks,
@@ -23,6 +23,7 @@ from perflog.evidence.survey import (
     ruling_records,
     survey,
     total_of_records,
+    totals_until,
     why_falling,
 )
 from perflog.evidence.witness import (
@@ -42,14 +43,57 @@ from perflog.formats.printed import kind
 from perflog.formats.vocabulary import whole_count
 from perflog.matching.matches import MOST, Samples
 from perflog.matching.one_line import read_line
-from perflog.measurements.basis import MEASURING
+from perflog.measurements.basis import MEASURING, Basis
 from perflog.measurements.rows import Floats
+from perflog.measurements.segment import Segment, Taken
 from perflog.reading.reading import Reading
 from perflog.runs.doubts import clock_rounding, record_rounding
 from perflog.runs.factor import global_batch, tokens_per_step
-from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
 from perflog.stats.centre import median
+
+# ----------------------------------------------------------------------------------------------------
+# What a run's throughput was made from, and the run up to a line by all of its measurements.
+
+
+class Measured(Struct, frozen=True):
+    """What a run's throughput was made from.
+
+    ``scale``: seconds in a unit of the store's time, None where unknown; ``factor``: throughput per work over time.
+    """
+
+    pattern: Pattern
+    segment: Segment
+    basis: Basis
+    taken: Taken
+    scale: float | None
+    factor: float
+    unit: str
+    estimator: str
+
+
+def whole_until(line: int, measured: Measured, found: Survey | None = None) -> Whole:
+    """The run by its measurements up to a line, which is what an account that stands there can tell of.
+
+    Its time is that since the program's clock was last set back: behind steps to warm up, say.
+    """
+    estimate, count = measured.taken.estimate, measured.segment.count
+    whole, end = totals_until(None, measured.segment)[0] if found is None else found.totals, count.end
+    if line < measured.segment.last_line:
+        whole, end = totals_until(line, measured.segment)
+    factor, scale = measured.factor, measured.scale
+    throughput = (estimate.value * factor, whole.work / whole.time * factor) if whole.time > 0 else None
+    per_step = None
+    if scale is not None and estimate.covers > 0 and whole.covers > 0:
+        per_step = (estimate.time / estimate.covers * scale, whole.time / whole.covers * scale)
+    seconds = None
+    steps, timed, since = end - count.origin, whole, measured.segment.running.fell_at
+    if measured.basis.value.is_clock and measured.basis.value.since != "epoch" and since > count.origin:
+        timed, _ = totals_until(line, measured.segment, since)
+    if scale is not None and timed.covers > 0:
+        seconds = timed.time / timed.covers * scale * (steps if timed is whole else end - since)
+    return Whole(throughput, measured.unit, per_step, seconds, made=steps / end if end > 0 else 1.0)
+
 
 #: A number that may be rounded by more than this share is read from its line again, to see its digits.
 COARSE = 0.002

@@ -16,7 +16,7 @@ from perflog.formats.accelerators import Accelerator, Peak, most_of, own_acceler
 from perflog.formats.printed import kind, rate_unit
 from perflog.formats.vocabulary import size, whole_count
 from perflog.lazy_regex import lazy_regex
-from perflog.runs.measured import Measured
+from perflog.runs.corroborate import Measured
 from perflog.runs.metadata import Metadata, model_parallel
 from perflog.runs.run import Metric
 

@@ -18,9 +18,8 @@ from perflog.formats.vocabulary import INTEGERS, normal
 from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
-from perflog.runs.corroborate import COARSE, Question, job_of
+from perflog.runs.corroborate import COARSE, Measured, Question, job_of, whole_until
 from perflog.runs.factor import factor_of, global_batch, scope_multiplier
-from perflog.runs.measured import Measured, whole_until
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric
 

@@ -19,10 +19,9 @@ from perflog.measurements.series import RankSeries
 from perflog.measurements.window import take
 from perflog.notes import Note
 from perflog.reading.reading import Reading
-from perflog.runs.corroborate import COARSE, Evidence, Question, why_uncarried
+from perflog.runs.corroborate import COARSE, Evidence, Measured, Question, why_uncarried
 from perflog.runs.doubts import clock_set, note_of_work, too_coarse
 from perflog.runs.factor import factor_of, seconds_scale
-from perflog.runs.measured import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.reported import accounts_of, accounts_of_each_epoch, accounts_of_epochs
 from perflog.runs.run import COUNTED_BY_RANKS, Metric, Outcome, Run, Skipped

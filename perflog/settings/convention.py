@@ -15,8 +15,8 @@ from msgspec import Meta, Struct, structs
 from perflog import resources
 from perflog.errors import ParserError, UsageError
 from perflog.formats.toml import decode
-from perflog.settings.amount import Window, window_of
-from perflog.settings.options import Aggregate, Estimator, Options, Values
+from perflog.formats.vocabulary import misfit, misspelt
+from perflog.settings.options import Aggregate, Estimator, Options, Values, Window, window_of
 from perflog.spelling import did_you_mean
 
 _AmountText = Annotated[str | int, Meta(description="an amount such as 100, '10records' or '2epochs'")]
@@ -129,3 +129,67 @@ def with_adjustments(convention_name: str, adjusted: Sequence[str]) -> str:
     'mlperf (adjusted: warm-up, estimator)'
     """
     return f"{convention_name} (adjusted: {', '.join(adjusted)})" if adjusted else convention_name
+
+
+# ----------------------------------------------------------------------------------------------------
+# What a gate in CI can be asked to fail on, and what it answers: the same words for all commands that have one.
+
+#: What a gate can fail on, with the exit status of each.
+REASONS = {"slower": 1, "inconclusive": 3, "missing": 3, "nothing-compared": 3}
+#: What it fails on unless told otherwise.
+DEFAULT = ("slower", "nothing-compared")
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate says.
+
+    Attributes:
+        status: the exit status: 0 passed, 1 a case is slower, 3 something else that was asked for.
+        sentence: why, in one line.
+    """
+
+    status: int
+    sentence: str
+
+
+def gate_result(
+    counts: Mapping[str, int], words: Mapping[str, str], absent: Mapping[str, str], fail_on: Sequence[str], cases: str
+) -> GateResult:
+    """The answer of a gate.
+
+    Args:
+        counts: how often each of :data:`REASONS` is there.
+        words: what is said of each where it is there: ``{n}`` its count, ``{of}`` the cases.
+        absent: what is said of each of :data:`REASONS` where it is not there.
+        fail_on: the reasons that were asked for.
+        cases: how many cases were looked at, in words.
+    """
+    present = {reason: words[reason].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
+    failing = [reason for reason in fail_on if reason in present]
+    if failing:
+        status = min(REASONS[reason] for reason in failing)
+        why = "; ".join(text for reason, text in present.items() if reason in failing)
+        return GateResult(status, f"The gate failed (exit status {status}): {why}.")
+    found = "; ".join(absent[reason] for reason in fail_on)
+    beside = f" It was not asked to fail on this: {'; '.join(present.values())}." if present else ""
+    return GateResult(0, f"The gate passed (exit status 0) on {cases}: {found}.{beside}")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Facts that users give: their names must be no misspellings, and their values must fit the facts' forms.
+
+
+def require_fact(given: str, key: str, value: Any) -> None:
+    """Let a fact pass whose name is no misspelling and whose value fits its form.
+
+    Args:
+        given: the fact and where it was given, as messages name it.
+
+    Raises:
+        UsageError: for another one.
+    """
+    if meant := misspelt(key):
+        raise UsageError(f"{given}: there is no fact {key!r}; did you mean {meant}?")
+    if expected := misfit(key, value):
+        raise UsageError(f"{given}: {expected}")

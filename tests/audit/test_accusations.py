@@ -15,8 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from perflog.audit import FAILING, Judgement, audit, documents
+from perflog.audit.claims import printed
 from perflog.audit.judgement import LEAST, rounds_to
-from perflog.audit.words import printed
 from perflog.logs.find import find_logs
 from tests.support import catalog, options
 from tests.tools.audit_states import audited, git, states

@@ -18,12 +18,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from perflog.audit import Judgement, audit, documents
-from perflog.audit.claims import claims
-from perflog.audit.document import read_document
-from perflog.audit.html_tables import HtmlTable, html_parts
+from perflog.audit.claims import claims, column, facts_of, missing, printed, unit_of
+from perflog.audit.document import HtmlTable, html_parts, read_document
 from perflog.audit.judgement import consistent, rounds_to
 from perflog.audit.report import markdown, pairs
-from perflog.audit.words import column, facts_of, missing, printed, unit_of
 from perflog.cli import app
 from perflog.logs.find import find_logs
 from tests.forks import perflog

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perflog.cache import program
-from perflog.cache.identity import has_settled, identities_of
+from perflog.cache.place import has_settled, identities_of
 from perflog.errors import UsageError
 from perflog.extraction import extract_logs, part_of
 from perflog.formats.catalog import load_catalog

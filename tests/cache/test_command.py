@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv(place_of_cache.VARIABLE, raising=False)
-    monkeypatch.setattr("perflog.cache.identity.TICK_NS", -10_000_000_000)
+    monkeypatch.setattr("perflog.cache.place.TICK_NS", -10_000_000_000)
     logs_in(tmp_path / "logs")
     return tmp_path
 

@@ -20,8 +20,7 @@ import pytest
 
 import perflog.campaign as campaigns
 from perflog.campaign import guard, hardware
-from perflog.campaign.folder import Folder
-from perflog.campaign.plan import load_campaign
+from perflog.campaign.plan import Folder, load_campaign
 from perflog.errors import UsageError
 from tests.campaign.forking_runner.train import alive, notes
 from tests.campaign.test_campaign import campaign, names

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from perflog.campaign import hardware
-from perflog.campaign.folder import Folder
 from perflog.campaign.machine import (
     Counters,
     Sampler,
@@ -23,6 +22,7 @@ from perflog.campaign.machine import (
     record,
     throttled_runs,
 )
+from perflog.campaign.plan import Folder
 from tests.campaign.test_campaign import campaign
 from tests.campaign.test_machine import program
 from tests.cli.test_cli import run

@@ -12,8 +12,7 @@ import pytest
 import perflog.campaign as campaigns
 from perflog.campaign import Completion, Job, Observer
 from perflog.campaign.command import guarded, hosts_of, starts
-from perflog.campaign.folder import Folder
-from perflog.campaign.plan import load_campaign
+from perflog.campaign.plan import Folder, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import PerflogError, UsageError
 from tests.campaign.test_campaign import RUNNER, campaign, names

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from perflog.cache.cache import EntryFile, sizes_of
-from perflog.cluster.on_ray import Task, parts_by_ray, read_share, task_of
+from perflog.cluster.shares import Task, parts_by_ray, read_share, task_of
 from perflog.errors import UsageError
 from perflog.extraction import extract_paths
 from perflog.logs.find import find_logs

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
+from perflog.compare.checks import LONGEST, comment
 from perflog.compare.columns import comparison_table
-from perflog.compare.comment import LONGEST, comment
 from perflog.compare.page import page
 from perflog.export.case_table import Shown
 from perflog.stats.verdict import Verdict

@@ -7,7 +7,7 @@ import numpy as np
 from perflog.evidence.survey import Heaviest, Slow, survey
 from perflog.measurements.estimate import Estimate
 from perflog.measurements.segment import Segment, Taken
-from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Amount, Window
 from tests.measurements.support import pattern, rows, segment_of
 
 #: Five steps on lines 1 to 5, at 4, 2, 1, 8 and 4 samples a second: 0.25, 0.5, 1, 0.125 and 0.25 seconds a sample.

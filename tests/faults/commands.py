@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perflog.cache.identity import TICK_NS
+from perflog.cache.place import TICK_NS
 from tests.support import ROOT
 
 _LOGS = ROOT / "fixtures/seed004/logs_fp32/mindspore/resnet50/bz128"

@@ -17,15 +17,15 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
-from perflog.history import plain, schema
+from perflog.history import plain
+from perflog.history import plain as schema
 from perflog.history.database import reading, writing
 from perflog.history.place import url_of
 from perflog.history.rendering import campaigns, delete
 from perflog.history.saving import load, save
 from perflog.notes import Note
 from perflog.runs.run import Metric, Run
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 from tests.extractions import campaign
 from tests.support import FIXTURES, extracted
 

@@ -21,8 +21,7 @@ from perflog.history.following import Series, series
 from perflog.history.picture import MOST, draw_series
 from perflog.history.saving import save
 from perflog.runs.machine import differences, identity
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 from tests.cli.test_cli import run
 from tests.extractions import campaign
 from tests.support import FIXTURES, ROOT, extracted

@@ -18,8 +18,7 @@ from perflog.inference.shapes import LEAST_LINES, may_have_shapes, shapes_of
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import find_logs
 from perflog.notes import texts
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 from tests.support import FIXTURES
 
 OPTIONS = Options(window=Window(Amount(0)))

@@ -76,3 +76,25 @@ _LINES = st.lists(_PIECES, max_size=25).map(lambda pieces: b"".join(pieces) + b"
 def test_cleaning_does_not_depend_on_where_a_log_is_cut(first: bytes, second: bytes) -> None:
     assert clean_block(first + second) == clean_block(first) + clean_block(second)
     assert clean_block(first).count(b"\n") == first.count(b"\n")
+
+
+_PIECES = st.sampled_from(
+    [
+        b"[1,0]<stdout>:",
+        b"[1,12]<stderr>:",
+        b"[host@7,3]<stdout>:",
+        b"]<stdout>",
+        b"[1,]<stdout>:",
+        b"a 1",
+        b" ",
+        b"[",
+        b"\n",
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=12))
+def test_tags_before_lines_alone_are_read_as_in_any_text(pieces: list[bytes]) -> None:
+    """A text without a carriage return may be cleaned at once; with one, line by line."""
+    text = b"".join(pieces)
+    assert clean_block(text + b"\nx\ry") == clean_block(text) + b"\nx\ry"

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from perflog.logs.clean import clean_block
-from perflog.logs.prefixes import rank_of
+from perflog.logs.clean import clean_block, rank_of
 from perflog.logs.streams import Stream, UnreadableError
 from perflog.logs.unwrap import unwrapped, wrapping_of
 from perflog.notes import texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perflog.logs.prefixes import may_hold_ranks, rank_of
+from perflog.logs.clean import may_hold_ranks, rank_of
 
 _TAGS = [
     (b"[1,12]<stdout>:x", 12),

@@ -13,7 +13,7 @@ from perflog.measurements.estimate import Mean
 from perflog.measurements.rows import FIELDS
 from perflog.measurements.segment import Taken
 from perflog.measurements.window import take
-from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Amount, Window
 from tests.measurements.support import NAN, STEP_TIME, pattern, rows, segment_of, stored
 
 TFLOPS = {"group": "tf", "quantity": "metric", "metric": "tflops_per_device", "unit": "TFLOP/s"}

@@ -17,7 +17,7 @@ from perflog.measurements.plain import plain_batches, take_of_batch
 from perflog.measurements.rows import Rows
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.window import take
-from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Amount, Window
 from tests.measurements.support import (
     ELAPSED,
     MEAN_RATE,

@@ -8,7 +8,7 @@ import pytest
 
 from perflog.measurements.segment import Segment, Taken
 from perflog.measurements.window import borders, take
-from perflog.settings.amount import Amount, Window, window_of
+from perflog.settings.options import Amount, Window, window_of
 from tests.measurements.support import MEAN_TIME, STEP_TIME, pattern, rows, segment_of
 
 TIMES = pattern("step ms", STEP_TIME)

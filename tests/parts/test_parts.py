@@ -26,7 +26,7 @@ from perflog.logs.find import LogFile, find_logs
 from perflog.parts.outcomes import ALIKE, Packer, outcome_from, packed_log
 from perflog.parts.part import KEY, write_part
 from perflog.parts.share import Share, share_of
-from perflog.processes.messages import Task
+from perflog.processes.worker import Task
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
 from tests.cache.support import later

@@ -14,8 +14,7 @@ from perflog.formats.catalog import load_catalog
 from perflog.formats.load import parser_from
 from perflog.notes import texts
 from perflog.runs.run import Run
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 
 HEAD = 'title = "T"\nsource = "S"\n'
 

@@ -10,8 +10,8 @@ import pytest
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction
 from perflog.logs.find import LogFile
-from perflog.processes.messages import Task
 from perflog.processes.pool import Processes
+from perflog.processes.worker import Task
 from perflog.runs.run import Outcome
 from tests.support import catalog, options
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflog.logs.find import LogFile
-from perflog.processes.messages import GREETING, NO_LOG, asked, receive, send
-from perflog.processes.worker import answer, serve
+from perflog.processes.worker import GREETING, NO_LOG, answer, asked, receive, send, serve
 from perflog.runs.run import Metric, Skipped
 from tests.processes.support import task
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from perflog.matching.matches import Matches
 from perflog.reading import account, reading
 from perflog.reading.account import FACTS_KEPT, LogFact, facts_of, facts_that_count
-from perflog.reading.timestamps import START, seconds_of_timestamps
+from perflog.reading.records import START, seconds_of_timestamps
 from tests.reading.support import BEGIN, STEPS, fact, formats, read
 
 KEYS = formats(STEPS, fact("batch_size"))

@@ -16,8 +16,7 @@ from perflog.logs.find import LogFile, find_logs
 from perflog.reading import schedule
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs, workers
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 from tests.measurements.support import RATE, column, parser, table
 from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, steps
 

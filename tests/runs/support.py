@@ -10,8 +10,7 @@ from perflog.reading.reading import Reading
 from perflog.runs.build import build_runs
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Run
-from perflog.settings.amount import Amount, Window
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 from tests.reading.support import read
 
 ALL = Window(Amount(0))

@@ -17,7 +17,7 @@ from perflog.resources import folder
 from perflog.runs.build import build_runs
 from perflog.runs.run import Skipped
 from perflog.runs.throughput import primary_pattern, segments_of
-from perflog.settings.amount import Amount, Window
+from perflog.settings.options import Amount, Window
 from tests.measurements.support import MEAN_TIME, RATE, STEP_TIME, parser, table
 from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, summary
 from tests.runs.support import ALL, options, run, runs, steps

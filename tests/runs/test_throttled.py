@@ -12,7 +12,7 @@ import pytest
 
 from perflog.notes import texts
 from perflog.runs.machine import Machine
-from perflog.runs.throttled import throttling_note
+from perflog.runs.sight import throttling_note
 from tests.forks import perflog
 from tests.support import FIXTURES, extracted
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from perflog.audit.claims import claims
-from perflog.audit.document import Document, read_document
-from perflog.audit.html_tables import MOST_PLACES, HtmlTable, html_parts
+from perflog.audit.document import MOST_PLACES, Document, HtmlTable, html_parts, read_document
 
 #: Characters of a text, and the seconds of processor time that it may take: a hundred times what it takes.
 LENGTH, MOST_SECONDS = 200_000, 20.0

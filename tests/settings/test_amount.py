@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflog.errors import UsageError
-from perflog.settings.amount import AUTO, Amount, Scalar, Window, amount, window_of
+from perflog.settings.options import AUTO, Amount, Scalar, Window, amount, window_of
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from perflog.errors import UsageError
-from perflog.settings.amount import Amount, Window
-from perflog.settings.config import DATABASE, DEFAULTS, Settings, pairs, settings
+from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, settings
 from perflog.settings.config_file import read_config
-from perflog.settings.nearest import find_config
+from perflog.settings.options import Amount, Window
 
 CONVENTION = "dlperf-tf-timehistory"  # warm-up 1 record, 5 records, mean; says nothing of the aggregate
 

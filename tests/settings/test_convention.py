@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from perflog.errors import ParserError, UsageError
-from perflog.settings.amount import Amount, Window
 from perflog.settings.convention import convention, load_convention, load_conventions
-from perflog.settings.options import Options
+from perflog.settings.options import Amount, Options, Window
 
 
 def written(folder: Path, text: str) -> Path:

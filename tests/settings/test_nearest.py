@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from perflog.errors import ForeignConfigWarning
-from perflog.settings.config import settings
-from perflog.settings.nearest import find_config, look_for_config
+from perflog.settings.config import find_config, look_for_config, settings
 from tests.support import FIXTURES, ROOT
 
 STRANGER = 54321

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perflog.compare.doubts import with_states
+from perflog.compare.comparing import with_states
 from perflog.compare.rows import compared_cases
 from perflog.compare.rule import Rule
 from perflog.stats.states import OneState, one_state

@@ -18,7 +18,7 @@ from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs import build
-from perflog.runs.measured import Measured
+from perflog.runs.corroborate import Measured
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Run, Skipped
 from perflog.runs.throughput import Speed

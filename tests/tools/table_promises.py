@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from perflog.cases.pairs import Pair
-from perflog.compare.doubts import with_states
+from perflog.compare.comparing import with_states
 from perflog.compare.rows import CaseComparison, compared_cases
 from perflog.compare.rule import Rule
 from perflog.stats.power import Table, power, runs_needed

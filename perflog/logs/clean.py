@@ -26,9 +26,9 @@ _TAG_TEXT = (
     rb"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4})?"
     rb"\[(?:[0-9]+,(?:mpirank:)?|[A-Za-z0-9_.-]+@[0-9]+,)?([0-9]+)(?:,[a-z]+-[0-9]+)?\]<std(?:out|err)>:"
 )
-_TAG, _FIRST_TAG = lazy_regex(_TAG_TEXT), lazy_regex(rb"(?m)^" + _TAG_TEXT)
+_TAG, _FIRST_TAG = lazy_regex(_TAG_TEXT), lazy_regex(rb"\n" + _TAG_TEXT)
 #: The form in which a tag stays, before a line.
-_OUR_TAG = lazy_regex(rb"(?m)^\[1,[0-9]+\]<stdout>:")
+_OUR_TAG = lazy_regex(rb"\n\[1,[0-9]+\]<stdout>:")
 #: What Ray adds to a line that it prints once for several workers, to the end of the sub-line.
 _RAY_REPEATED = lazy_regex(rb" \[repeated [0-9]+x across cluster\][^\r\n]*")
 
@@ -84,12 +84,12 @@ def _separate_ranks(data: bytes) -> bytes:
     line in two chunks with a second tag in the middle or at the end.
     """
     if b"\r" not in data:
-        tags = data.count(b"]<std")
-        if len(_OUR_TAG.findall(data)) == tags:
+        tags, begun = data.count(b"]<std"), b"\n" + data
+        if len(_OUR_TAG.findall(begun)) == tags:
             return data
-        tagged, found = _FIRST_TAG.subn(lambda tag: b"[1,%s]<stdout>:" % tag[1], data)
+        tagged, found = _FIRST_TAG.subn(lambda tag: b"\n[1,%s]<stdout>:" % tag[1], begun)
         if found == tags:  # each stands before a line: nothing is interleaved
-            return tagged
+            return tagged[1:]
     lines = data.split(b"\n")
     for number, line in enumerate(lines):
         if b"]<std" in line:

@@ -159,10 +159,11 @@ def decimals_of(numbers: Sequence[float], most: int) -> int | None:
     (2, None)
     """
     decimals = 0
-    for text in map(repr, numbers):  # the shortest decimal number that is read as this one
-        point = text.find(".")
-        if text[point:] == ".0":
+    for number in numbers:
+        if round(number, decimals) == number:
             continue
+        text = repr(number)  # the shortest decimal number that is read as this one
+        point = text.find(".")
         needed = len(text) - point - 1 if point >= 0 else 0
         if "e" in text:
             needed = -int(Decimal(text).as_tuple().exponent)

@@ -319,16 +319,25 @@ _WITHIN_WORD = re.compile(r"[A-Za-z0-9/]|\.[0-9]")
 
 
 class _Line(NamedTuple):
-    """A line with its number, from its match on, and how long it is as a whole, in bytes and in characters.
+    """A line with its number, how long it is in bytes, and where its match begins.
 
     ``whole``: whether its end is known; of a very long one a part is kept.
     """
 
     number: int
-    text: str
+    line: bytes
+    begins: int
     length: int
-    characters: int
     whole: bool
+
+    @property
+    def text(self) -> str:
+        """From its match on."""
+        return self.line[self.begins :].decode("utf-8", "replace")
+
+    @property
+    def characters(self) -> int:
+        return self.length if self.line.isascii() else len(self.line.decode("utf-8", "replace"))
 
 
 def why_cut(reading: Reading, pattern: Pattern) -> str:
@@ -367,7 +376,8 @@ def _why_ended_early(lines: Sequence[_Line], pattern: Pattern) -> str:
     They are the longest and of one length, and end inside a number or a word: by the format's samples, or because the
     last number begins at another column on each and yet ends at the same.
     """
-    for lengths in ([line.length for line in lines], [line.characters for line in lines]):
+    sizes, characters = [line.length for line in lines], [line.characters for line in lines]
+    for lengths in (sizes, characters) if characters != sizes else (sizes,):
         longest = max(lengths, default=0)
         at = [line for line, length in zip(lines, lengths, strict=True) if length == longest and line.whole]
         if len(at) < LEAST:
@@ -433,13 +443,9 @@ def _sampled(of_blocks: Sequence[Samples]) -> Iterator[_Line]:
     """A pattern's sampled lines, of the log's first block."""
     for samples in of_blocks[:1]:
         for number, line, begins in zip(samples.line.tolist(), samples.text, samples.place, strict=True):
-            whole = begins < BEFORE and len(line) - begins < AFTER
             end = line.find(b"\r", begins)
             sub_line = line if end < 0 else line[:end]
-            text = sub_line[begins:].decode("utf-8", "replace")
-            length = len(sub_line)
-            characters = length if sub_line.isascii() else len(sub_line.decode("utf-8", "replace"))
-            yield _Line(number, text, length, characters, whole)
+            yield _Line(number, sub_line, begins, len(sub_line), begins < BEFORE and len(line) - begins < AFTER)
 
 
 def _numbers(pattern: Pattern, text: str) -> Iterator[tuple[str, str]]:

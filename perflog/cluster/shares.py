@@ -52,6 +52,7 @@ class Task:
 
     Attributes:
         places: the paths of logs, as every worker of the cluster finds them.
+        folder: the folder that relative paths begin at; empty where none is relative.
         options: how numbers are made, in JSON.
         parsers: folders of own parsers; ``only``: the names of the parsers to use alone, none for all.
         cache: whether workers keep what they read: each in the folder that its own environment names.
@@ -60,6 +61,7 @@ class Task:
 
     places: tuple[str, ...]
     options: bytes
+    folder: str = ""
     parsers: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     cache: bool = False
@@ -69,10 +71,11 @@ class Task:
 def task_of(
     places: Sequence[str], options: Options, parsers: Sequence[str], only: Sequence[str], cache: bool = False
 ) -> Task:
-    """A task whose paths do not depend on the working folder."""
-    absolute = tuple(place if "://" in place else os.path.abspath(place) for place in places)  # noqa: PTH100 - as given
+    """A task that names its logs as they were given, so that they are printed as one process prints them."""
+    relative = any("://" not in place and not os.path.isabs(place) for place in places)  # noqa: PTH117 - as given
     folders = tuple(os.path.abspath(folder) for folder in parsers)  # noqa: PTH100
-    return Task(absolute, msgspec.json.encode(options), folders, tuple(only), cache)
+    start = os.getcwd() if relative else ""  # noqa: PTH109
+    return Task(tuple(places), msgspec.json.encode(options), start, folders, tuple(only), cache)
 
 
 def read_share(task: Task, number: int, count: int) -> bytes:
@@ -88,7 +91,30 @@ def read_share(task: Task, number: int, count: int) -> bytes:
         catalog = catalog.only(task.only)
     options = msgspec.json.decode(task.options, type=Options)
     kept = cache_if_wanted(task.cache, logging.getLogger(__name__).warning)
-    return packed_part(part_of(find_logs(task.places), Share(number, count), options, catalog, cache=kept))
+    with _inside(task.folder):
+        return packed_part(part_of(find_logs(task.places), Share(number, count), options, catalog, cache=kept))
+
+
+@contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """Work in a folder for a while; in the present one where none is named.
+
+    Raises:
+        UsageError: where this machine has no such folder.
+    """
+    before = os.getcwd()  # noqa: PTH109
+    try:
+        if folder:
+            os.chdir(folder)
+    except OSError as error:
+        raise UsageError(
+            f"a worker does not find the folder {named(folder)}, in which the logs are ({error.strerror}): it needs "
+            "the same path to the logs"
+        ) from None
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def parts_by_ray(address: str, task: Task, folder: Path, shards: int | None = None, told: Told | None = None) -> None:

@@ -153,6 +153,15 @@ def test_the_command_starts_a_cluster_of_this_machine(tmp_path: Path) -> None:
     assert on_ray.returncode == plain.returncode
 
 
+def test_relative_paths_are_printed_as_they_were_given(tmp_path: Path) -> None:
+    (tmp_path / "logs").symlink_to(CAMPAIGN)
+    words = [*PERFLOG, "extract", "logs/", "--format", "json", "--quiet"]
+    plain = subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
+    on_ray = subprocess.run([*words, "--on", "ray", "--shards", "2"], capture_output=True, check=False, cwd=tmp_path)
+    assert b'"file": "logs/' in plain.stdout
+    assert on_ray.stdout == plain.stdout
+
+
 def test_a_worker_reads_with_one_process(cluster: Cluster, place: Path, tmp_path: Path) -> None:
     """The cluster gives a task one processor: helpers of its own would take those of other tasks."""
     environments: list[bytes] = []

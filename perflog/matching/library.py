@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 8
+ABI: Final = 9
 
 
 class Fault(ctypes.Structure):
@@ -55,9 +55,6 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     ),
     "pf_free": (None, [ctypes.POINTER(Result)]),
     "pf_read": (None, [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]),
-    "pf_regular": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 4, ctypes.c_int64, *(ctypes.c_void_p,) * 3]),
-    "pf_sums": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 4]),
-    "pf_rates_to_end": (None, [ctypes.c_int64, *(ctypes.c_void_p,) * 6]),
     "pf_regex": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(Fault)]),
     "pf_regex_drop": (None, [ctypes.c_void_p]),
     "pf_regex_group": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_size_t)]),

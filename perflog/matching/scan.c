@@ -50,7 +50,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 8
+#define ABI 9
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -2325,82 +2325,5 @@ EXPORT void pf_read(const char *paths, int64_t n_files, uint8_t *buffer, int64_t
             room -= sizes[n];
         }
         paths += strlen(paths) + 1;
-    }
-}
-
-/* ---------------------------------------------------------------------------------------------- many logs
- * What measurements/plain.py asks of the rows of many logs, each log's behind those of the one before it.
- */
-
-/* Which logs have steps that rise by one interval, in one epoch. Log n has count[n] rows (at least one) from first[n];
- * epoch may be NULL. Of each column all or no number must be finite. interval[n] becomes the steps between two rows and
- * finite[n] has a bit for each finite column; -1 where the log is not of this kind. */
-EXPORT void pf_regular(int64_t n_logs, const int64_t *first, const int64_t *count, const double *step,
-                       const double *epoch, int64_t n_columns, const double *const *columns, double *interval,
-                       int64_t *finite) {
-    for (int64_t n = 0; n < n_logs; n++) {
-        const double *steps = step + first[n], *epochs = epoch ? epoch + first[n] : NULL;
-        const int64_t rows = count[n];
-        const double between = rows > 1 ? steps[1] - steps[0] : 0;
-        bool regular = between > 0 && isfinite(steps[0]) && isfinite(steps[rows - 1]);
-        for (int64_t k = 1; k < rows; k++) regular &= steps[k] - steps[k - 1] == between;
-        for (int64_t k = 0; epochs && k < rows; k++) regular &= epochs[k] == epochs[0];
-        int64_t bits = 0;
-        for (int64_t c = 0; regular && c < n_columns; c++) {
-            const double *column = columns[c] + first[n];
-            int64_t good = 0;
-            for (int64_t k = 0; k < rows; k++) good += isfinite(column[k]) != 0;
-            regular = good == 0 || good == rows;
-            bits |= (int64_t)(good == rows) << c;
-        }
-        interval[n] = between;
-        finite[n] = regular ? bits : -1;
-    }
-}
-
-/* The sum of numbers in the order in which numpy's add.reduce adds them, so to the same last bit: eight at a time in
- * blocks of up to 128, halves of longer ones apart (numpy/_core/src/umath/loops_utils.h.src, pairwise_sum). */
-static double pairwise_sum(const double *at, int64_t n) {
-    if (n < 8) {
-        double sum = -0.0;
-        for (int64_t k = 0; k < n; k++) sum += at[k];
-        return sum;
-    }
-    if (n <= 128) {
-        double part[8];
-        int64_t k;
-        memcpy(part, at, sizeof part);
-        for (k = 8; k < n - n % 8; k += 8)
-            for (int j = 0; j < 8; j++) part[j] += at[k + j];
-        double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-        for (; k < n; k++) sum += at[k];
-        return sum;
-    }
-    int64_t half = n / 2;
-    half -= half % 8;
-    return pairwise_sum(at, half) + pairwise_sum(at + half, n - half);
-}
-
-/* sums[n] = the sum of values from low[n] up to high[n], as numpy's sum of that slice gives it. */
-EXPORT void pf_sums(int64_t n_sums, const int64_t *low, const int64_t *high, const double *values, double *sums) {
-    for (int64_t n = 0; n < n_sums; n++) sums[n] = 0.0 + pairwise_sum(values + low[n], high[n] - low[n]);
-}
-
-/* For each log the smallest and the largest rate (work by time) from one of its rows to the end, over the rows of its
- * first half and the middle one. */
-EXPORT void pf_rates_to_end(int64_t n_logs, const int64_t *first, const int64_t *count, const double *work,
-                            const double *time, double *smallest, double *largest) {
-    for (int64_t n = 0; n < n_logs; n++) {
-        double works = 0, times = 0, low = INFINITY, high = -INFINITY;
-        for (int64_t k = count[n] - 1; k >= 0; k--) {
-            works += work[first[n] + k];
-            times += time[first[n] + k];
-            if (k > count[n] / 2) continue;
-            const double rate = works / times;
-            low = rate < low ? rate : low;
-            high = rate > high ? rate : high;
-        }
-        smallest[n] = low;
-        largest[n] = high;
     }
 }

@@ -14,7 +14,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
-from perflog.matching.library import available, library
 from perflog.measurements.basis import (
     MEASURING,
     Basis,
@@ -30,95 +29,8 @@ from perflog.measurements.rows import FIELDS, Columns, Floats, Ints, Mask, Rows,
 from perflog.measurements.segment import Count, Segment, Taken, Tally
 from perflog.measurements.steps import explicit_covers
 from perflog.measurements.structure import SLOW, ends_slowly
-from perflog.measurements.window import DIFFERENCE, STEP_TOLERANCE, borders, doubt
+from perflog.measurements.window import STEP_TOLERANCE, borders, doubt
 from perflog.settings.options import Window
-
-# ----------------------------------------------------------------------------------------------------
-# Arithmetic on the rows of many logs at once: by the compiled library where it is at hand, else by numpy.
-#
-# A log's rows stand behind those of the log before it; each function gives the same either way, to the last bit. The
-# library does it in one call that holds no lock of Python's, where numpy takes a call for every step.
-
-
-def regular(
-    first: Ints, count: Ints, step: Floats, epoch: Floats | None, columns: Sequence[Floats]
-) -> tuple[Floats, Ints]:
-    """Which logs have steps that rise by one interval, within one epoch.
-
-    Args:
-        first, count: where each log's rows begin and how many they are, at least one, (logs,).
-        step, epoch: the printed numbers, (rows,).
-        columns: numbers of which a log's rows must all be finite or none, each (rows,).
-
-    Returns:
-        The steps from one row to the next, (logs,), and which columns are finite, as bits, (logs,); -1 for a log that
-        is not of this kind.
-    """
-    if available():
-        return _regular_by_numpy(first, count, step, epoch, columns)
-    arrays = [np.ascontiguousarray(column) for column in (step, *columns, *([] if epoch is None else [epoch]))]
-    addresses = np.array([array.ctypes.data for array in arrays], dtype=np.int64)
-    interval, finite = np.empty(len(first)), np.empty(len(first), dtype=np.int64)
-    library().pf_regular(
-        len(first), _address(first), _address(count), int(addresses[0]), None if epoch is None else int(addresses[-1]),
-        len(columns), addresses[1:].ctypes.data, interval.ctypes.data, finite.ctypes.data,
-    )  # fmt: skip
-    return interval, finite
-
-
-def _regular_by_numpy(
-    first: Ints, count: Ints, step: Floats, epoch: Floats | None, columns: Sequence[Floats]
-) -> tuple[Floats, Ints]:
-    with np.errstate(invalid="ignore"):  # a step of 400 digits is infinite, and no step
-        interval = np.where(count > 1, step[np.minimum(first + 1, len(step) - 1)] - step[first], 0.0)
-        mask = np.empty(len(step), dtype=bool)
-        np.equal(np.diff(step), np.repeat(interval, count)[1:], out=mask[1:])
-    mask[first] = True
-    if epoch is not None:
-        mask &= epoch == np.repeat(epoch[first], count)
-    kind = (interval > 0) & np.logical_and.reduceat(mask & np.isfinite(step), first)
-    bits = np.zeros(len(first), dtype=np.int64)
-    for bit, column in enumerate(columns):
-        finite = np.isfinite(column)
-        everywhere = np.logical_and.reduceat(finite, first)
-        kind &= everywhere | np.logical_and.reduceat(~finite, first)
-        bits |= everywhere.astype(np.int64) << bit
-    return interval, np.where(kind, bits, -1)
-
-
-def sums(values: Floats, low: Ints, high: Ints) -> list[float]:
-    """The sums of ``values[low:high]`` for many slices, in the order of additions of numpy's own sum."""
-    if available():
-        return [float(values[begin:end].sum()) for begin, end in zip(low.tolist(), high.tolist(), strict=True)]
-    result = np.empty(len(low))
-    library().pf_sums(len(low), _address(low), _address(high), _address(values), result.ctypes.data)
-    return result.tolist()
-
-
-def rates_to_end(first: Ints, count: Ints, work: Floats, time: Floats) -> tuple[Floats, Floats]:
-    """The smallest and the largest rate from a row to its log's end, over the rows up to the middle one, (logs,) each.
-
-    Rates that are no number are left out, or make the result none.
-    """
-    smallest, largest = np.empty(len(first)), np.empty(len(first))
-    if not available():
-        library().pf_rates_to_end(
-            len(first), _address(first), _address(count), _address(work), _address(time), smallest.ctypes.data,
-            largest.ctypes.data,
-        )  # fmt: skip
-        return smallest, largest
-    for log, (begin, rows) in enumerate(zip(first.tolist(), count.tolist(), strict=True)):
-        works, times = (np.cumsum(column[begin : begin + rows][::-1])[::-1] for column in (work, time))
-        with np.errstate(divide="ignore", invalid="ignore"):  # differences of running means may come to nothing
-            rates = works[: rows // 2 + 1] / times[: rows // 2 + 1]
-        smallest[log], largest[log] = rates.min(), rates.max()
-    return smallest, largest
-
-
-def _address(values: Floats | Ints) -> int:
-    """Where the numbers lie; they must lie side by side, and be held by the caller."""
-    assert values.flags.c_contiguous
-    return int(values.ctypes.data)
 
 
 class Texts(Struct, frozen=True):
@@ -179,6 +91,37 @@ class _Printed(Struct, frozen=True):
         return _Printed(texts, self.lines[kept], columns, self.interval, self.resumed[chosen])
 
 
+def _regular(
+    first: Ints, count: Ints, step: Floats, epoch: Floats | None, columns: Sequence[Floats]
+) -> tuple[Floats, Ints]:
+    """Which logs have steps that rise by one interval, within one epoch.
+
+    Args:
+        first, count: where each log's rows begin and how many they are, at least one, (logs,).
+        step, epoch: the printed numbers, (rows,).
+        columns: numbers of which a log's rows must all be finite or none, each (rows,).
+
+    Returns:
+        The steps from one row to the next, (logs,), and which columns are finite, as bits, (logs,); -1 for a log that
+        is not of this kind.
+    """
+    with np.errstate(invalid="ignore"):  # a step of 400 digits is infinite, and no step
+        interval = np.where(count > 1, step[np.minimum(first + 1, len(step) - 1)] - step[first], 0.0)
+        mask = np.empty(len(step), dtype=bool)
+        np.equal(np.diff(step), np.repeat(interval, count)[1:], out=mask[1:])
+    mask[first] = True
+    if epoch is not None:
+        mask &= epoch == np.repeat(epoch[first], count)
+    kind = (interval > 0) & np.logical_and.reduceat(mask & np.isfinite(step), first)
+    bits = np.zeros(len(first), dtype=np.int64)
+    for bit, column in enumerate(columns):
+        finite = np.isfinite(column)
+        everywhere = np.logical_and.reduceat(finite, first)
+        kind &= everywhere | np.logical_and.reduceat(~finite, first)
+        bits |= everywhere.astype(np.int64) << bit
+    return interval, np.where(kind, bits, -1)
+
+
 def plain_batches(
     pattern: Pattern, text: Ints, lines: Ints, columns: Columns, as_printed: bool, paused: Mask
 ) -> Iterator[PlainBatch]:
@@ -196,7 +139,7 @@ def plain_batches(
     texts = Texts(text[first], first, np.diff(np.append(first, len(text))))
     step = columns["step"]
     epoch = columns.get("epoch") if pattern.step_per == "epoch" else None
-    interval, signature = regular(first, texts.count, step, epoch, _that_measure(pattern, columns))
+    interval, signature = _regular(first, texts.count, step, epoch, _that_measure(pattern, columns))
     plain = (signature >= 0) & (step[first] + (1 - pattern.step_base) > 0)
     # a set of few: np.unique would import numpy.ma, a tenth of what a command takes to start
     for key in sorted(set(zip(signature[plain].tolist(), interval[plain].tolist(), strict=True))):
@@ -366,12 +309,11 @@ def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: boo
     if not batch.segments:
         return
     before, used, feasible = _inside(batch, window)
-    may_matter = _may_matter(batch) if doubts else np.zeros(len(batch.segments), dtype=bool)
     rows = batch.rows
     low = batch.texts.first + before
     high = low + used
     asked, after = (window, estimator, doubts), (batch.texts.count - before - used).tolist()
-    covers, times, works = (sums(rows[field], low, high) for field in (2, 3, 4))
+    covers, times, works = (_sums(rows[field], low, high) for field in (2, 3, 4))
     places = np.flatnonzero(feasible & (used > 0) & (np.array(times) > 0))  # a sum of differences may come to nothing
     begin, final = low[places], high[places] - 1
     bounds = (rows[field][at].tolist() for field, at in ((5, begin), (5, final), (0, begin), (1, final)))
@@ -383,10 +325,15 @@ def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: boo
             excluded["after the window"] = late
         result = Estimate(work / time, count, covers[place], time, work)
         segment = batch.segments[place]
-        doubted = doubt(segment, window) if may_matter[place] else None
+        doubted = doubt(segment, window) if doubts else None
         segment.taken = Taken(
             asked, result, excluded, int(first_line), int(last_line), first_step, last_step, "", "", doubted
         )
+
+
+def _sums(values: Floats, low: Ints, high: Ints) -> list[float]:
+    """The sums of ``values[low:high]`` for many slices, each as it is of a log alone."""
+    return [float(values[begin:end].sum()) for begin, end in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def _inside(batch: PlainBatch, window: Window) -> tuple[Ints, Ints, Mask]:
@@ -411,11 +358,3 @@ def _inside(batch: PlainBatch, window: Window) -> tuple[Ints, Ints, Mask]:
     until_rows = rows[1] - texts.for_rows(origin) <= high + STEP_TOLERANCE
     used = np.add.reduceat(~before_rows & until_rows, texts.first, dtype=np.int64)
     return before, used, total >= high
-
-
-def _may_matter(batch: PlainBatch) -> Mask:
-    """Whether a later end of the warm-up could change a log's rate enough to be said, (texts,)."""
-    texts = batch.texts
-    smallest, largest = rates_to_end(texts.first, texts.count, batch.rows[4], batch.rows[3])
-    with np.errstate(invalid="ignore"):
-        return np.asarray((texts.count > 1) & (largest - smallest > DIFFERENCE * smallest))

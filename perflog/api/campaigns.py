@@ -22,7 +22,8 @@ from perflog.api.options import (
 )
 
 if TYPE_CHECKING:
-    from perflog.campaign.deciding import CaseLook, Measured
+    from perflog.campaign.deciding import Measured
+    from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import RoundObserver
     from perflog.export.columns import TextTable
     from perflog.history import Entry, Saved, Series

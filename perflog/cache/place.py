@@ -13,7 +13,7 @@ from perflog.escaping import named
 from perflog.logs.find import RUNNING, LogFile
 
 if TYPE_CHECKING:
-    from perflog.cache.cache import Cache, Tell
+    pass
 
 
 #: The environment variable that names the cache's folder, and asks for it.
@@ -70,27 +70,6 @@ def require_private(path: Path, status: os.stat_result) -> None:
             f"could change its numbers: take that right away, chmod go-w '{named(str(path))}', or name another "
             f"folder, {VARIABLE}=FOLDER"
         )
-
-
-# ----------------------------------------------------------------------------------------------------
-# The cache as users ask for it: by an option, or by the environment.
-
-
-def cache_if_wanted(asked: bool | None, tell: Tell) -> Cache | None:
-    """The cache, where it is asked for: by the option, or by ``PERFLOG_CACHE`` where the option is not given.
-
-    Args:
-        asked: what the option says; None where it is not given.
-        tell: told in a line why the cache is not used, or is made anew.
-
-    Raises:
-        UsageError: where there is no place for it.
-    """
-    if not is_wanted(asked):
-        return None
-    from perflog.cache.cache import Cache
-
-    return Cache(folder_of_cache(), tell)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import CaseLook, Measured, measure
+    from perflog.campaign.deciding import Measured, measure
     from perflog.campaign.hardware import environments, make_environment, remedies, states
+    from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Progress, Watcher, watch
-    from perflog.campaign.scheduling import Commands, Outcome, Schedule, commands, missing, run, schedule, slurm_scripts
+    from perflog.campaign.running import Outcome, run
+    from perflog.campaign.scheduling import Commands, Schedule, commands, missing, schedule, slurm_scripts
     from perflog.campaign.versus import Budget, Versus, plan_measurement
 
 __all__ = [
@@ -56,13 +58,13 @@ __all__ = [
 #: Where each name is; imported when it is used, as reading logs needs polars.
 _MODULES = {
     "Budget": "versus",
-    "CaseLook": "deciding",
+    "CaseLook": "looks",
     "Commands": "scheduling",
     "Completion": "completion",
     "Job": "plan",
     "Measured": "deciding",
     "Observer": "observer",
-    "Outcome": "scheduling",
+    "Outcome": "running",
     "Progress": "progress",
     "RoundObserver": "observer",
     "Schedule": "scheduling",
@@ -75,7 +77,7 @@ _MODULES = {
     "missing": "scheduling",
     "plan_measurement": "versus",
     "remedies": "hardware",
-    "run": "scheduling",
+    "run": "running",
     "schedule": "scheduling",
     "slurm_scripts": "scheduling",
     "states": "hardware",

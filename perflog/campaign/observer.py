@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import CaseLook
+    from perflog.campaign.looks import CaseLook
     from perflog.campaign.plan import Job
     from perflog.campaign.versus import Versus
     from perflog.compare.rule import Stopping

@@ -2,69 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from perflog.campaign import hardware as environment
-from perflog.campaign import machine
 from perflog.campaign.command import report_line
-from perflog.campaign.execute import clear, execute, shown
+from perflog.campaign.execute import shown
 from perflog.campaign.hardware import gpu_count, hangs
-from perflog.campaign.machine import throttled_runs
-from perflog.campaign.observer import Observer
 from perflog.campaign.plan import Campaign, Folder, Job, configuration, jobs, load_campaign, refusals
-from perflog.campaign.progress import write_plan
 from perflog.campaign.runner import Runner, lack
+from perflog.campaign.slurm import scripts
 from perflog.errors import UsageError
-from perflog.formats.catalog import load_catalog
 from perflog.settings.confinement import Confinement, repository_of
-
-# ----------------------------------------------------------------------------------------------------
-# A campaign as Slurm jobs: one script for each number of nodes and devices, which runs ``perflog run`` in its
-# allocation.
-
-#: Starts a command on one of the allocation's nodes, as ``ssh`` does elsewhere.
-REMOTE = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}")
-
-
-def scripts(campaign: Campaign, wanted: Sequence[Job], gpus: bool) -> str:
-    """The job scripts, one after the other, each to be given to ``sbatch``."""
-    layouts = dict.fromkeys((job.nodes, job.per_node) for job in wanted)
-    return "\n".join(
-        _script(campaign, [j for j in wanted if (j.nodes, j.per_node) == layout], gpus) for layout in layouts
-    )
-
-
-def _script(campaign: Campaign, wanted: Sequence[Job], gpus: bool) -> str:
-    layout, nodes, per_node = wanted[0].layout, wanted[0].nodes, wanted[0].per_node
-    minutes = math.ceil(len(wanted) * campaign.time_limit / 60)
-    hosts = f".hosts-{layout}"
-    command = [sys.executable, "-m", "perflog", "run", str(campaign.file), "--only", f"devices={layout}"]
-    command += ["--logs", f"{campaign.logs}-{layout}"]
-    if nodes > 1:
-        command += ["--hostfile", hosts, *(word for part in REMOTE for word in ("--remote", part))]
-    lines = [
-        "#!/bin/bash",
-        f"# {len(wanted)} runs on {layout}; the same script goes on where a job that was cut off stopped",
-        f"#SBATCH --job-name=perflog-{layout}",
-        f"#SBATCH --nodes={nodes}",
-        "#SBATCH --ntasks-per-node=1",
-        f"#SBATCH --{'gpus-per-node' if gpus else 'cpus-per-task'}={per_node}",
-        "#SBATCH --exclusive",
-        "#SBATCH --requeue",
-        f"#SBATCH --time={minutes // 60}:{minutes % 60:02d}:00",
-        f"cd {shlex.quote(str(Path.cwd()))}",
-        *([f'scontrol show hostnames "$SLURM_JOB_NODELIST" > {hosts}'] if nodes > 1 else []),
-        shlex.join([*command, "--quiet"]),
-    ]
-    return "\n".join(lines) + "\n"
-
 
 #: The kernel has this where it drives GPUs of AMD, which nvidia-smi does not list.
 AMD = Path("/dev/kfd")
@@ -215,65 +166,3 @@ def check_environments(scheduled: Schedule) -> None:
         state = environment.state(runner)
         if state != "ready" and name not in scheduled.campaign.pythons:
             raise UsageError(f"the environment of {name} is {state}: perflog run --make-environment {name}")
-
-
-# ----------------------------------------------------------------------------------------------------
-# Run a schedule's jobs, one after the other, and keep their logs; the same call goes on where one was cut off.
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the folder has of a schedule's jobs after it was run: those whose logs count, and those that failed."""
-
-    folder: Path
-    finished: tuple[Job, ...]
-    failed: tuple[Job, ...]
-
-
-def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer | None = None) -> Outcome:
-    """Run what of a schedule is not in the folder of its logs yet.
-
-    Args:
-        scheduled: made by :func:`perflog.campaign.schedule`.
-        retry_failed: run again what failed before.
-        observer: is told of every job.
-
-    Raises:
-        UsageError: when an environment is missing, another campaign is at work in the folder, or the folder's logs are
-            of another machine.
-        PerflogError: when the disk is full, the folder was deleted, or processes of an earlier run cannot be ended.
-            What has ended is kept, and the same call goes on.
-    """
-    check_environments(scheduled)
-    folder, campaign = scheduled.folder, scheduled.campaign
-    observer = observer or Observer()
-    with folder.locked() as lock:
-        clear(lock, observer)
-        if set_back := folder.clock_set_back(datetime.now(UTC).replace(microsecond=0)):
-            observer.tell(set_back)
-        cut = folder.clean()
-        pending = _pending(folder, scheduled.jobs, retry_failed)
-        write_plan(folder, (job.log for job in scheduled.jobs), campaign.steps, campaign.warmup)
-        if pending:
-            runners = list(scheduled.runners.values())
-            machine.record(folder.root, machine.facts(runners, campaign.environment, campaign.pythons))
-        catalog = load_catalog()
-        try:
-            observer.begin(len(scheduled.jobs), len(scheduled.jobs) - len(pending), cut)
-            for index, job in enumerate(pending):
-                observer.begin_job(job, folder.seconds(pending[index:]))
-                runner = scheduled.runners[job.framework]
-                completion = execute(job, runner, campaign, folder, lock, catalog, observer)
-                observer.end_job(job, completion)
-        finally:
-            observer.end()
-        if pending:
-            machine.close(folder.root, throttled_runs(folder.journal()))
-        failed = tuple(job for job in scheduled.jobs if folder.state(job) == "failed")
-    return Outcome(folder.root, tuple(job for job in scheduled.jobs if job not in failed), failed)
-
-
-def _pending(folder: Folder, jobs: Sequence[Job], retry_failed: bool) -> list[Job]:
-    """The jobs that have no log yet, and those that failed where they are run again."""
-    states = ("open", "running", "failed") if retry_failed else ("open", "running")
-    return [job for job in jobs if folder.state(job) in states]

@@ -16,7 +16,8 @@ from perflog.export.columns import counted
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import CaseLook, Measured
+    from perflog.campaign.deciding import Measured
+    from perflog.campaign.looks import CaseLook
     from perflog.campaign.plan import Job
     from perflog.campaign.versus import Versus
     from perflog.compare.rule import Stopping

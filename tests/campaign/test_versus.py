@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import perflog
-from perflog.campaign.deciding import CaseLook
+from perflog.campaign.looks import CaseLook
 from perflog.campaign.observer import RoundObserver
 from perflog.campaign.versus import Budget, Versus, plan_measurement, turns
 from perflog.compare.rule import Stopping

@@ -1538,10 +1538,11 @@ static variant *recognise(scan *s, const uint8_t *line, int32_t size) {
     shape *of = known_shape(known, &to->of, size, to->hash);
     if (!of) return NULL;
     for (int32_t n = 0; n < to->of.n_tokens; n++) {
-        known->edges[1 + 2 * n] = to->of.tokens[n].start;
-        known->edges[2 + 2 * n] = to->of.tokens[n].end;
+        known->own_edges[1 + 2 * n] = to->of.tokens[n].start;
+        known->own_edges[2 + 2 * n] = to->of.tokens[n].end;
     }
-    if (known->last) known->last->follower = of;
+    known->edges = known->own_edges;
+    if (known->last) note_follower(known->last, of);
     known->last = of;
     return variant_of(of, line, known->edges);
 }
@@ -1947,21 +1948,41 @@ static int32_t line_size(const scan *s) {
     return end ? (int32_t)(end - line) : -1;
 }
 
+/* The variant of the sub-line at s->from, by the shapes that have followed the one before; NULL where it is of none of
+ * them. `*size`: its size, -1 where its shape is none of these. */
+static variant *follow_line(scan *s, int32_t *size) {
+    shapes *known = s->known;
+    const uint8_t *const limit = s->base + s->size, *const line = s->base + s->from;
+    shape *before = known->last;
+    *size = -1;
+    for (int32_t n = 0; before && n < FOLLOWERS && before->followers[n]; n++) {
+        shape *of = before->followers[n];
+        layout *like = like_before(of, line, limit);
+        if (like)
+            *size = like->size;
+        else if ((*size = follow_shape(of, line, limit, known->own_edges)) < 0)
+            continue;
+        else
+            keep_layout(known, of, line, *size, known->own_edges);
+        if (n) note_follower(before, of);
+        known->edges = like ? like->edges : known->own_edges;
+        known->last = of;
+        if (like && is_of_last(like, line)) return like->last;
+        variant *one = variant_of(of, line, known->edges);
+        if (like && one) note_variant(known, like, of, one);
+        return one;
+    }
+    return NULL;
+}
+
 /* Take the sub-lines from s->from on that are of known shapes, until one is not. */
 static bool follow_lines(scan *s) {
     shapes *known = s->known;
-    const uint8_t *const limit = s->base + s->size;
     while (s->from < s->size) {
         const uint8_t *const line = s->base + s->from;
-        shape *of = known->last ? known->last->follower : NULL;
-        int32_t size = of ? follow_shape(of, line, limit, known->edges) : -1;
-        variant *one = NULL;
-        if (size >= 0) {
-            one = variant_of(of, line, known->edges);
-            known->last = of;
-        } else if ((size = line_size(s)) >= 0) {
-            one = recognise(s, line, size);
-        }
+        int32_t size;
+        variant *one = follow_line(s, &size);
+        if (size < 0 && (size = line_size(s)) >= 0) one = recognise(s, line, size);
         if (!one) return true;
         if (!use_variant(s, one, &(sub_line){s->from, s->from + size, s->sub_line_no, false})) return false;
         if (line[size] == '\n') s->feeds_until++;

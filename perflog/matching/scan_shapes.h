@@ -55,15 +55,33 @@ typedef struct variant {
     const shape_literal *literals;
 } variant;
 
+/* One line of a shape with its edges. A line of the same size is compared with it eight bytes at a time: its bytes must
+ * be the same, or digits where this one has them; then its edges are the same. */
+typedef struct {
+    int32_t size, room;
+    uint8_t *line, *digits; /* 0xff where the line has a digit */
+    int32_t *edges;
+    variant *last; /* of the line that was like it last, and what its digits must be for another one to be of it */
+    int32_t n_checks, room_checks;
+    struct check {
+        uint16_t place, mask;
+    } *checks;
+} layout;
+
+#define LAYOUTS 4
+#define FOLLOWERS 8
+
 typedef struct shape {
     struct shape *next_in_slot;
-    struct shape *follower; /* the shape of the line that followed one of this shape last */
+    struct shape *followers[FOLLOWERS]; /* the shapes of lines that followed one of this shape, likely ones first */
     variant *variants;
     uint64_t hash;
     int32_t n_tokens, n_variants;
     const uint8_t *text;    /* all of its pieces, one behind the other */
     const int16_t *pieces;  /* their sizes: one before each token, one behind the last */
     const uint8_t *kinds;   /* of its tokens */
+    layout layouts[LAYOUTS];
+    int32_t present, next_layout; /* the one that matched last, and the one to be written over */
 } shape;
 
 typedef struct block {
@@ -80,7 +98,8 @@ typedef struct shapes {
     shape *last; /* the shape of the line before */
     variant **used; /* variants that have uses */
     int64_t n_used, cap_used;
-    int32_t edges[2 * MOST_TOKENS + 1]; /* of the line that was compared last: its beginning, its tokens' borders */
+    const int32_t *edges; /* of the line that was compared last: its beginning, its tokens' borders */
+    int32_t own_edges[2 * MOST_TOKENS + 1];
     int32_t patience; /* so many more lines that are of no known shape are looked at one by one ... */
     int32_t rest;     /* ... and then so many chunks are not */
     int32_t next_rest;
@@ -206,6 +225,65 @@ static inline int32_t follow_shape(const shape *of, const uint8_t *line, const u
     return *at == '\n' || *at == '\r' ? (int32_t)(at - line) : -1;
 }
 
+/* Not 0 where one of eight bytes is another one and no digit, or no digit in the place of one. */
+static inline uint64_t unlike(const uint8_t *a, const uint8_t *b, const uint8_t *at_digits) {
+    uint64_t x, y, digits;
+    memcpy(&x, a, 8);
+    memcpy(&y, b, 8);
+    memcpy(&digits, at_digits, 8);
+    const uint64_t value = x ^ 0x3030303030303030ull; /* a digit is 0 to 9 now */
+    const uint64_t others = ((value & 0x7f7f7f7f7f7f7f7full) + 0x7676767676767676ull) | value;
+    return ((x ^ y) & ~digits) | (others & digits & 0x8080808080808080ull);
+}
+
+/* Whether a line, of which `size` bytes (eight at least) may be read, is like one whose edges are known. */
+static bool is_like(const layout *of, const uint8_t *line) {
+    uint64_t bad = 0;
+    for (int32_t at = 0; at + 8 <= of->size; at += 8) bad |= unlike(line + at, of->line + at, of->digits + at);
+    const int32_t last = of->size - 8;
+    return !(bad | unlike(line + last, of->line + last, of->digits + last));
+}
+
+/* The layout that a line is like; NULL where there is none. */
+static layout *like_before(shape *of, const uint8_t *line, const uint8_t *limit) {
+    for (int32_t n = 0; n < LAYOUTS; n++) {
+        const int32_t index = (of->present + n) % LAYOUTS;
+        layout *one = &of->layouts[index];
+        if (!one->size || limit - line <= one->size) continue;
+        if ((line[one->size] != '\n' && line[one->size] != '\r') || !is_like(one, line)) continue;
+        of->present = index;
+        return one;
+    }
+    return NULL;
+}
+
+/* Keep a line of a shape, whose edges are known, for those that are like it. */
+static void keep_layout(shapes *all, shape *of, const uint8_t *line, int32_t size, const int32_t *edges) {
+    if (size < 8) return;
+    const int32_t n_edges = 1 + 2 * of->n_tokens, index = of->next_layout;
+    layout *to = &of->layouts[index];
+    if (to->room < size) {
+        uint8_t *bytes = keep_bytes(all, 2 * (size_t)size);
+        int32_t *places = to->edges ? to->edges : keep_bytes(all, (size_t)n_edges * sizeof *places);
+        to->size = to->room = 0;
+        if (!bytes || !places) return; /* it is only slower */
+        to->line = bytes;
+        to->digits = bytes + size;
+        to->edges = places;
+        to->room = size;
+    }
+    to->size = size;
+    to->last = NULL;
+    memcpy(to->line, line, (size_t)size);
+    memcpy(to->edges, edges, (size_t)n_edges * sizeof *edges);
+    memset(to->digits, 0, (size_t)size);
+    for (int32_t n = 0; n < of->n_tokens; n++)
+        if (of->kinds[n] == DIGITS)
+            memset(to->digits + edges[1 + 2 * n], 0xff, (size_t)(edges[2 + 2 * n] - edges[1 + 2 * n]));
+    of->present = index;
+    of->next_layout = (index + 1) % LAYOUTS;
+}
+
 /* Whether a line's token meets a condition. */
 static bool meets(const requirement *of, const shape *in, const uint8_t *line, const int32_t *edges) {
     const enum token_kind kind = (enum token_kind)in->kinds[of->token];
@@ -219,14 +297,49 @@ static bool meets(const requirement *of, const shape *in, const uint8_t *line, c
            (of->is.last >> symbol_at(line + edges[2 + 2 * of->token] - SYMBOL_SIZE[kind], kind) & 1);
 }
 
+/* Note of which variant a line of a layout is. What a variant asks of digits becomes a list of places and digits; its
+ * tokens have the same sizes and blocks in all lines of the layout. */
+static void note_variant(shapes *all, layout *to, const shape *of, variant *one) {
+    int32_t n = 0;
+    to->last = NULL;
+    for (int32_t k = 0; k < one->n_requirements; k++) n += one->requirements[k].is.n + 1;
+    if (n > to->room_checks) {
+        struct check *made = keep_bytes(all, (size_t)n * sizeof *made);
+        if (!made) return; /* it is only slower */
+        to->checks = made;
+        to->room_checks = n;
+    }
+    to->n_checks = 0;
+    for (int32_t k = 0; k < one->n_requirements; k++) {
+        const requirement *r = &one->requirements[k];
+        if (of->kinds[r->token] != DIGITS) continue;
+        for (int32_t m = 0; m < r->is.n; m++)
+            if (r->is.masks[m] != ALL_SYMBOLS[DIGITS])
+                to->checks[to->n_checks++] = (struct check){(uint16_t)(to->edges[1 + 2 * r->token] + m), r->is.masks[m]};
+        if (r->is.last != ALL_SYMBOLS[DIGITS])
+            to->checks[to->n_checks++] = (struct check){(uint16_t)(to->edges[2 + 2 * r->token] - 1), r->is.last};
+    }
+    to->last = one;
+}
+
+/* Whether a line of a layout is of the variant that was noted. */
+static bool is_of_last(const layout *of, const uint8_t *line) {
+    for (int32_t n = 0; n < of->n_checks; n++)
+        if (!(of->checks[n].mask >> (line[of->checks[n].place] & 15) & 1)) return false;
+    return of->last != NULL;
+}
+
+static bool is_of_variant(const variant *one, const shape *of, const uint8_t *line, const int32_t *edges) {
+    int32_t n = 0;
+    while (n < one->n_requirements && meets(&one->requirements[n], of, line, edges)) n++;
+    return n == one->n_requirements;
+}
+
 /* The variant of a shape that a line is of, whose edges are known; NULL where it is of none. */
 static variant *variant_of(const shape *of, const uint8_t *line, const int32_t *edges) {
-    for (variant *one = of->variants; one; one = one->next) {
-        int32_t n = 0;
-        while (n < one->n_requirements && meets(&one->requirements[n], of, line, edges)) n++;
-        if (n == one->n_requirements) return one;
-    }
-    return NULL;
+    variant *one = of->variants;
+    while (one && !is_of_variant(one, of, line, edges)) one = one->next;
+    return one;
 }
 
 /* A line's shape by its tokens; NULL where it is not known. */
@@ -247,12 +360,24 @@ static shape *known_shape(const shapes *all, const understanding *of, int32_t si
     return NULL;
 }
 
+/* Note that a line of one shape followed one of another: the next time it is tried sooner. */
+static void note_follower(shape *before, shape *after) {
+    int32_t n = 0;
+    while (n < FOLLOWERS - 1 && before->followers[n] && before->followers[n] != after) n++;
+    if (before->followers[n] == after && n) {
+        before->followers[n] = before->followers[n - 1];
+        n--;
+    }
+    before->followers[n] = after;
+}
+
 static shape *new_shape(shapes *all, const understanding *of, int32_t size, uint64_t hash) {
     uint8_t *text = keep_bytes(all, (size_t)size), *kinds = keep_bytes(all, (size_t)of->n_tokens);
     int16_t *pieces = keep_bytes(all, (size_t)(of->n_tokens + 1) * sizeof *pieces);
     shape *made = keep_bytes(all, sizeof *made);
     if (!text || !kinds || !pieces || !made) return NULL;
-    *made = (shape){all->slots[hash % SHAPE_SLOTS], NULL, NULL, hash, of->n_tokens, 0, text, pieces, kinds};
+    *made = (shape){.next_in_slot = all->slots[hash % SHAPE_SLOTS], .hash = hash, .n_tokens = of->n_tokens,
+                    .text = text, .pieces = pieces, .kinds = kinds};
     int32_t at = 0;
     for (int32_t n = 0; n <= of->n_tokens; n++) {
         const int32_t end = n < of->n_tokens ? of->tokens[n].start : size;
@@ -369,8 +494,7 @@ static bool keep_variant(shapes *all, const draft *from) {
     for (int32_t n = 0; n < of->n_tokens; n++) {
         const condition *c = &of->conditions[n];
         if (!is_strict(c, of->tokens[n].kind)) continue;
-        requirements[made->n_requirements].token = n;
-        requirements[made->n_requirements++].is = *c;
+        requirements[made->n_requirements++] = (requirement){n, *c};
     }
     for (int32_t n = 0; n < from->n_rows; n++)
         rows[n] = (shape_row){from->rows[n].rule, from->rows[n].captures, literal_spot(of, from->rows[n].at)};

@@ -286,3 +286,14 @@ def test_sub_lines_are_counted_for_a_rule_by_line() -> None:
     (found,) = Program([of_line]).scan([b"".join(lines)]).found
     assert found.candidate_count.tolist() == [10]
     assert found.line.tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("other", [b"0", b"9", b"/", b":", b"x", b" ", b"\r"])
+def test_a_line_of_the_same_size_is_another_where_a_byte_is(other: bytes) -> None:
+    """Lines are compared eight bytes at a time: each place of one is changed in turn."""
+    rules = [rule("(?P<a>[0-9.]+) (?P<t>[a-z]+) (?P<b>[0-9]+)$", b"key="), rule("(?P<a>[0-9])", b"=1", parser=1)]
+    line = b"2026-01-02 12:30 key=10.25 words 1234 end=17 x\n"
+    for place in range(len(line) - 1):
+        changed = line[:place] + other + line[place + 1 :]
+        lines = [line, line, line, changed, line, changed]
+        assert found_together(rules, lines) == found_alone(rules, lines), changed

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from perflog.measurements.rows import Floats, Ints, Values
 from perflog.measurements.segment import Segment, Taken
 from perflog.notes import Note
-from perflog.stats.arrays import middle
 
 #: A measurement with no more than this share of the time cannot rule it: without it the rate would be 4 % higher.
 LIGHT = 0.04
@@ -415,9 +414,14 @@ def rates_of(rows: np.ndarray) -> np.ndarray:
 
 
 def middle_rate(rates: np.ndarray) -> float:
-    """The median of the rates that are positive numbers, (n,); NaN for fewer than five."""
-    usable = rates[np.isfinite(rates) & (rates > 0)]
-    return float(middle(usable)) if len(usable) >= LEAST_COUNT else float("nan")
+    """The median of the rates that are positive numbers, (n,); NaN for fewer than five. Puts them in another order."""
+    good = np.isfinite(rates) & (rates > 0)
+    usable = rates if good.all() else rates[good]
+    if len(usable) < LEAST_COUNT:
+        return float("nan")
+    low, high = (len(usable) - 1) // 2, len(usable) // 2
+    usable.partition([low, high])  # in place: those of a long log lie in a file
+    return float(usable[low] if low == high else (usable[low] + usable[high]) / 2)
 
 
 def is_off(ratio: float, hidden: float = 0.0) -> bool:

@@ -15,6 +15,7 @@ from perflog.evidence.witness import bounds, note_against, sentence
 from perflog.formats.parser import Pattern, Value
 from perflog.formats.printed import LARGEST, clock_seconds, half_digit, kind, rate_unit, seconds_in
 from perflog.formats.vocabulary import INTEGERS, normal
+from perflog.measurements.segment import Segment
 from perflog.notes import Note
 from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
@@ -312,13 +313,11 @@ def accounts_of_each_epoch(reading: Reading, measured: Measured) -> list[Account
     """
     found = []
     first, last = measured.segment.first_line, measured.segment.last_line
-    lines = np.concatenate([rows[5] for rows in measured.segment.store.blocks()])
     for value, pattern in _means_of_epochs(reading, measured.pattern.parser):
         facts = [fact for fact in reading.facts if fact.pattern is pattern and fact.line > first]
-        before, times = first - 1, list[tuple[float, float, int]]()
-        for fact in facts:
-            steps = int(((lines > before) & (lines < fact.line)).sum())
-            text, before = fact.fields.get(value.group, ""), fact.line
+        times = list[tuple[float, float, int]]()
+        for fact, steps in zip(facts, _lines_between(measured.segment, first - 1, facts), strict=True):
+            text = fact.fields.get(value.group, "")
             if steps and (digit := half_digit(text)) is not None and float(text) > 0:
                 times.append((float(text) * seconds_in(value.unit), digit / float(text), fact.line))
         times = times[1:] if len(times) > 1 else times
@@ -330,6 +329,18 @@ def accounts_of_each_epoch(reading: Reading, measured: Measured) -> list[Account
             mean = sum(each) / len(each)
             found.append(Account(name, "time per step", mean, "s", times[-1][2], rounding, close))
     return found
+
+
+def _lines_between(segment: Segment, begin: int, facts: Sequence[LogFact]) -> list[int]:
+    """How many measurements stand between each fact and the one before it, or behind the line ``begin``."""
+    if not facts:
+        return []
+    ends = np.array([fact.line for fact in facts])
+    begins = np.append(begin, ends[:-1])
+    counts = np.zeros(len(facts), dtype=np.int64)
+    for rows in segment.store.blocks():  # one block at a time: a log may have millions of lines
+        counts += rows[5].searchsorted(ends) - rows[5].searchsorted(begins, "right")
+    return [max(int(count), 0) for count in counts]
 
 
 def _means_of_epochs(reading: Reading, parser: str) -> list[tuple[Value, Pattern]]:

@@ -1,21 +1,5 @@
 """A published table and its logs in, a judgement of every cell out.
 
-======================  ==============================================================================
-``document``            a Markdown file or page as tables and links
-``html_tables``         HTML as headings, lines and tables
-``words``               what the words of a report say
-``claims``              every number of its tables of results, with the configuration it is said to be of
-``evidence``            what the logs give, by every rule that published reports are known to have used
-``candidates``          which logs may be a claim's, by what it says and what reports link to
-``judgement``           what is said of a cell: whether numbers agree, and by how much they differ
-``recipes``             tables that perflog made, held against their recipes
-``judge``               the verdict on each claim
-``cells``               cells against cells: contradictions, and speedups against throughputs
-``slips``               suspicions what happened
-``report``              an audit as text, Markdown, JSON, JUnit XML and annotations
-``auditing``            all of it
-======================  ==============================================================================
-
 >>> from pathlib import Path
 >>> from perflog import audit
 >>> from perflog.logs.find import find_logs

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perflog.campaign import hardware as environment
+from perflog.campaign import hardware
 from perflog.campaign.command import report_line
 from perflog.campaign.execute import shown
 from perflog.campaign.hardware import gpu_count, hangs
@@ -163,6 +163,6 @@ def check_environments(scheduled: Schedule) -> None:
             'CPU, write device = "cpu"'
         )
     for name, runner in scheduled.runners.items():
-        state = environment.state(runner)
+        state = hardware.state(runner)
         if state != "ready" and name not in scheduled.campaign.pythons:
             raise UsageError(f"the environment of {name} is {state}: perflog run --make-environment {name}")

@@ -68,20 +68,17 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
     Args:
         terminal: whether a table goes to a person's terminal.
     """
-    from perflog.compare import data
-    from perflog.compare import page as picture
+    from perflog.compare import data, page
     from perflog.export.junit import junit
 
     if look.form in ("svg", "png"):
-        return picture.picture(comparisons, look.form), picture.described(comparisons)
+        return page.picture(comparisons, look.form), page.described(comparisons)
     if look.form == "json":
         return data.to_json(comparisons), ""
     if look.form == "csv":
         return data.to_csv(comparisons, look.shown.columns), ""
     if look.form == "html":
-        from perflog.compare.page import page
-
-        return page(comparisons, look.result), ""
+        return page.html_page(comparisons, look.result), ""
     if look.form == "junit":
         from perflog.compare.checks import tests
 

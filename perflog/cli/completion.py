@@ -203,7 +203,7 @@ def _saved_cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
         from sqlalchemy import select
 
         from perflog.compare.sides import database_of
-        from perflog.history import plain as schema
+        from perflog.history import schema
         from perflog.history.database import reading
         from perflog.settings.config import settings
 

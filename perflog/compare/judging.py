@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import VERSION, Pair
@@ -17,10 +18,12 @@ from perflog.export.columns import counted
 from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
-from perflog.history.points import Point, earlier_points
 from perflog.runs.run import Run
 from perflog.stats.campaigns import CampaignLevel, campaign_level
 from perflog.stats.sequential import TableRule, look
+
+if TYPE_CHECKING:
+    from perflog.history.points import Point
 
 # ----------------------------------------------------------------------------------------------------
 # Rows of two sides that were measured in rounds until each case was decided, judged by their confidence sequences.
@@ -282,6 +285,8 @@ def _points(cases: Sequence[Case], metric: str, database: str) -> list[Point]:
     keys = [key for key in CASE_KEYS if key != VERSION and key not in ("nodes", "accelerator")]
     shared = {key: {str(case.key.get(key, "")) for case in cases} for key in keys}
     wanted = {key: next(iter(texts)) for key, texts in shared.items() if len(texts) == 1 and "" not in texts}
+    from perflog.history.points import earlier_points  # its packages are the history's extra
+
     return earlier_points(database, wanted, metric)
 
 

@@ -31,7 +31,7 @@ _LOOKS = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.SAME: "sam
 _WIDTH, _HEIGHT = 180.0, 20.0
 
 
-def page(comparisons: Sequence[Comparison], result: GateResult | None = None) -> bytes:
+def html_page(comparisons: Sequence[Comparison], result: GateResult | None = None) -> bytes:
     """The whole page.
 
     Args:

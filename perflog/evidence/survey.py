@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -397,13 +398,16 @@ def median_of_records(segment: Segment, taken: Taken) -> float:
 
 def total_of_records(segment: Segment, taken: Taken) -> float:
     """The work of a window's measurements over their time, as ``--estimator total`` takes it; NaN for none."""
-    inside = [rows[:, taken.holds(rows)] for rows in segment.store.blocks()]
-    return total_rate(np.concatenate(inside, axis=1)) if inside else math.nan
+
+    def inside(field: int) -> Iterator[float]:  # one block at a time, as in `median_of_records`
+        return chain.from_iterable(rows[field, taken.holds(rows)] for rows in segment.store.blocks())
+
+    return total_rate(inside(4), inside(3))
 
 
-def total_rate(rows: np.ndarray) -> float:
-    """Work over time of measurements, rows (fields, n); NaN where they have no time."""
-    work, time = math.fsum(rows[4]), math.fsum(rows[3])
+def total_rate(works: Iterable[float], times: Iterable[float]) -> float:
+    """The work of measurements over their time; NaN where they have no time."""
+    work, time = math.fsum(works), math.fsum(times)
     return work / time if time > 0 else math.nan
 
 

@@ -4,26 +4,6 @@ The history: every campaign's cases, runs and metrics in a database, for compari
 
 SQLite by default, PostgreSQL for a team; one schema and one set of statements for both (SQLAlchemy Core).
 
-================== ======================================================================================
-``place``          which database, from a file's name or a URL
-``schema``         its tables
-``migrate``        its version, and bringing it up to date (``migrations``, Alembic)
-``database``       transactions that read or write it; its errors in plain words
-``plain``          runs and options as records of plain data, and back
-``saving``         one campaign into it, whole or not at all
-``loading``        one campaign out of it, as an extraction
-``listing``        which campaigns there are; deleting one
-``points``         a case's values in every campaign, out of the database
-``following``      cases followed over campaigns: points as series
-``doubts``         what changed along a series: level, machine, rule
-``rendering``      series and campaigns as tables, CSV and JSON
-``picture``        series drawn
-``level_changes``  all cases that changed level, worst first; ``level_changes_output``: as tables, CSV and JSON
-``run_logs``       the logs that points stand on
-``site_pages``     a static site: an index and a page for each case (``site_case``), with inline pictures (``charts``)
-``publishing``     a site's folder, put in its place in one step
-================== ======================================================================================
-
 >>> import perflog
 >>> from perflog import history
 >>> history.save("history.sqlite", perflog.extract("logs/").extraction, "v2.5")  # doctest: +SKIP

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from perflog.errors import PerflogError, refused_by_system
 from perflog.files import missing_folder
 from perflog.history.place import Database, default_database, shown, url_of
-from perflog.history.plain import VERSION, version
+from perflog.history.schema import VERSION, version
 from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
 
 # ----------------------------------------------------------------------------------------------------
@@ -166,12 +166,12 @@ def rows_of(connection: Connection, query: Executable, kind: type[Struct], what:
 
 
 def options_of(plain: Mapping[str, Any], what: str) -> Options:
-    """Options from their plain form, as :func:`perflog.history.plain.options_from` makes them.
+    """Options from their plain form, as :func:`perflog.history.schema.options_from` makes them.
 
     Raises:
         DamagedError: when it is another form.
     """
-    from perflog.history.plain import options_from
+    from perflog.history.schema import options_from
 
     with damages(what):
         options = msgspec.convert(msgspec.to_builtins(options_from(plain)), Options)

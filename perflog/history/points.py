@@ -14,7 +14,7 @@ from perflog.cases.build import summary_of
 from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
-from perflog.history import plain as schema
+from perflog.history import schema
 from perflog.history.database import CampaignRow, MachineRow, PointRow, complete, damages, options_of, reading, rows_of
 from perflog.history.place import Database, name_of
 from perflog.runs.machine import identity

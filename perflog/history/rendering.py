@@ -18,7 +18,7 @@ from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.escaping import csv_cell, json_text
 from perflog.export.columns import TextTable, number
-from perflog.history import plain as schema
+from perflog.history import schema
 from perflog.history.database import CampaignRow, damages, options_of, reading, rows_of, writing
 from perflog.history.following import Outlook, Part, Series, parts
 from perflog.history.place import Database, name_of

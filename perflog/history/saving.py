@@ -16,7 +16,7 @@ from perflog._version import __version__
 from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
-from perflog.history import plain as schema
+from perflog.history import schema
 from perflog.history.database import (
     TRIES,
     CampaignRow,
@@ -33,8 +33,8 @@ from perflog.history.database import (
     writing,
 )
 from perflog.history.place import Database, name_of
-from perflog.history.plain import Record, Records, content_of, records_of, run_from, skipped_from
 from perflog.history.rendering import labels_of, unknown
+from perflog.history.schema import Record, Records, content_of, records_of, run_from, skipped_from
 
 #: Letters of a label: it stands in a column of a table and below a point of a picture.
 LONGEST = 200

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from perflog._version import __version__
 from perflog.cases.pairs import BETTER
 from perflog.export.columns import counted, number
-from perflog.history import plain as schema
+from perflog.history import schema
 from perflog.history.charts import chart, sparkline
 from perflog.history.database import reading, rows_of
 from perflog.history.following import Part, Series, parts

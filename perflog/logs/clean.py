@@ -1,6 +1,6 @@
 """From raw bytes to clean text: one event to a line, whatever launcher, terminal or encoding wrote it.
 
-Clean text keeps every line feed, so that line numbers stay those of the file. Inside a line ``\r`` separates
+Clean text keeps every line feed, so that line numbers stay those of the file. Inside a line ``\\r`` separates
 sub-lines: progress-bar updates, and the parts that different ranks wrote into one line. A launcher tag stays
 only at the start of a sub-line, in the form ``[1,RANK]<stdout>:``; everything that this module removes is
 named here, nothing else is changed. Every byte is looked at, and a line is cleaned by what stands in it alone:

@@ -20,7 +20,7 @@ def engine_for(catalog: Catalog) -> Engine:
     Raises:
         UsageError: when ``PERFLOG_ENGINE`` names no engine, or one that is not to be had here.
     """
-    name = "compiled" if _use_compiled() else "polars"
+    name = "compiled" if use_compiled() else "polars"
     if name not in catalog.derived:  # two threads may both make one: they make the same
         catalog.derived[name] = _compiled(catalog) if name == "compiled" else _polars(catalog)
     engine: Engine = catalog.derived[name]
@@ -41,7 +41,7 @@ def _polars(catalog: Catalog) -> Engine:
 
 def engine_description() -> str:
     """The engine in use in a few words, and why it is not the compiled one."""
-    if _use_compiled():
+    if use_compiled():
         return "compiled"
     if _asked() == "polars":
         return f"polars ({VARIABLE}=polars)"
@@ -55,7 +55,12 @@ def _asked() -> str:
     return asked
 
 
-def _use_compiled() -> bool:
+def use_compiled() -> bool:
+    """Whether the compiled engine is in use.
+
+    Raises:
+        UsageError: when ``PERFLOG_ENGINE`` names no engine, or one that is not to be had here.
+    """
     asked = _asked()
     if asked == "polars":
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Protocol
@@ -11,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from perflog.formats.parser import Pattern
-from perflog.matching.library import Fault, available, library
+from perflog.matching.engine import use_compiled
+from perflog.matching.library import Fault, library
 
 
 class LineRegex(Protocol):
@@ -31,8 +31,11 @@ def line_regex(regex: str) -> LineRegex:
     Raises:
         ValueError: for a text that is no regex.
     """
-    compiled = os.environ.get("PERFLOG_ENGINE") != "polars" and not available()
-    return _Compiled(regex) if compiled else _Polars(regex)
+    return _new_regex(regex)
+
+
+def _new_regex(regex: str) -> LineRegex:
+    return _Compiled(regex) if use_compiled() else _Polars(regex)
 
 
 class _Compiled:
@@ -148,5 +151,5 @@ def _beginnings(regex: str) -> list[tuple[int, LineRegex]]:
     found = []
     for size in range(len(regex), 0, -1):
         with suppress(ValueError):
-            found.append((size, line_regex.__wrapped__(regex[:size])))
+            found.append((size, _new_regex(regex[:size])))
     return found

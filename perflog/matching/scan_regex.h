@@ -100,12 +100,10 @@ static instruction *emit(regex_reader *r, enum op op) {
     }
     if (to->n == to->cap) {
         const int32_t cap = to->cap ? 2 * to->cap : 32;
-        instruction *more = resize(to->code, (size_t)cap, sizeof *more);
-        if (!more) {
+        if (!grow(&to->code, cap, sizeof *to->code)) {
             regex_fault(r, OUT_OF_MEMORY);
             return NULL;
         }
-        to->code = more;
         to->cap = cap;
     }
     instruction *made = &to->code[to->n++];
@@ -122,9 +120,7 @@ static bool add_range(regex_reader *r, uint32_t low, uint32_t high) {
     if (high < 0x80) return true;
     if (to->n_ranges == to->cap_ranges) {
         const int32_t cap = to->cap_ranges ? 2 * to->cap_ranges : 8;
-        range *more = resize(to->ranges, (size_t)cap, sizeof *more);
-        if (!more) return regex_fault(r, OUT_OF_MEMORY);
-        to->ranges = more;
+        if (!grow(&to->ranges, cap, sizeof *to->ranges)) return regex_fault(r, OUT_OF_MEMORY);
         to->cap_ranges = cap;
     }
     to->ranges[to->n_ranges++] = (range){low < 0x80 ? 0x80 : low, high};
@@ -525,8 +521,6 @@ static void free_matcher(matcher *m) {
     free(m->known);
     for (int n = 0; n < 2; n++) free(m->ahead[n]);
 }
-
-static bool grow(void *slot, int64_t count, size_t size);
 
 /* Room for a program. False: no memory. */
 static bool fit_matcher(matcher *m, const regex_code *code) {

@@ -5,8 +5,9 @@
  * meet the conditions that the regexes made on the way (scan_regex.h): a variant of the shape. Every other line of it is
  * compared, each byte of its text, and its numbers are read where they must stand.
  *
- * A shape's text has no byte that makes a text dirty, and is UTF-8; shapes of cleaned texts are others. What is decided depends on the rules and the line
- * alone, so that tables of shapes go from one scan to the next; a table belongs to one scan at a time.
+ * A shape's text has no byte that makes a text dirty, and is UTF-8; shapes of cleaned texts are others. What is decided
+ * depends on the rules and the line alone, so that tables of shapes go from one scan to the next; a table belongs to one
+ * scan at a time.
  */
 
 #define SHAPE_BYTES 4096 /* of a line */
@@ -148,6 +149,9 @@ static void *keep_bytes(shapes *all, size_t size) {
     return memory;
 }
 
+/* The same for what only makes the scan faster: NULL where all shapes together have much already. */
+static void *spare_bytes(shapes *all, size_t size) { return all->room > SHAPE_ROOM ? NULL : keep_bytes(all, size); }
+
 /* ------------------------------------------------------------------------------------------------- tokens */
 
 /* Part a line into text and tokens. False where it has too many tokens. */
@@ -186,6 +190,12 @@ static uint64_t hash_text(const understanding *of, int32_t size, bool cleaned) {
     return hash ^ (hash >> 29);
 }
 
+/* The highest bits of those of eight bytes that are no digits. */
+static inline uint64_t no_digits(uint64_t eight) {
+    eight ^= 0x3030303030303030ull; /* a digit is 0 to 9 now */
+    return (((eight & 0x7f7f7f7f7f7f7f7full) + 0x7676767676767676ull) | eight) & 0x8080808080808080ull;
+}
+
 /* How many digits stand at a place. */
 static inline int32_t count_digits(const uint8_t *at, const uint8_t *limit) {
     const uint8_t *const from = at;
@@ -193,8 +203,7 @@ static inline int32_t count_digits(const uint8_t *at, const uint8_t *limit) {
     uint64_t eight;
     while (limit - at >= 8) {
         memcpy(&eight, at, 8);
-        eight ^= 0x3030303030303030ull; /* a digit is 0 to 9 now */
-        const uint64_t others = (eight | (eight + 0x7676767676767676ull)) & 0x8080808080808080ull;
+        const uint64_t others = no_digits(eight);
         if (others) return (int32_t)(at - from) + __builtin_ctzll(others) / 8;
         at += 8;
     }
@@ -231,12 +240,10 @@ static inline uint64_t unlike(const uint8_t *a, const uint8_t *b, const uint8_t 
     memcpy(&x, a, 8);
     memcpy(&y, b, 8);
     memcpy(&digits, at_digits, 8);
-    const uint64_t value = x ^ 0x3030303030303030ull; /* a digit is 0 to 9 now */
-    const uint64_t others = ((value & 0x7f7f7f7f7f7f7f7full) + 0x7676767676767676ull) | value;
-    return ((x ^ y) & ~digits) | (others & digits & 0x8080808080808080ull);
+    return ((x ^ y) & ~digits) | (no_digits(x) & digits);
 }
 
-/* Whether a line, of which `size` bytes (eight at least) may be read, is like one whose edges are known. */
+/* Whether a line, of which as many bytes as the layout has (eight at least) may be read, is like its line. */
 static bool is_like(const layout *of, const uint8_t *line) {
     uint64_t bad = 0;
     for (int32_t at = 0; at + 8 <= of->size; at += 8) bad |= unlike(line + at, of->line + at, of->digits + at);
@@ -263,10 +270,9 @@ static void keep_layout(shapes *all, shape *of, const uint8_t *line, int32_t siz
     const int32_t n_edges = 1 + 2 * of->n_tokens, index = of->next_layout;
     layout *to = &of->layouts[index];
     if (to->room < size) {
-        uint8_t *bytes = keep_bytes(all, 2 * (size_t)size);
-        int32_t *places = to->edges ? to->edges : keep_bytes(all, (size_t)n_edges * sizeof *places);
-        to->size = to->room = 0;
-        if (!bytes || !places) return; /* it is only slower */
+        uint8_t *bytes = spare_bytes(all, 2 * (size_t)size);
+        int32_t *places = to->edges ? to->edges : spare_bytes(all, (size_t)n_edges * sizeof *places);
+        if (!bytes || !places) return;
         to->line = bytes;
         to->digits = bytes + size;
         to->edges = places;
@@ -304,8 +310,8 @@ static void note_variant(shapes *all, layout *to, const shape *of, variant *one)
     to->last = NULL;
     for (int32_t k = 0; k < one->n_requirements; k++) n += one->requirements[k].is.n + 1;
     if (n > to->room_checks) {
-        struct check *made = keep_bytes(all, (size_t)n * sizeof *made);
-        if (!made) return; /* it is only slower */
+        struct check *made = spare_bytes(all, (size_t)n * sizeof *made);
+        if (!made) return;
         to->checks = made;
         to->room_checks = n;
     }

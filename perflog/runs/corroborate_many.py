@@ -166,7 +166,7 @@ def _marks_at(logs: Sequence[_Log], located: _Located) -> tuple[ManyMarks, list[
             if not sums_means(measured.basis.value) and estimate.value > 0:
                 ratio = middle_rate(rates_of(inside)) / estimate.value
         elif estimate.value > 0:
-            ratio = total_rate(inside) / estimate.value
+            ratio = total_rate(inside[4], inside[3]) / estimate.value
         rulings.append((ruling, ratio if is_off(ratio) else 0.0))
     return ManyMarks.of(np.array(at), np.array(sums)), rulings
 

@@ -91,24 +91,24 @@ def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.long
 def test_an_environment_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import hardware as environment
+    from perflog.campaign import hardware
 
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "environments"))
     here = Path(shutil.copytree(RUNNER, tmp_path / "mine"))
     (here / "requirements.txt").write_text("not a requirement at all\n")
     with pytest.raises(PerflogError, match="failed; the environment of mine is not made"):
-        environment.make(load_runner(here), quiet=True)
-    assert environment.state(load_runner(here)) == "unfinished"
+        hardware.make(load_runner(here), quiet=True)
+    assert hardware.state(load_runner(here)) == "unfinished"
 
 
 def test_where_environments_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import hardware as environment
+    from perflog.campaign import hardware
 
     monkeypatch.delenv("PERFLOG_ENVIRONMENTS", raising=False)
-    assert environment.environments().parts[-2:] == ("runners", ".environments")
-    monkeypatch.setattr(environment, "folder", lambda name: tmp_path / name)
+    assert hardware.environments().parts[-2:] == ("runners", ".environments")
+    monkeypatch.setattr(hardware, "folder", lambda name: tmp_path / name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert environment.environments() == tmp_path / "cache/perflog/environments"
+    assert hardware.environments() == tmp_path / "cache/perflog/environments"
 
 
 def test_commands_of_several_processes_and_nodes(tmp_path: Path) -> None:

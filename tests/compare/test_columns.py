@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from perflog.cli import app
 from perflog.compare.checks import LONGEST, comment
 from perflog.compare.columns import comparison_table
-from perflog.compare.page import page
+from perflog.compare.page import html_page
 from perflog.export.case_table import Shown
 from perflog.stats.verdict import Verdict
 from tests.campaigns import write_campaign
@@ -119,7 +119,7 @@ def test_where_units_differ_each_row_has_its_own() -> None:
         place = table.titles.index("unit")
         assert [row[place] for row in table.rows] == ["samples/s", "tokens/s"]
     assert "unit" not in comparison_table(comparison_of(images)).titles
-    text = page([mixed]).decode()
+    text = html_page([mixed]).decode()
     assert "100.00 samples/s" in text and "100.00 tokens/s" in text
 
 

@@ -19,7 +19,7 @@ from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.cli.comparison_output import PullRequest, post, pull_request_of
 from perflog.compare.checks import LONGEST, MOST_OF_A_LEVEL, comment, findings, marker_of
-from perflog.compare.page import page
+from perflog.compare.page import html_page
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import Rule
 from perflog.errors import PerflogError, UsageError
@@ -375,5 +375,5 @@ def test_a_page_holds_every_row_and_loads_nothing(sides: tuple[str, str], tmp_pa
 def test_names_are_text_in_a_page() -> None:
     row = row_of("<script>alert(1)</script>", -0.1, Verdict.SLOWER, ("<img src=x>",))
     comparison = replace(comparison_of(row, warnings=("<b>",)), old="<i>")
-    text = page([comparison]).decode()
+    text = html_page([comparison]).decode()
     assert not re.search(r"<script>alert|<img|<b>|<i>", text) and text.count("<script") == 1

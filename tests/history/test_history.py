@@ -17,8 +17,7 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
-from perflog.history import plain
-from perflog.history import plain as schema
+from perflog.history import schema
 from perflog.history.database import reading, writing
 from perflog.history.place import url_of
 from perflog.history.rendering import campaigns, delete
@@ -78,9 +77,9 @@ def test_a_convention_comes_back(database: str) -> None:
 def test_every_field_comes_back() -> None:
     """A field that a class gains is stored with it, without a column of its own."""
     run = campaign(1, 1).runs[0]
-    row = plain.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
-    assert {f.name for f in fields(Run)} == plain._RUN | set(row["more"])
-    assert {f.name for f in fields(Metric)} == set(plain._METRIC) | {"rounding", "definition"}
+    row = schema.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
+    assert {f.name for f in fields(Run)} == schema._RUN | set(row["more"])
+    assert {f.name for f in fields(Metric)} == set(schema._METRIC) | {"rounding", "definition"}
     other = Options(
         Window(Amount(2, "epochs"), Amount(7, "records"), Amount(5)),
         "last",
@@ -96,8 +95,8 @@ def test_every_field_comes_back() -> None:
         True,
     )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
-    assert plain.options_from(json.loads(json.dumps(plain.options_to(other)))) == other
-    assert plain.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(
+    assert schema.options_from(json.loads(json.dumps(schema.options_to(other)))) == other
+    assert schema.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(
         Window(Amount(3))
     )
 
@@ -259,7 +258,7 @@ def test_migrations_make_the_schema(database: str) -> None:
         )
         assert compare_metadata(context, schema.METADATA) == []
         assert context.get_current_revision() == schema.VERSION
-    folder = Path(plain.__file__).parent / "migrations"
+    folder = Path(schema.__file__).parent / "migrations"
     assert ScriptDirectory(str(folder)).get_current_head() == schema.VERSION
 
 

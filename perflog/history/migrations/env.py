@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from perflog.history.plain import METADATA, version
+from perflog.history.schema import METADATA, version
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=METADATA, version_table=version.name

@@ -1,4 +1,4 @@
-"""Runs and options as records of plain data, and back: what comes back equals what was there."""
+"""The tables of the history; runs and options as their rows, and back: what comes back equals what was there."""
 
 from __future__ import annotations
 

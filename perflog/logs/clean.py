@@ -20,6 +20,9 @@ from perflog.lazy_regex import lazy_regex
 
 #: ECMA-48 control sequences (colours, cursor moves) and operating-system commands (titles, links).
 _ANSI = lazy_regex(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_LINE_END = lazy_regex(rb"\r\n")
+#: Written with its first character apart, so that ``re`` looks for that one as fast as ``memchr``.
+_BACK = lazy_regex(rb"\x08\x08*")
 #: mpirun --tag-output [--timestamp-output], as of Open MPI 5 (its job's name before the rank) and of SageMaker too, and
 #: horovodrun.
 _TAG_TEXT = (
@@ -40,9 +43,9 @@ def clean_block(data: bytes) -> bytes:
     if b"\x1b" in data:
         data = _ANSI.sub(b"", data)
     if b"\x08" in data:
-        data = re.sub(rb"\x08+", b"\r", data)
+        data = _BACK.sub(b"\r", data)
     if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
+        data = _LINE_END.sub(b"\n", data)  # of a bar with many \r ``bytes.replace`` takes three times as long
     if b"<" in data and b"]<std" in data:
         data = _separate_ranks(data)
     if b"x across cluster]" in data:
@@ -61,10 +64,14 @@ def valid_utf8(data: bytes) -> bytes:
 
     Of a number with a lost character in it nobody knows how many digits it had: what is left of it is none.
     """
-    text = data.decode("utf-8", "replace")
-    if "\ufffd" in text:
-        text = _BESIDE_LOST.sub(lambda number: _DIGIT.sub("\ufffd", number[0]), text)
-    return text.encode("utf-8")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+    else:
+        if LOST not in data:
+            return data
+    return _BESIDE_LOST.sub(lambda number: _DIGIT.sub("\ufffd", number[0]), text).encode("utf-8")
 
 
 def _without_repeats(data: bytes) -> bytes:

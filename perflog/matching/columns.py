@@ -42,7 +42,7 @@ def with_numbers(pattern: Pattern, columns: Mapping[str, Any]) -> dict[str, Any]
 
 def _within_bounds(numbers: Floats) -> Floats:
     """The same numbers, (n,), with NaN for those that no log can mean (infinite, 1e308, 1e-320)."""
-    if len(numbers) and np.fmin.reduce(numbers) >= SMALLEST and np.fmax.reduce(numbers) <= LARGEST:
+    if not len(numbers) or (np.fmin.reduce(numbers) >= SMALLEST and np.fmax.reduce(numbers) <= LARGEST):
         return numbers  # nearly always, and soon seen
     size = np.abs(numbers)
     absurd = (size > LARGEST) | ((size < SMALLEST) & (size > 0))

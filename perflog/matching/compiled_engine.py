@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,11 @@ from perflog.matching.compiled import (
     Scan,
     ScanError,
 )
-from perflog.matching.matches import UNIT, Batch, Ints, Matches, Samples, Texts, in_turn, is_text, joined
+from perflog.matching.matches import NO_OFFSETS, UNIT, Batch, Ints, Matches, Samples, Texts, in_turn, is_text, joined
 from perflog.matching.sampling import Sampling
 
+#: No numbers, of a group whose texts are read as numbers.
+NOTHING = np.empty(0)
 ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore", "position": "position"}
 
 
@@ -52,7 +55,8 @@ class CompiledEngine:
         batch, dirty = self._matched(texts, at_end, cleaned=False)
         if len(dirty):
             clean = [valid_utf8(clean_block(texts[text])) for text in dirty.tolist()]
-            batch = self._with(batch, self._matched(clean, at_end, cleaned=True)[0], dirty)
+            again = self._matched(clean, at_end, cleaned=True)[0]
+            batch = again if len(dirty) == len(texts) else self._with(batch, again, dirty)
         return batch
 
     def _matched(self, texts: Sequence[bytes], at_end: bool, cleaned: bool) -> tuple[Batch, Ints]:
@@ -78,14 +82,21 @@ class CompiledEngine:
 
     def _matches(self, found: Found, texts: Sequence[bytes]) -> Matches:
         pattern = self._patterns[found.rule]
+        candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
+        measures = pattern.role in ("step", "position")
+        if not len(found):  # of most patterns whose literal occurs
+            nothing: dict[str, Any] = {
+                group: NOTHING if measures and group in pattern.forms else [] for group in found.strings
+            }
+            columns = {**found.numbers, **nothing}
+            return Matches(pattern, NO_OFFSETS, NO_OFFSETS, NO_OFFSETS, columns, candidates=candidates)
         owner = found.text.astype(np.int64)
         columns = {**found.numbers, **{group: found.text_column(group) for group in found.strings}}
         units: dict[int, set[str]] = {}
         for text, unit in found.units.get(UNIT, ()):
             units.setdefault(text, set()).add(unit)
-        candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
         samples: Mapping[int, Samples] = {}
-        if pattern.role in ("step", "position"):
+        if measures:
             columns = with_numbers(pattern, columns)
             samples = Sampling(owner, found.line, found.rank, found.offset, columns, texts)
         return Matches(

@@ -95,6 +95,10 @@ def _made_by(point: EntryPoint) -> Parser:
     return parser
 
 
+#: Parsers up to this priority are generic: they count only in logs where no more specific one found a measurement.
+GENERIC = 20
+
+
 @dataclass(frozen=True)
 class Catalog:
     """The parsers in use, sorted by priority (specific first).
@@ -144,6 +148,11 @@ class Catalog:
     @cached_property
     def by_name(self) -> dict[str, Parser]:
         return {parser.name: parser for parser in self.parsers}
+
+    @cached_property
+    def generic(self) -> frozenset[str]:
+        """The parsers that count only where no other one measured anything."""
+        return frozenset(parser.name for parser in self.parsers if parser.priority <= GENERIC)
 
 
 def user_folder() -> Path:

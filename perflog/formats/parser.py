@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
@@ -166,6 +166,11 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
         return {**{key: word for key, word in words.items() if word is not None}, **self.set}
 
     @cached_property
+    def tells_facts(self) -> bool:
+        """Whether its lines say facts, by groups or by standing there."""
+        return bool(self.groups or self.set)
+
+    @cached_property
     def plain(self) -> bool:
         """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
@@ -199,6 +204,24 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def key(self) -> str:
         return f"{self.parser}.{self.name}"
+
+
+T = TypeVar("T")
+
+
+def once_a_pattern(function: Callable[[Pattern], T]) -> Callable[[Pattern], T]:
+    """A function of a pattern whose result is kept on the pattern: what follows from it is the same in all logs."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def kept(pattern: Pattern) -> T:
+        known = pattern.__dict__
+        if name not in known:
+            known[name] = function(pattern)
+        result: T = known[name]
+        return result
+
+    return kept
 
 
 class Parser(Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct, field
 
-from perflog.formats.parser import Pattern
+from perflog.formats.parser import Pattern, once_a_pattern
 from perflog.measurements.basis import Basis
 from perflog.measurements.rows import Floats, Ints, Mask, Rows, Store, shifted
 
@@ -56,6 +56,7 @@ class Lane(Struct):
         self.keys.append(keys)
 
 
+@once_a_pattern
 def may_blend(pattern: Pattern) -> bool:
     """Whether a pattern's records, each on a line of its own with its step, can be told apart by their steps."""
     counted = pattern.step_counts == "samples" or pattern.step_rounded or pattern.step_repeats or pattern.ends_epoch

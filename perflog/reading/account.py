@@ -99,7 +99,7 @@ def _number(text: str | None) -> float:
 
 
 # ----------------------------------------------------------------------------------------------------
-# How often each pattern was tried on a log and matched; of plain logs counted only when that is asked for.
+# How often each pattern was tried on a log and matched; of logs that are read together counted when it is needed.
 
 
 class Counts(Struct):
@@ -128,7 +128,7 @@ class Counts(Struct):
     def tried_on(self, tried: Tried, text: int) -> None:
         """Say which patterns were tried on this log, a text of a batch: they are counted when that is asked for.
 
-        Of very many plain logs nobody asks: their accounts would take a tenth of the time.
+        Of most logs nobody asks: their accounts would take a tenth of the time.
         """
         self._tried = tried, text
 
@@ -149,12 +149,27 @@ class Counts(Struct):
         self._accounts.pop(key, None)
         self._patterns.pop(key, None)
 
+    def parsers(self) -> set[str]:
+        """The parsers of which some pattern was tried."""
+        return {pattern.parser for pattern, _, _ in self._numbers()}
+
     def parsers_that_matched(self) -> set[str]:
         """The parsers of which some line was found."""
-        if self._tried is not None:
-            tried, text = self._tried
-            return {matches.pattern.parser for matches, low, high in tried.on(text) if high > low}
-        return {pattern.parser for key, pattern in self._patterns.items() if self._accounts[key].matches}
+        return {pattern.parser for pattern, _, matched in self._numbers() if matched}
+
+    def parsers_that_measured(self) -> set[str]:
+        """The parsers of which some line was found that measures steps."""
+        return {pattern.parser for pattern, _, matched in self._numbers() if matched and pattern.role == "step"}
+
+    def parsers_that_speak(self) -> set[str]:
+        """The parsers of which some line was found that is no setting."""
+        return {pattern.parser for pattern, _, matched in self._numbers() if matched and pattern.role != "metadata"}
+
+    def matched(self, key: str) -> bool:
+        """Whether a line of a pattern was found."""
+        if self._tried is None:
+            return key in self._accounts and self._accounts[key].matches > 0
+        return any(matched for pattern, _, matched in self._numbers() if pattern.key == key)
 
     def unread(self, pattern: Pattern) -> tuple[int, int]:
         """(how often a pattern's literal occurs where no pattern of its parser matched, how often it matched itself).
@@ -162,21 +177,19 @@ class Counts(Struct):
         The first is a lower bound: what the parser's other patterns matched is taken to hold the literal too.
         """
         candidates = matches = of_parser = 0
-        for other, tried, matched in self._numbers(pattern.parser):
+        for other, tried, matched in self._numbers():
+            if other.parser != pattern.parser:
+                continue
             if other is pattern:
                 candidates, matches = tried, matched
             if other.role != "metadata":
                 of_parser += matched
         return max(candidates - of_parser, 0), matches
 
-    def _numbers(self, parser: str) -> list[tuple[Pattern, int, int]]:
-        """(pattern, how often it was tried, how often it matched) of each pattern of a parser."""
+    def _numbers(self) -> list[tuple[Pattern, int, int]]:
+        """(pattern, how often it was tried, how often it matched) of each pattern that was tried."""
         if self._tried is None:
-            return [(pattern, self._accounts[key].candidates, self._accounts[key].matches)
-                    for key, pattern in self._patterns.items() if pattern.parser == parser]  # fmt: skip
+            pairs = [(pattern, self._accounts[key]) for key, pattern in self._patterns.items()]
+            return [(pattern, account.candidates, account.matches) for pattern, account in pairs]
         tried, text = self._tried
-        return [
-            (matches.pattern, matches.candidates[text], high - low)
-            for matches, low, high in tried.on(text)
-            if matches.pattern.parser == parser
-        ]
+        return [(matches.pattern, matches.candidates[text], high - low) for matches, low, high in tried.on(text)]

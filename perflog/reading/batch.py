@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from perflog.measurements.rows import Mask
 from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.account import Tried
-from perflog.reading.reading import GENERIC, Reading
+from perflog.reading.reading import Reading
 from perflog.settings.options import Options
 
 
@@ -30,23 +31,24 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
 
     ``options`` tell which window will be asked for, so that it is taken of all plain logs at once.
     """
-    generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
+    generic = catalog.generic
     measured = _texts_measured(batch, len(readings), generic)
     singly = options is not None and options.estimator not in ("total", "reported") and not options.convention
     plain = {} if singly else _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
     tried = _tried(batch, len(readings), measured, generic)
     for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
+        reading.counts.tried_on(tried, text)
         if text in plain:
             _fold_plain(reading, plain[text], tried, text)
-            reading.counts.tried_on(tried, text)
             reading.end_block(lines, cut)
             reading.gather_facts()
         else:
-            reading.add([matches.of_text(text, low, high) for matches, low, high in tried.on(text)], lines, cut)
+            found = [matches.of_text(text, low, high) for matches, low, high in tried.on(text) if low < high]
+            reading.add_counted(found, lines, cut)
             reading.settle(catalog)
 
 
-def _texts_measured(batch: Batch, texts: int, generic: set[str]) -> Mask:
+def _texts_measured(batch: Batch, texts: int, generic: AbstractSet[str]) -> Mask:
     """Whether a parser that is not generic measured something in each text, (texts,)."""
     measured = np.zeros(texts, dtype=bool)
     for matches in batch.matches:
@@ -55,7 +57,7 @@ def _texts_measured(batch: Batch, texts: int, generic: set[str]) -> Mask:
     return measured
 
 
-def _tried(batch: Batch, texts: int, measured: Mask, generic: set[str]) -> Tried:
+def _tried(batch: Batch, texts: int, measured: Mask, generic: AbstractSet[str]) -> Tried:
     """Which patterns were tried on each text and count there, and where each one's matches in it begin and end."""
     borders, is_measured = np.arange(texts + 1), measured.tolist()
     of_text: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
@@ -69,7 +71,7 @@ def _tried(batch: Batch, texts: int, measured: Mask, generic: set[str]) -> Tried
 
 
 def _plain(
-    batch: Batch, texts: int, measured: Mask, generic: set[str], as_printed: bool, options: Options | None
+    batch: Batch, texts: int, measured: Mask, generic: AbstractSet[str], as_printed: bool, options: Options | None
 ) -> Mapping[int, _Plain]:
     """The plain logs among the texts: one pattern measures, no line has a launcher's tag, and its rows are plain."""
     measuring = np.zeros(texts, dtype=np.int64)

@@ -25,8 +25,6 @@ from perflog.reading.records import Clock, Records, refuse_mixed, samples_of_rec
 from perflog.reading.tracks import Totals, Tracks, named_by_summaries, ranks_of, steps_of_an_epoch, work_of_a_step
 from perflog.stats.arrays import distinct
 
-#: Parsers up to this priority count only in logs where no more specific one found a measurement.
-GENERIC = 20
 #: When more facts of one pattern are at hand, those that cannot count are let go: a log of 10 GB has a flat memory.
 MOST_FACTS = 10_000
 #: Of so many blocks of a log lines are sampled; of more, those of every other block are let go.
@@ -130,10 +128,15 @@ class Reading(Struct):
 
         ``cut``: whether the block's last line was left out because it may have been cut inside a number.
         """
+        for matches in block:
+            self.counts.add(matches.pattern, sum(matches.candidates.values()), matches.line + self.lines + 1)
+        self.add_counted([matches for matches in block if len(matches)], line_count, cut)
+
+    def add_counted(self, block: Sequence[Matches], line_count: int, cut: bool) -> None:
+        """Fold a block's matches in, of patterns that match in it and are counted already (see :meth:`add`)."""
         first_line = self.lines + 1
         block = [with_seconds(matches, self._clocks) for matches in block]
         for matches in block:
-            self.counts.add(matches.pattern, sum(matches.candidates.values()), matches.line + first_line)
             if matches.pattern.starts_run:
                 self._starts.extend((matches.line + first_line).tolist())
             self._marks.see(matches, first_line, self._places(matches))
@@ -227,9 +230,8 @@ class Reading(Struct):
         self._add_totals()
         self._drop_contradicted()
         self._decide_structure()
-        generic = {parser.name for parser in catalog.parsers if parser.priority <= GENERIC}
-        measured = {p.parser for key, p in self.patterns.items() if p.role == "step" and self.accounts[key].matches}
-        if not measured - generic or not generic & {p.parser for p in self.patterns.values()}:
+        generic = catalog.generic
+        if generic.isdisjoint(self.counts.parsers()) or self.counts.parsers_that_measured() <= generic:
             return
         dropped = [key for key, pattern in self.patterns.items() if pattern.parser in generic]
         for key in dropped:
@@ -255,11 +257,12 @@ class Reading(Struct):
             if untold := self._untold(pattern):
                 self.series[key], self.undecided = {}, f"{pattern.parser} cannot read this log: {untold}"
             for name in pattern.never_with:
-                account = self.accounts.get(f"{pattern.parser}.{name}")
-                if account is not None and account.matches:
+                other = f"{pattern.parser}.{name}"
+                if self.counts.matched(other):
+                    line = self.accounts[other].first_line
                     self.series[key] = {}
                     self.undecided = (
-                        f"{pattern.parser} cannot read this log: by its line {account.first_line} ({name}) the numbers "
+                        f"{pattern.parser} cannot read this log: by its line {line} ({name}) the numbers "
                         "of its measured lines mean something else"
                     )
 
@@ -283,8 +286,7 @@ class Reading(Struct):
 
     def _tells(self, parser: str, names: tuple[str, ...]) -> bool:
         """Whether a line of one of these patterns of a parser stands in the log (``"a+b"``: of both)."""
-        accounts = [[self.accounts.get(f"{parser}.{name}") for name in both.split("+")] for both in names]
-        return any(all(account is not None and account.matches for account in both) for both in accounts)
+        return any(all(self.counts.matched(f"{parser}.{name}") for name in both.split("+")) for both in names)
 
     def _add_totals(self) -> None:
         """Measure the lines of whole epochs, whose steps the step lines of the same parser may say."""

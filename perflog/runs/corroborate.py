@@ -38,7 +38,7 @@ from perflog.evidence.witness import (
     total_share,
 )
 from perflog.formats.moments import Moment, moment_by_shape
-from perflog.formats.parser import Pattern, Value
+from perflog.formats.parser import Pattern, Value, once_a_pattern
 from perflog.formats.printed import kind
 from perflog.formats.vocabulary import whole_count
 from perflog.matching.matches import MOST, Samples
@@ -215,6 +215,7 @@ def other_values(measured: Measured) -> list[Value]:
     return [value for value in measuring if value.quantity != "timestamp" and value not in made_from]
 
 
+@once_a_pattern
 def measuring_values(pattern: Pattern) -> list[Value]:
     """The values of a pattern that tell a rate or a time."""
     return [value for value in pattern.values if value.quantity in MEASURING]

@@ -319,25 +319,39 @@ _WITHIN_WORD = re.compile(r"[A-Za-z0-9/]|\.[0-9]")
 
 
 class _Line(NamedTuple):
-    """A line with its number, how long it is in bytes, and where its match begins.
-
-    ``whole``: whether its end is known; of a very long one a part is kept.
-    """
+    """A line's number, and its text from its match on."""
 
     number: int
-    line: bytes
-    begins: int
-    length: int
-    whole: bool
+    text: str
 
-    @property
-    def text(self) -> str:
-        """From its match on."""
-        return self.line[self.begins :].decode("utf-8", "replace")
 
-    @property
-    def characters(self) -> int:
-        return self.length if self.line.isascii() else len(self.line.decode("utf-8", "replace"))
+class _Lines(NamedTuple):
+    """A pattern's sampled lines, of the log's first block, up to where a terminal drew each anew."""
+
+    samples: Samples
+    texts: Sequence[bytes]
+
+    @classmethod
+    def of(cls, samples: Samples) -> _Lines:
+        pairs = zip(samples.text, samples.place, strict=True)
+        return cls(samples, [text if b"\r" not in text else _until_redrawn(text, place) for text, place in pairs])
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def line(self, at: int) -> _Line:
+        text = self.texts[at][self.samples.place[at] :].decode("utf-8", "replace")
+        return _Line(int(self.samples.line[at]), text)
+
+    def is_whole(self, at: int) -> bool:
+        """Whether a line's end is known: of a very long one a part is kept."""
+        place = self.samples.place[at]
+        return place < BEFORE and len(self.samples.text[at]) - place < AFTER
+
+
+def _until_redrawn(text: bytes, place: int) -> bytes:
+    end = text.find(b"\r", place)
+    return text if end < 0 else text[:end]
 
 
 def why_cut(reading: Reading, pattern: Pattern) -> str:
@@ -351,16 +365,17 @@ def why_cut(reading: Reading, pattern: Pattern) -> str:
         [one for one in reading.patterns.values() if (one.parser, one.block) == record] if pattern.block else [pattern]
     )
     for one in patterns:
-        lines = list(_sampled(of_patterns.get(one.key, ())))
-        if why := _why_ended_early(lines, one) or _why_parted(lines, one):
-            return why
+        for samples in of_patterns.get(one.key, ())[:1]:
+            lines = _Lines.of(samples)
+            if why := _why_ended_early(lines, one) or _why_parted(lines, one):
+                return why
     return ""
 
 
-def _why_parted(lines: Sequence[_Line], pattern: Pattern) -> str:
+def _why_parted(lines: _Lines, pattern: Pattern) -> str:
     last = len(lines) - 1
-    for place in sorted({last * part // LOOKED_AT for part in range(LOOKED_AT)}) if lines else ():
-        line = lines[place]
+    for place in sorted({last * part // LOOKED_AT for part in range(LOOKED_AT)}) if last >= 0 else ():
+        line = lines.line(place)
         if _COMMA.search(line.text) is None or _COMMA.search(_MILLISECONDS.sub("", line.text)) is None:
             continue
         mark = "a decimal comma" if _COMMA.search(_PARTED.sub("", line.text)) else "a comma that parts thousands"
@@ -370,22 +385,26 @@ def _why_parted(lines: Sequence[_Line], pattern: Pattern) -> str:
     return ""
 
 
-def _why_ended_early(lines: Sequence[_Line], pattern: Pattern) -> str:
+def _why_ended_early(lines: _Lines, pattern: Pattern) -> str:
     """Why the lines of a pattern were cut at a column, as by a terminal, a pager or ``cut``; empty where they were not.
 
     They are the longest and of one length, and end inside a number or a word: by the format's samples, or because the
     last number begins at another column on each and yet ends at the same.
     """
-    sizes, characters = [line.length for line in lines], [line.characters for line in lines]
+    sizes = [len(text) for text in lines.texts]
+    characters = sizes
+    if not b"".join(lines.texts).isascii():
+        characters = [len(text.decode("utf-8", "replace")) for text in lines.texts]
     for lengths in (sizes, characters) if characters != sizes else (sizes,):
         longest = max(lengths, default=0)
-        at = [line for line, length in zip(lines, lengths, strict=True) if length == longest and line.whole]
+        at = [place for place, length in enumerate(lengths) if length == longest and lines.is_whole(place)]
         if len(at) < LEAST:
             continue
-        apart = len(at) >= NEARLY_ALL * len(lines) and _begin_apart(at, longest)
-        if apart or all(_is_cut(line, longest, pattern, len(at) == len(lines)) for line in (at[0], at[-1])):
+        apart = len(at) >= NEARLY_ALL * len(lines) and _begin_apart([*map(lines.line, at)], longest)
+        first, are_all = lines.line(at[0]), len(at) == len(lines)
+        if apart or all(_is_cut(line, longest, pattern, are_all) for line in (first, lines.line(at[-1]))):
             as_by = "a terminal cut there" if longest in WIDTHS else "were all cut there"
-            return f"line {at[0].number} ends inside a number or a word at column {longest}, as lines do that {as_by}"
+            return f"line {first.number} ends inside a number or a word at column {longest}, as lines do that {as_by}"
     return ""
 
 
@@ -437,15 +456,6 @@ def _decimals(shown: str) -> int:
 def _of_samples(pattern: Pattern, group: str) -> list[str]:
     """A group's numbers as the format's samples print them."""
     return [shown for sample in pattern.samples for name, shown in _numbers(pattern, sample.line) if name == group]
-
-
-def _sampled(of_blocks: Sequence[Samples]) -> Iterator[_Line]:
-    """A pattern's sampled lines, of the log's first block."""
-    for samples in of_blocks[:1]:
-        for number, line, begins in zip(samples.line.tolist(), samples.text, samples.place, strict=True):
-            end = line.find(b"\r", begins)
-            sub_line = line if end < 0 else line[:end]
-            yield _Line(number, sub_line, begins, len(sub_line), begins < BEFORE and len(line) - begins < AFTER)
 
 
 def _numbers(pattern: Pattern, text: str) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from perflog.formats.vocabulary import Fact, normal
 from perflog.logs.addresses import as_path
 from perflog.logs.find import STANDARD_INPUT, LogFile
 from perflog.reading.account import LogFact
-from perflog.reading.reading import GENERIC, Reading
+from perflog.reading.reading import Reading
 from perflog.runs.factor import FACTORS
 from perflog.runs.machine import Machines, facts_of, store_of
 from perflog.runs.metadata import Metadata, Stem, device_of, facts_of_mesh, merge, with_devices_of_batches
@@ -278,6 +278,10 @@ class Facts:
             )
             - LIBRARIES
         )
+        self._of_framework: dict[str, frozenset[str]] = {}
+        for framework in {parser.framework for parser in catalog.parsers if parser.framework}:
+            named = frozenset(parser.name for parser in catalog.parsers if parser.framework == framework)
+            self._of_framework[framework] = named
         self._aliases = {alias.lower(): name for alias, name in options.aliases.items()}
         self.own_names = frozenset(options.aliases.values())
         self._given = [Fact(key, value, "command line", "--set") for key, value in options.set.items()]
@@ -338,6 +342,7 @@ class Facts:
                 [line for switch in logged.pattern.never_with for line in lines[logged.pattern.parser, switch]],
             )
             for logged in settings
+            if logged.pattern.tells_facts
             for fact in _facts_of_line(logged)
             if speakers.tell(logged.pattern.parser, fact.key, logged.line > extent.first_step)
             and not (fact.key in FACTORS and extent.serves_another(logged.line))
@@ -357,17 +362,15 @@ class Facts:
         framework = self._catalog.by_name[parser].framework
         others = measuring_parsers(reading) - {parser}
         foreign = {self._catalog.by_name[name].framework for name in others} - {framework, ""}
-        same = {p.name for p in self._catalog.parsers if framework and p.framework == framework}
-        speaking = {
-            p.parser for key, p in reading.patterns.items() if p.role != "metadata" and reading.accounts[key].matches
-        }
+        same = self._of_framework.get(framework, frozenset())
+        speaking = reading.counts.parsers_that_speak()
         spoken = {name for name in speaking if self._catalog.by_name[name].framework not in foreign}
-        woven = any(
+        woven = bool(others) and any(
             account.first_line <= extent.last_step and account.last_line >= extent.first_step
             for key, account in reading.accounts.items()
             if account.matches and reading.patterns[key].parser in others and reading.patterns[key].role == "step"
         )
-        helpers = same if self._catalog.by_name[parser].priority <= GENERIC else same - speaking - self._programs
+        helpers = same if parser in self._catalog.generic else same - speaking - self._programs
         of_factors = {parser} if woven else (helpers - others) | {parser}
         return Speakers((same | spoken | OF_EVERY_PROGRAM | {parser}) - others, of_factors, parser)
 
@@ -394,9 +397,9 @@ def _starts(reading: Reading, extent: Extent) -> list[int]:
     return reading.starts_between(extent.begin, extent.first_step)
 
 
-def _facts_of_line(logged: LogFact) -> Iterable[Fact]:
-    for key, value in _counted(logged.pattern.facts(logged.fields)).items():
-        yield Fact(key, value, "log", f"line {logged.line}")
+def _facts_of_line(logged: LogFact) -> list[Fact]:
+    told = _counted(logged.pattern.facts(logged.fields))
+    return [Fact(key, value, "log", f"line {logged.line}") for key, value in told.items()]
 
 
 def _counted(said: Mapping[str, str]) -> dict[str, str]:
@@ -420,6 +423,10 @@ def _counted(said: Mapping[str, str]) -> dict[str, str]:
 # What a run was, from all that says so; found out once for logs that differ in the number of their repeat alone.
 
 
+#: What so many different sets of facts come to is kept.
+MOST_MERGES = 10_000
+
+
 class Identities:
     """The metadata of many logs' runs under one catalogue and one set of options."""
 
@@ -431,6 +438,7 @@ class Identities:
         self._patterns = catalog.path_patterns
         self._repeat_is_given = REPEAT in options.set or REPEAT in options.config_set
         self._known: dict[tuple[object, ...], tuple[Metadata, str]] = {}
+        self._merges: dict[tuple[object, ...], Metadata] = {}
         self._folders: dict[str, str] = {}
 
     def of_run(self, reading: Reading, parser: str, extent: Extent) -> tuple[Metadata, str]:
@@ -481,4 +489,19 @@ class Identities:
         return self._merged(fact for fact in facts if fact.key != "failure"), label
 
     def _merged(self, facts: Iterable[Fact]) -> Metadata:
-        return merge(facts, self._facts.own_names)
+        """What some facts come to: found out once for all runs that the same is known of, but for their repeats.
+
+        Where a fact stands matters to nothing but the words of a doubt, and what has any is made anew.
+        """
+        facts = list(facts)
+        at = [place for place, fact in enumerate(facts) if fact.key == REPEAT]
+        repeat = normal(REPEAT, facts[at[0]].value) if len(at) == 1 and not facts[at[0]].above else None
+        if repeat is not None:
+            facts[at[0]] = Fact(REPEAT, 1, facts[at[0]].source)
+        key = tuple((fact.key, fact.value, fact.source, fact.above and fact.where) for fact in facts)
+        known = self._merges.get(key)
+        if known is None:
+            known = merge(facts, self._facts.own_names)
+            if len(self._merges) < MOST_MERGES and not (known.doubts or known.contradictions or known.unfit):
+                self._merges[key] = known
+        return known if repeat is None else dataclasses.replace(known, values={**known.values, REPEAT: repeat})

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from perflog.evidence.witness import decimals_of
-from perflog.formats.parser import Pattern, Value
+from perflog.formats.parser import Pattern, Value, once_a_pattern
 from perflog.formats.printed import kind, rate_unit, seconds_in, work_unit
 from perflog.formats.vocabulary import Fact
 from perflog.matching.matches import Samples
@@ -69,6 +69,7 @@ def batch_on_lines(reading: Reading, parser: str, extent: Extent) -> list[Fact]:
     return []
 
 
+@once_a_pattern
 def _pairs(pattern: Pattern) -> list[tuple[Value, Value]]:
     """The rates of samples and times of a step that are means over the same steps."""
     times = [value for value in pattern.values if value.quantity == "step_time"]
@@ -174,6 +175,7 @@ def devices_by_ratio(reading: Reading, parser: str, extent: Extent) -> Fact | No
     return None
 
 
+@once_a_pattern
 def _pair(pattern: Pattern) -> _Pair | None:
     """What a pattern prints of a device and of the job, over the same steps."""
     rates = [(value, unit) for value in pattern.values if value.quantity == "rate" and (unit := rate_unit(value.unit))]

@@ -27,18 +27,19 @@ def clock_of(reading: Reading, pattern: Pattern, first_line: int, last_line: int
 
     Stamps of a collector of logs tell when lines arrived, not when they were printed.
     """
-    lines = [
-        (text, place)
+    inside = [
+        (part, at)
         for part in reading.samples.get(pattern.key, ())
-        for line, text, place in zip(part.line.tolist(), part.text, part.place, strict=True)
+        for at, line in enumerate(part.line.tolist())
         if first_line <= line <= last_line
     ]
-    if len(lines) < 2:
+    if len(inside) < 2:
         return None
     from perflog.runs.corroborate import heads_of  # what reads kept runs alone needs no evidence
 
-    ends = lines[0], lines[-1]
-    heads = heads_of([text for text, _ in ends], [place for _, place in ends], pattern.literal.encode())
+    ends = inside[0], inside[-1]
+    texts, places = [part.text[at] for part, at in ends], [part.place[at] for part, at in ends]
+    heads = heads_of(texts, places, pattern.literal.encode())
     first, last = map(moment_by_shape, heads)
     return None if not first or not last or not _comparable(first, last) else (first.form, first.seconds, last.seconds)
 

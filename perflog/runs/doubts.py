@@ -313,7 +313,7 @@ _COMMA = re.compile(r"[0-9],[0-9]")
 _MILLISECONDS = re.compile(r":[0-9]{2},[0-9]{3}")
 _PARTED = re.compile(rf"(?<![0-9.,])[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?![0-9,])|{_MILLISECONDS.pattern}")
 _GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?[A-Za-z]?")
-_LAST_NUMBER = re.compile(r"[0-9][0-9.]*$")
+_OF_NUMBERS = b"0123456789."
 #: What a number or a word goes on with.
 _WITHIN_WORD = re.compile(r"[A-Za-z0-9/]|\.[0-9]")
 
@@ -340,8 +340,11 @@ class _Lines(NamedTuple):
         return len(self.texts)
 
     def line(self, at: int) -> _Line:
-        text = self.texts[at][self.samples.place[at] :].decode("utf-8", "replace")
-        return _Line(int(self.samples.line[at]), text)
+        return _Line(int(self.samples.line[at]), self.match(at).decode("utf-8", "replace"))
+
+    def match(self, at: int) -> bytes:
+        """A line from its match on."""
+        return self.texts[at][self.samples.place[at] :]
 
     def is_whole(self, at: int) -> bool:
         """Whether a line's end is known: of a very long one a part is kept."""
@@ -400,7 +403,7 @@ def _why_ended_early(lines: _Lines, pattern: Pattern) -> str:
         at = [place for place, length in enumerate(lengths) if length == longest and lines.is_whole(place)]
         if len(at) < LEAST:
             continue
-        apart = len(at) >= NEARLY_ALL * len(lines) and _begin_apart([*map(lines.line, at)], longest)
+        apart = len(at) >= NEARLY_ALL * len(lines) and _begin_apart([*map(lines.match, at)], longest)
         first, are_all = lines.line(at[0]), len(at) == len(lines)
         if apart or all(_is_cut(line, longest, pattern, are_all) for line in (first, lines.line(at[-1]))):
             as_by = "a terminal cut there" if longest in WIDTHS else "were all cut there"
@@ -408,15 +411,15 @@ def _why_ended_early(lines: _Lines, pattern: Pattern) -> str:
     return ""
 
 
-def _begin_apart(at: Sequence[_Line], column: int) -> bool:
+def _begin_apart(at: Sequence[bytes], column: int) -> bool:
     """Whether lines that end at one column end with numbers that begin at different ones."""
-    numbers = [_LAST_NUMBER.search(line.text.rstrip(",")) for line in at]
-    shown = [found.group() for found in numbers if found is not None]
-    begins, decimals = {column - len(text) for text in shown}, {_decimals(text) for text in shown}
-    apart = (
-        len(begins) > 1 if len(decimals) > 1 else decimals == {0} and len(begins) > 2
-    )  # a rate times its time is one
-    return len(at) >= LEAST_UNLIKE and None not in numbers and apart
+    if len(at) < LEAST_UNLIKE:
+        return False
+    texts = [text.rstrip(b",") for text in at]
+    shown = [text[len(text.rstrip(_OF_NUMBERS)) :].lstrip(b".") for text in texts]
+    begins, decimals = {column - len(text) for text in shown}, {len(text.partition(b".")[2]) for text in shown}
+    # a rate times its time is one
+    return all(shown) and (len(begins) > 1 if len(decimals) > 1 else decimals == {0} and len(begins) > 2)
 
 
 def _is_cut(line: _Line, column: int, pattern: Pattern, are_all: bool) -> bool:

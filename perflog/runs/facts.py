@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from bisect import bisect_right
 from collections import defaultdict
@@ -468,8 +467,7 @@ class Identities:
             known = self._known[key] = self._merged(facts), label
         metadata, label = known
         if repeat is not None and metadata.values.get(REPEAT) != repeat:
-            values = {**metadata.values, REPEAT: repeat}
-            metadata = dataclasses.replace(metadata, values=values)
+            metadata = metadata.with_repeat(repeat)
         return metadata, label
 
     def _folder_and_name(self, place: str) -> tuple[str, str]:
@@ -504,4 +502,4 @@ class Identities:
             known = merge(facts, self._facts.own_names)
             if len(self._merges) < MOST_MERGES and not (known.doubts or known.contradictions or known.unfit):
                 self._merges[key] = known
-        return known if repeat is None else dataclasses.replace(known, values={**known.values, REPEAT: repeat})
+        return known if repeat is None else known.with_repeat(repeat)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple
 
-from perflog.formats.paths import PathPatterns
+from perflog.formats.paths import REPEAT, PathPatterns
 from perflog.formats.vocabulary import CPU, SOURCES, Fact, Scalar, fitting, misfit, whole_count
 from perflog.logs.find import LogFile
 
@@ -101,6 +101,11 @@ class Metadata:
     contradictions: dict[str, str] = field(default_factory=dict, compare=False)
     above: dict[str, str] = field(default_factory=dict, compare=False)
     unfit: list[str] = field(default_factory=list, compare=False)
+
+    def with_repeat(self, repeat: Scalar) -> Metadata:
+        """The same of another repeat of the same job."""
+        values = {**self.values, REPEAT: repeat}
+        return Metadata(values, self.sources, self.doubts, self.contradictions, self.above, self.unfit)
 
     def integer(self, key: str) -> int | None:
         value = self.values.get(key)

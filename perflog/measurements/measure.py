@@ -20,16 +20,16 @@ MOST_WINDOWS = 100
 
 
 def differences(
-    basis: Basis, columns: Columns, steps: Steps, count: Count, running: RunningTotal
+    basis: Basis, rows: Rows, steps: Steps, count: Count, running: RunningTotal
 ) -> tuple[Floats, Floats, Floats, RunningTotal]:
     """(covers (n,), work (n,), time (n,), where the mean stands after the last row).
 
     A row whose count of steps cannot be known (a resumed run, before the mean restarts) has NaN covers.
 
     Args:
-        columns: printed numbers by group, each (n,).
         running: where the mean or clock stood before the first row.
     """
+    columns = rows.columns
     per_epoch = basis.value.since == "epoch"
     since_start = basis.value.since == "start"
     counted = (steps.within if per_epoch else steps.end - (count.origin if since_start else 0.0)) - basis.value.offset
@@ -40,7 +40,8 @@ def differences(
         return unknown, unknown.copy(), unknown.copy(), running
     total, count_of, epoch = kept(totals, usable), kept(counted, usable), kept(steps.epoch, usable)
     resumed = count.resumed and not since_start
-    before_total, before_count = _before(basis, total, count_of, epoch, resumed, running)
+    first = rows.first if len(total) == len(usable) or isinstance(rows.first, int) else _first_usable(rows, usable)
+    before_total, before_count = _before(basis, total, count_of, epoch, resumed, running, first)
     fell = np.flatnonzero(np.isnan(before_total))
     fell = fell if running.known else fell[fell > 0]
     fallen, fell_at = running.fallen + len(fell), running.fell_at
@@ -59,6 +60,13 @@ def differences(
     return covers, covers * batch, time, after
 
 
+def _first_usable(rows: Rows, usable: Mask) -> Ints:
+    """Where the rows of each log begin among those that are usable, of logs whose first row is usable."""
+    begins = np.zeros(len(usable), dtype=bool)
+    begins[rows.first] = True
+    return np.flatnonzero(begins[usable])
+
+
 def _at(usable: Mask, values: Floats) -> Floats:
     """Values at the places of a mask, (n,), NaN at the others."""
     if len(values) == len(usable):
@@ -69,12 +77,12 @@ def _at(usable: Mask, values: Floats) -> Floats:
 
 
 def _before(
-    basis: Basis, total: Floats, counted: Floats, epoch: Ints, resumed: bool, running: RunningTotal
+    basis: Basis, total: Floats, counted: Floats, epoch: Ints, resumed: bool, running: RunningTotal, first: Ints | int
 ) -> tuple[Floats, Floats]:
     """(total (n,), counted (n,)) at the row before each, 0 where the mean restarts, NaN where it cannot be known."""
     known = running.known
-    before_total = shifted(total, running.total if known else 0.0)
-    before_count = shifted(counted, running.counted if known else 0.0)
+    before_total = shifted(total, running.total if known else 0.0, first)
+    before_count = shifted(counted, running.counted if known else 0.0, first)
     restart = np.zeros(len(total), dtype=bool)
     if basis.value.since == "epoch":
         restart = epoch > shifted(epoch, epoch[0])
@@ -177,11 +185,15 @@ class Measured(Struct, frozen=True):
 def measure(
     pattern: Pattern, basis: Basis, rows: Rows, steps: Steps, count: Count, running: RunningTotal, as_printed: bool
 ) -> Measured:
-    """Measure rows; ``as_printed`` takes running means as they stand instead of their differences."""
+    """Measure rows; ``as_printed`` takes running means as they stand instead of their differences.
+
+    The rows may be those of several logs that begin alike, where all the value needs of other rows is the row before:
+    not for means over a window, nor where work is counted.
+    """
     span, cumulative = basis.value.span, basis.value.span == "cumulative"
     clock = basis.value.is_clock
     if clock or (cumulative and not as_printed):
-        covers, work, time, running = differences(basis, rows.columns, steps, count, running)
+        covers, work, time, running = differences(basis, rows, steps, count, running)
         covers = np.where(_behind_unknown_epochs(pattern, basis, rows, steps, count), np.nan, covers)
         if as_printed:
             covers = np.ones(len(rows)) if span == "last" else steps.covers

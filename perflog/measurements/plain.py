@@ -14,20 +14,12 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
-from perflog.measurements.basis import (
-    MEASURING,
-    Basis,
-    are_swapped,
-    choose_basis,
-    running_totals,
-    twin,
-    work_and_time,
-    work_per_step,
-)
+from perflog.measurements.basis import MEASURING, Basis, are_swapped, choose_basis, twin
 from perflog.measurements.estimate import Estimate
-from perflog.measurements.rows import FIELDS, Columns, Floats, Ints, Mask, Rows, Store, last_numbers
-from perflog.measurements.segment import Count, Segment, Taken, Tally
-from perflog.measurements.steps import explicit_covers
+from perflog.measurements.measure import measure
+from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, Store, last_numbers
+from perflog.measurements.segment import Count, RunningTotal, Segment, Taken, Tally
+from perflog.measurements.steps import Steps, explicit_covers
 from perflog.measurements.structure import SLOW, ends_slowly
 from perflog.measurements.window import STEP_TOLERANCE, borders, doubt
 from perflog.settings.options import Window
@@ -151,8 +143,8 @@ def plain_batches(
             resumed = step[first] + (1 - pattern.step_base) > 2 * key[1]
             if (basis.value.span == "cumulative" or basis.value.quantity == "elapsed") and not as_printed:
                 chosen = chosen & ~resumed
-            if basis.value.span == "window" and basis.value.quantity == "step_time":
-                chosen = chosen & (step[first] + (1 - pattern.step_base) > 2 * basis.window)
+            if basis.value.span == "window" and basis.value.quantity == "step_time" and not as_printed:
+                continue  # a mean over a window needs the rows as far back as that reaches
             chosen = chosen & ~_swapped(pattern, basis, texts, columns, chosen)
             printed = _Printed(texts, lines, columns, key[1], resumed).of(chosen)
             batch = _measured(pattern, basis, printed, as_printed, paused)
@@ -197,27 +189,30 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     within = columns["step"] + (1 - pattern.step_base)
     deltas = np.full(len(within), printed.interval)
     deltas[texts.first] = np.minimum(within[texts.first], printed.interval)
-    if (basis.value.span == "cumulative" or basis.value.quantity == "elapsed") and not as_printed:
-        covers, work, time = _differences(basis, columns, within, texts)
-    else:
-        covers = _covers(basis, deltas, within, as_printed)
-        work, time = work_and_time(basis, columns, covers)
-    reach = np.maximum(covers, np.minimum(basis.window, within)) if basis.value.span == "window" else covers
-    good = (covers > 0) & np.isfinite(time) & np.isfinite(work) & (work > 0)
-    if basis.value.span != "cumulative" or as_printed:
-        good &= time > 0
-    elif basis.value.quantity == "elapsed":  # a clock that goes back is no plain log's
-        good &= time >= 0
-    rows = np.empty((len(FIELDS), len(within)))
-    for place, column in enumerate((within - reach, within, covers, time, work, printed.lines, np.zeros(len(within)))):
-        rows[place] = column
-    whole = texts.all(good)
-    if not as_printed:
-        whole &= ~_may_leave_out(rows, texts, paused)
-    if not whole.all():
-        kept = texts.for_rows(whole).astype(bool)
-        rows, deltas = np.compress(kept, rows, axis=1), deltas[kept]
-    return _with_segments(basis, rows, deltas, printed.of(whole))
+    steps = Steps(within, deltas, deltas, within, np.zeros(len(within), dtype=np.int64))
+    count, printed_rows = Count(interval=printed.interval), Rows(printed.lines, columns, first=texts.first)
+    measured = measure(pattern, basis, printed_rows, steps, count, RunningTotal(), as_printed)
+    rows, good = measured.rows, measured.good
+    rows, deltas, printed = _of_texts(texts.all(good), rows, good, deltas, printed)
+    if not as_printed and len(printed.texts.first):
+        whole = ~_may_leave_out(rows, printed.texts, paused)
+        rows, deltas, printed = _of_texts(whole, rows, np.ones(len(deltas), dtype=bool), deltas, printed)
+    return _with_segments(basis, rows, deltas, printed)
+
+
+def _of_texts(
+    chosen: Mask, rows: Floats, good: Mask, deltas: Floats, printed: _Printed
+) -> tuple[Floats, Floats, _Printed]:
+    """The measurements, the steps since the row before and what is printed, of the chosen texts, whose rows are good.
+
+    Args:
+        rows: measurements of the good rows, (fields, used).
+        good: which rows those are, (n,).
+    """
+    if chosen.all():
+        return rows, deltas, printed
+    kept = printed.texts.for_rows(chosen).astype(bool)
+    return np.compress(kept[good], rows, axis=1), deltas[kept], printed.of(chosen)
 
 
 def _may_leave_out(rows: Floats, texts: Texts, paused: Mask) -> Mask:
@@ -231,28 +226,6 @@ def _may_leave_out(rows: Floats, texts: Texts, paused: Mask) -> Mask:
     for text in np.flatnonzero(slow[final] & ~leaves_out).tolist():
         leaves_out[text] = ends_slowly(per_step[texts.first[text] : final[text] + 1])
     return leaves_out
-
-
-def _covers(basis: Basis, deltas: Floats, within: Floats, as_printed: bool) -> Floats:
-    if basis.value.span == "last":
-        return np.ones(len(deltas))
-    if not as_printed and basis.value.span == "window" and basis.window:
-        return np.minimum(deltas, np.minimum(basis.window, within))
-    return deltas
-
-
-def _differences(basis: Basis, columns: Columns, within: Floats, texts: Texts) -> tuple[Floats, Floats, Floats]:
-    """(covers, work, time) of running means and clocks, each (rows,); NaN where a mean has not begun."""
-    counted = within - basis.value.offset
-    totals = running_totals(basis, columns, counted)
-    counted = np.where(np.isfinite(totals) & (counted > 0), counted, np.nan)
-    covers, time = counted.copy(), totals.copy()
-    with np.errstate(invalid="ignore"):  # infinite totals have no difference
-        covers[1:] -= counted[:-1]
-        time[1:] -= totals[:-1]
-    covers[texts.first], time[texts.first] = counted[texts.first], totals[texts.first]
-    batch = work_per_step(basis, columns)
-    return covers, covers * batch, time
 
 
 def _with_segments(basis: Basis, rows: Floats, deltas: Floats, printed: _Printed) -> PlainBatch:

@@ -26,12 +26,14 @@ class Rows(Struct, frozen=True):
         columns: the printed numbers by group, each (n,), NaN where a line lacks one.
         places: where each row stands among all that the log prints, rising through the log, (n,).
         position_lines: for formats that print the step on a line of its own, that line's number or -1, (n,).
+        first: where the rows of each log begin, rising, (logs,), where they are those of several logs; else 0.
     """
 
     lines: Ints
     columns: Columns
     position_lines: Ints | None = None
     places: Ints | None = None
+    first: Ints | int = 0
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -71,11 +73,11 @@ class Rows(Struct, frozen=True):
         return float(self.columns[name][-1]) if name in self.columns else float("nan")
 
 
-def shifted(values: NDArray[Any], first: float) -> NDArray[Any]:
-    """Each value's predecessor, (n,); ``first`` is the first one's."""
+def shifted(values: NDArray[Any], first: float, at: Ints | int = 0) -> NDArray[Any]:
+    """Each value's predecessor, (n,); ``first`` is the first one's, or that of each log's first row, at ``at``."""
     before = np.empty_like(values)
-    before[0] = first
     before[1:] = values[:-1]
+    before[at] = first
     return before
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from perflog.measurements.basis import Basis
 from perflog.measurements.measure import differences
+from perflog.measurements.rows import Rows
 from perflog.measurements.segment import Count, RunningTotal
 from perflog.measurements.steps import Steps
 from tests.measurements.support import ELAPSED, MEAN_RATE, MEAN_TIME, NAN, column, pattern, rows, segment_of
@@ -125,8 +126,8 @@ def test_without_a_number_nothing_is_known_and_the_mean_stays_where_it_was() -> 
     end, covers = np.array([10.0, 20.0]), np.array([10.0, 10.0])
     steps = Steps(end, covers, covers, end, np.array([0, 0]))
     before = RunningTotal(20.0, 10.0)
-    columns = {"step": steps.end, "ms": np.array([NAN, NAN])}
-    covers, work, time, after = differences(Basis(made.values[0]), columns, steps, Count(), before)
+    lines = Rows(np.array([1, 2]), {"step": steps.end, "ms": np.array([NAN, NAN])})
+    covers, work, time, after = differences(Basis(made.values[0]), lines, steps, Count(), before)
     assert np.isnan([*covers, *work, *time]).all()
     assert after == before
 

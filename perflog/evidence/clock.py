@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.evidence.survey import Marks
+from perflog.evidence.survey import ManyMarks, Marks
 from perflog.evidence.witness import MOST_OUTSIDE, About, Agreement, Witness, near_factor
 from perflog.formats.moments import DAY, Moment, Stamp, between, day_of, moment_by_shape, shape_of, stamp_in
 from perflog.measurements.rows import Floats, Ints
@@ -178,6 +178,50 @@ def _pauses(whole: Stretch, marks: Marks) -> str:
         f"{outside:.0%} of the time between lines {marks.lines[0]} and {marks.lines[-1]} lies outside the measurements "
         "(evaluation, saving, waiting for data)"
     )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Many logs at once, where the clock and the measurements plainly agree: nearly always.
+
+#: A log that has to be looked at alone.
+UNDECIDED: Literal["undecided"] = "undecided"
+#: What one quantity of a log says: a witness, or nothing; or the log has to be looked at alone.
+Said = Witness | None | Literal["undecided"]
+
+
+def clocks(marks: ManyMarks, seconds: Floats, resolution: Floats, scale: Floats, abouts: Sequence[About]) -> list[Said]:
+    """Hold each log's time per step against its lines' stamps where they plainly agree, (n,).
+
+    What is given is what :func:`clock_witness` gives; a log for which something else comes out is undecided.
+
+    Args:
+        seconds: the stamps at the marks, all of one form in a log, (n, k).
+        resolution: of each log's stamps, in seconds, (n,).
+        scale: what turns the marks' time into seconds, (n,); NaN where that is unknown.
+    """
+    if seconds.shape[1] < 2:
+        return [None] * len(seconds)
+    with np.errstate(all="ignore"):
+        steps, covers, passed, times = (np.diff(part) for part in (marks.end, marks.covers, seconds, marks.time))
+        measured = times * scale[:, np.newaxis] / covers * steps
+        comparable = ((steps > 0) & (covers > 0) & (passed >= 0) & (passed < DAY)).all(axis=1)
+        whole = [part.cumsum(axis=1)[:, -1] for part in (steps, measured, passed)]  # added one by one, as there
+        ratio = whole[2] / whole[1]
+        enough = (whole[2] > 0) & (whole[1] > 0) & (np.maximum(whole[1], whole[2]) >= 4 * resolution)
+        near = np.abs(ratio - 1) <= TOLERANCE
+        per_step = whole[1] / whole[0]
+        told = per_step * ratio
+    said: list[Said] = []
+    silent = np.asarray(np.isnan(scale) | (comparable & ~enough), dtype=np.bool_).tolist()
+    agrees = np.asarray(comparable & enough & near, dtype=np.bool_).tolist()
+    for log, (place, about) in enumerate(zip(marks.places, abouts, strict=True)):
+        if silent[log]:
+            said.append(None)
+        elif agrees[log]:
+            said.append(Witness(NAME, about, "s", float(per_step[log]), float(told[log]), "agrees", place))
+        else:
+            said.append(UNDECIDED)
+    return said
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from perflog.evidence.survey import Marks
+from perflog.evidence.survey import ManyMarks
 from perflog.evidence.witness import MOST_OUTSIDE, About, Agreement, Witness, near_factor
 from perflog.formats.parser import Value
 from perflog.formats.printed import kind, rate_unit, seconds_in
@@ -55,67 +56,115 @@ class Job(Struct, frozen=True):
         return {"items": self.batch, "tokens": self.tokens, "steps": 1.0}.get(what)
 
 
-class Base(Struct, frozen=True):
-    """The value that the measurements stand on, and how many times its stored time is a second (None: unknown)."""
+class Jobs(Struct, frozen=True):
+    """What is known of ``n`` jobs, each by itself and as columns (n, 1) with NaN for what is unknown."""
 
-    value: Value
-    scale: float | None
+    each: Sequence[Job]
+    batch: Floats
+    tokens: Floats
+    multipliers: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> Jobs:
+        scopes = {"job", *(scope for job in jobs for scope in job.multipliers)}
+        return cls(
+            jobs,
+            _column([job.batch for job in jobs]),
+            _column([job.tokens for job in jobs]),
+            {scope: _column([job.multiplier(scope) for job in jobs]) for scope in scopes},
+        )
+
+    def work(self, what: str) -> Floats:
+        """Work in one step, of the kind that is counted, (n, 1)."""
+        unknown = np.full(self.batch.shape, np.nan)
+        return {"items": self.batch, "tokens": self.tokens, "steps": np.ones(self.batch.shape)}.get(what, unknown)
+
+    def multiplier(self, scope: str) -> Floats:
+        """How many of a scope make up each job, (n, 1)."""
+        return self.multipliers.get(scope, np.full(self.batch.shape, np.nan))
 
 
-def line_witnesses(
-    base: Base, others: Sequence[Value], marks: Marks, columns: Mapping[str, Floats], rounding: Mapping[str, float],
-    job: Job,
-) -> list[Witness]:  # fmt: skip
-    """Hold each other number on the lines against the one that is taken.
+def _column(numbers: Sequence[float | None]) -> Floats:
+    return np.array([[np.nan if number is None else number] for number in numbers], dtype=np.float64)
+
+
+class Lines(Struct, frozen=True):
+    """The measured lines of ``n`` logs of one format, ``k`` of each.
+
+    Attributes:
+        base: the value that the measurements stand on.
+        scale: how many times its stored time is a second, (n,); NaN where that is unknown.
+        marks: the measurements at the lines.
+        columns: the printed numbers at the marks by group, (n, k) each.
+        rounding: of each log by group, half of the last printed digit as a share of the number; none is known to
+            matter of groups that are not named.
+        jobs: what is known of the jobs.
+    """
+
+    base: Value
+    scale: Floats
+    marks: ManyMarks
+    columns: Mapping[str, Floats]
+    rounding: Sequence[Mapping[str, float]]
+    jobs: Jobs
+
+
+def line_witnesses(lines: Lines, others: Sequence[Value]) -> list[list[Witness]]:
+    """Hold each other number on the lines against the one that is taken: the witnesses of each log, (n,).
 
     Args:
         others: the other values of the lines that measure.
-        columns: the printed numbers at the marks by group, (k,) each.
-        rounding: half of the last printed digit by group, as a share of the number; 0 where it is not known.
-        job: what is known of the job.
     """
-    found = []
+    found: list[list[Witness]] = [[] for _ in lines.rounding]
     for value in others:
-        if value.group not in columns or value is base.value:
+        if value.group not in lines.columns or value is lines.base:
             continue
-        witness = None
+        said: Sequence[Witness | None] = ()
         if value.quantity == "elapsed":
-            witness = _of_elapsed(base, value, marks, columns[value.group], job)
+            said = [_of_elapsed(lines, value, log) for log in range(len(found))]
         elif value.quantity in ("rate", "step_time", "interval_time"):
-            tolerance = SAME_SPAN if base.value.coverage == value.coverage else OTHER_SPAN
-            tolerance += rounding.get(value.group, 0.0) + rounding.get(base.value.group, 0.0)
-            witness = _of_value(base, value, marks, columns, job, tolerance)
-        if witness is not None:
-            found.append(witness)
+            with np.errstate(all="ignore"):
+                said = _of_value(lines, value)
+        for witnesses, witness in zip(found, said, strict=bool(said)):
+            if witness is not None:
+                witnesses.append(witness)
     return found
 
 
-def _of_value(
-    base: Base, value: Value, marks: Marks, columns: Mapping[str, Floats], job: Job, tolerance: float
-) -> Witness | None:
-    covers, time, _ = marks.own
-    printed = columns[value.group]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        told = _seconds_per_step(value, printed, covers, job)
-        if base.value.coverage == value.coverage and base.value.group in columns:
-            seconds = _seconds_per_step(base.value, columns[base.value.group], covers, job)
-            if not np.isfinite(told).any() or not np.isfinite(seconds).any():
-                return _product(base.value, value, marks, columns, job)
-        elif "cumulative" in (value.span, base.value.span):
-            # a mean since the beginning beside records: the clock holds its differences, and last steps its size
-            if not compares_last(base.value, value) or len(marks) < LEAST_LAST:
-                return None
-            per_step = (marks.time[-1] - marks.time[0]) / (marks.covers[-1] - marks.covers[0])
-            per_step *= base.scale if base.scale is not None else np.nan
-            if not far_off(np.array([per_step]), told[np.newaxis])[0]:
-                return None
-            name, mean = f"{value.group} on the lines", float(told.mean())
-            return Witness(name, "time per step", "s", float(per_step), mean, "contradicts", _lines(marks))
-        else:
-            seconds = time / covers * (base.scale if base.scale is not None else np.nan)
-        if not np.isfinite(told).any() or not np.isfinite(seconds).any():
-            return None
-        return _compared(base, value, marks, seconds, told, job, tolerance)
+def _of_value(lines: Lines, value: Value) -> list[Witness | None]:
+    base, marks = lines.base, lines.marks
+    told = _seconds_per_step(value, lines)
+    same_span, holds_base = base.coverage == value.coverage, base.group in lines.columns
+    if same_span and holds_base:
+        seconds = _seconds_per_step(base, lines)
+    elif "cumulative" in (value.span, base.span):
+        return _far_off(lines, value, told)
+    else:
+        seconds = marks.own[1] / marks.own[0] * lines.scale[:, np.newaxis]
+    known = np.isfinite(told).any(axis=1) & np.isfinite(seconds).any(axis=1)
+    comparable = np.asarray(known, dtype=np.bool_).tolist()
+    products = _products(lines, value) if same_span and holds_base and not all(comparable) else None
+    ratios = (told / seconds).tolist()
+    return [
+        _compared(lines, value, log, ratios[log], seconds[log]) if is_comparable
+        else _product(lines, value, log, products[log]) if products is not None else None
+        for log, is_comparable in enumerate(comparable)
+    ]  # fmt: skip
+
+
+def _far_off(lines: Lines, value: Value, told: Floats) -> list[Witness | None]:
+    """A value beside a mean since the beginning: the clock holds its differences, and last steps its size."""
+    marks = lines.marks
+    if not compares_last(lines.base, value) or told.shape[1] < LEAST_LAST:
+        return [None] * len(told)
+    time, covers = (part[:, -1] - part[:, 0] for part in (marks.time, marks.covers))
+    per_step = time / covers * lines.scale
+    name = f"{value.group} on the lines"
+    return [
+        Witness(name, "time per step", "s", mine, float(told[log].mean()), "contradicts", marks.places[log])
+        if is_far else None
+        for log, (is_far, mine) in enumerate(zip(far_off(per_step, told).tolist(), per_step.tolist(), strict=True))
+    ]  # fmt: skip
 
 
 def compares_last(base: Value, value: Value) -> bool:
@@ -139,38 +188,42 @@ def far_off(per_step: Floats, told: Floats) -> NDArray[np.bool_]:
     return np.asarray(usable & (short | long), dtype=np.bool_)
 
 
-def _seconds_per_step(value: Value, printed: Floats, covers: Floats, job: Job) -> Floats:
-    """What a value says of the time per step, (k,); NaN where that needs a batch size that is not known."""
+def _seconds_per_step(value: Value, lines: Lines) -> Floats:
+    """What a value says of the time per step, (n, k); NaN where that needs a batch size that is not known."""
+    printed = lines.columns[value.group]
     if value.quantity == "step_time":
         return printed * seconds_in(value.unit)
     if value.quantity == "interval_time":
-        return printed * seconds_in(value.unit) / covers
+        return np.asarray(printed * seconds_in(value.unit) / lines.marks.own[0])
     parsed = rate_unit(value.unit)
-    multiplier = job.multiplier(value.scope)
-    work = job.work(kind(parsed[0])) if parsed is not None else None
-    if parsed is None or multiplier is None or work is None:
-        return np.full(len(printed), np.nan)
-    return work / (printed * parsed[1] * multiplier)
+    if parsed is None:
+        return np.full(printed.shape, np.nan)
+    work, multiplier = lines.jobs.work(kind(parsed[0])), lines.jobs.multiplier(value.scope)
+    return np.asarray(work / (printed * parsed[1] * multiplier))
 
 
 def _compared(
-    base: Base, value: Value, marks: Marks, seconds: Floats, told: Floats, job: Job, tolerance: float
+    lines: Lines, value: Value, log: int, ratios_: Sequence[float], seconds: NDArray[np.float64]
 ) -> Witness | None:
-    ratios = [ratio for ratio in (told / seconds).tolist() if np.isfinite(ratio) and ratio > 0]
+    """Two numbers of a log that both tell the time per step: the base's seconds, and the other's as multiples, (k,)."""
+    base, job, place = lines.base, lines.jobs.each[log], lines.marks.places[log]
+    ratios = [ratio for ratio in ratios_ if math.isfinite(ratio) and ratio > 0]
     if not ratios:
         return None
     ratio = median(ratios)
+    tolerance = SAME_SPAN if base.coverage == value.coverage else OTHER_SPAN
+    tolerance += lines.rounding[log].get(value.group, 0.0) + lines.rounding[log].get(base.group, 0.0)
     agreement = _agreement(ratio, tolerance, job.factors)
-    work = _work_of(base.value, job), _work_of(value, job)
+    work = _work_of(base, job), _work_of(value, job)
     if (work[0] is None) == (work[1] is None):
-        measured = median([second for second in seconds.tolist() if np.isfinite(second)])
+        measured = median([second for second in seconds.tolist() if math.isfinite(second)])
         name = f"{value.group} on the lines"
-        return Witness(name, "time per step", "s", measured, measured * ratio, agreement, _lines(marks))
+        return Witness(name, "time per step", "s", measured, measured * ratio, agreement, place)
     size, unit = work[0] or work[1] or (1.0, "")
     product = size * ratio if work[0] is not None else size / ratio  # rate times time, whichever is measured
-    rate, time = (base.value, value) if work[0] is not None else (value, base.value)
+    rate, time = (base, value) if work[0] is not None else (value, base)
     name = f"{time.group} times {rate.group} on the lines"
-    return Witness(name, "work per step", unit, float(size), product, agreement, _lines(marks))
+    return Witness(name, "work per step", unit, float(size), product, agreement, place)
 
 
 def _work_of(value: Value, job: Job) -> tuple[float, str] | None:
@@ -188,18 +241,32 @@ def _agreement(ratio: float, tolerance: float, factors: Sequence[float]) -> Agre
     return "doubts" if tolerance < OTHER_SPAN else "silent"
 
 
-def _product(one: Value, other: Value, marks: Marks, columns: Mapping[str, Floats], job: Job) -> Witness | None:
-    """Rate times time where no batch size is known: one whole number on all lines is the work of a step."""
+def _rate_and_time(one: Value, other: Value) -> tuple[Value, Value, tuple[str, float]] | None:
+    """(a rate of work, a time, the rate's unit and its scale); None where two values are not one of each."""
     rate, time = (one, other) if one.quantity == "rate" else (other, one)
     parsed = rate_unit(rate.unit) if rate.quantity == "rate" else None
-    if parsed is None or kind(parsed[0]) == "steps" or time.quantity == "rate":
+    return None if parsed is None or kind(parsed[0]) == "steps" or time.quantity == "rate" else (rate, time, parsed)
+
+
+def _products(lines: Lines, value: Value) -> list[list[float]] | None:
+    """Rate times time on each line, (n, k); None where the base and the value are not one of each."""
+    pair = _rate_and_time(lines.base, value)
+    if pair is None:
         return None
-    multiplier = job.multiplier(rate.scope) or 1.0
-    seconds = _seconds_per_step(time, columns[time.group], marks.own[0], job)
-    products = columns[rate.group] * parsed[1] * multiplier * seconds
-    known = [product for product in products.tolist() if np.isfinite(product) and product > 0]
-    if len(known) < LEAST_PRODUCTS:
+    rate, time, (_, scale) = pair
+    multiplier = lines.jobs.multiplier(rate.scope)
+    known = np.where(np.isnan(multiplier), 1.0, multiplier)
+    products: list[list[float]] = (lines.columns[rate.group] * scale * known * _seconds_per_step(time, lines)).tolist()
+    return products
+
+
+def _product(lines: Lines, value: Value, log: int, products: Sequence[float]) -> Witness | None:
+    """Rate times time where no batch size is known: one whole number on all lines is the work of a step."""
+    pair = _rate_and_time(lines.base, value)
+    known = [product for product in products if math.isfinite(product) and product > 0]
+    if pair is None or len(known) < LEAST_PRODUCTS:
         return None
+    rate, time, (unit, _) = pair
     typical = median(known)
     constant = all(abs(product / typical - 1) <= CONSTANT for product in known)
     off = abs(typical - round(typical)) / typical
@@ -208,34 +275,28 @@ def _product(one: Value, other: Value, marks: Marks, columns: Mapping[str, Float
         agreement = "contradicts"  # less than one sample in a step of all devices
     elif constant and off > 2 * CONSTANT:
         agreement = "doubts"  # a part of a sample in every step
-    name = f"{time.group} times {rate.group} on the lines"
-    unit = parsed[0].partition("/")[0]
-    return Witness(name, "work per step", unit, typical, float(round(typical)) or 1.0, agreement, _lines(marks))
+    name, told = f"{time.group} times {rate.group} on the lines", float(round(typical)) or 1.0
+    return Witness(name, "work per step", unit.partition("/")[0], typical, told, agreement, lines.marks.places[log])
 
 
-def _of_elapsed(base: Base, value: Value, marks: Marks, printed: Floats, job: Job) -> Witness | None:
+def _of_elapsed(lines: Lines, value: Value, log: int) -> Witness | None:
     """A clock since the start, by its differences."""
-    if base.scale is None or len(marks) < 2:
+    marks, scale = lines.marks, float(lines.scale[log])
+    if math.isnan(scale) or marks.end.shape[1] < 2:
         return None
-    steps, clock = np.diff(marks.end), np.diff(printed * seconds_in(value.unit))
-    covers, time = np.diff(marks.covers), np.diff(marks.time)
+    steps, clock = np.diff(marks.end[log]), np.diff(lines.columns[value.group][log] * seconds_in(value.unit))
+    covers, time = np.diff(marks.covers[log]), np.diff(marks.time[log])
     usable = (steps > 0) & (clock > 0) & (covers > 0) & np.isfinite(clock)
     if not usable.any():
         return None
-    measured = time[usable] / covers[usable] * base.scale * steps[usable]
+    measured = time[usable] / covers[usable] * scale * steps[usable]
     ratio = float(clock[usable].sum() / measured.sum())
     typical = ratio if abs(ratio - 1) <= SAME_SPAN else median((clock[usable] / measured).tolist())
-    agreement = _agreement(typical, 0.05, job.factors)
+    agreement = _agreement(typical, 0.05, lines.jobs.each[log].factors)
     if agreement == "doubts" and 1 < typical <= MOST_OUTSIDE:
         agreement = "slower"
-    per_step = float(measured.sum() / steps[usable].sum())
-    return Witness(
-        f"{value.group} on the lines", "time per step", "s", per_step, per_step * typical, agreement, _lines(marks)
-    )
-
-
-def _lines(marks: Marks) -> tuple[int, int]:
-    return int(marks.lines[0]), int(marks.lines[-1])
+    per_step, name = float(measured.sum() / steps[usable].sum()), f"{value.group} on the lines"
+    return Witness(name, "time per step", "s", per_step, per_step * typical, agreement, marks.places[log])
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -43,6 +43,41 @@ class Marks(Struct, frozen=True):
         return len(self.lines)
 
 
+class ManyMarks(Struct, frozen=True):
+    """Measurements at ``k`` lines of each of ``n`` logs, in order.
+
+    Attributes:
+        lines: their line numbers, (n, k).
+        end: the step that each ends with, counted over the run, (n, k).
+        covers, time: sums over the window up to and with each, (n, k), in the store's units.
+        own: covers and time of each alone, (2, n, k).
+        places: the first and the last line of each log's, (n,).
+    """
+
+    lines: Ints
+    end: Floats
+    covers: Floats
+    time: Floats
+    own: Floats
+    places: Sequence[tuple[int, int]]
+
+    @classmethod
+    def of(cls, at: Floats, sums: Floats) -> ManyMarks:
+        """The marks of logs: the store's fields at them, (n, fields, k), the sums of covers and time, (n, 2, k)."""
+        return cls._of(at[:, 5].astype(np.int64), at[:, 1], sums[:, 0], sums[:, 1], at[:, 2:4].transpose(1, 0, 2))
+
+    @classmethod
+    def of_one(cls, marks: Marks) -> ManyMarks:
+        """The marks of one log, which has some."""
+        end, covers, time = (part[np.newaxis] for part in (marks.end, marks.covers, marks.time))
+        return cls._of(marks.lines[np.newaxis], end, covers, time, marks.own[:2, np.newaxis])
+
+    @classmethod
+    def _of(cls, lines: Ints, end: Floats, covers: Floats, time: Floats, own: Floats) -> ManyMarks:
+        places = list(zip(lines[:, 0].tolist(), lines[:, -1].tolist(), strict=True))
+        return cls(lines, end, covers, time, own, places)
+
+
 class Heaviest(Struct, frozen=True):
     """The measurement of a window with the longest time per step."""
 

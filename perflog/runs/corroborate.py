@@ -11,9 +11,10 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.evidence.clock import clock_witness
-from perflog.evidence.line import Account, Base, Job, Whole, line_witnesses, summary_witnesses
+from perflog.evidence.line import Account, Job, Jobs, Lines, Whole, line_witnesses, summary_witnesses
 from perflog.evidence.survey import (
     LONGEST,
+    ManyMarks,
     Marks,
     Ruling,
     Survey,
@@ -148,10 +149,11 @@ def evidence_of(question: Question) -> Evidence:
         witnesses.append(clock)
     others = other_values(measured)
     if len(marks) and others:
-        columns = {name: column[picked] for name, column in samples.columns.items()}
-        base = Base(measured.basis.value, measured.scale)
+        columns = {name: column[picked][np.newaxis] for name, column in samples.columns.items()}
         single = {group: share for group, (share, _) in rounding.items()}
-        witnesses += line_witnesses(base, others, marks, columns, single, job)
+        scale = np.array([math.nan if measured.scale is None else measured.scale])
+        lines = Lines(measured.basis.value, scale, ManyMarks.of_one(marks), columns, [single], Jobs.of([job]))
+        witnesses += line_witnesses(lines, others)[0]
     for account in question.accounts:
         witnesses += summary_witnesses([account], whole_until(account.line, measured, found), job.factors)
     estimate = measured.taken.estimate

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from perflog.evidence.clock import moments_of
-from perflog.evidence.line import Job
-from perflog.evidence.many import UNDECIDED, Jobs, ManyMarks, Said, clocks, none_coarse, second_values
+from perflog.evidence.clock import UNDECIDED, Said, clocks, moments_of
+from perflog.evidence.line import Job, Jobs, Lines, line_witnesses
 from perflog.evidence.survey import (
+    ManyMarks,
     Ruling,
     falls,
     heaviest_of,
@@ -26,7 +26,7 @@ from perflog.evidence.survey import (
     slow_of,
     total_rate,
 )
-from perflog.evidence.witness import Verdict, Witness
+from perflog.evidence.witness import Witness, judged
 from perflog.formats.parser import Value
 from perflog.matching.matches import Samples
 from perflog.measurements.rows import Floats, Ints, Mask
@@ -188,26 +188,21 @@ def _together(logs: Sequence[_Log]) -> list[Evidence | None]:
             column = np.array([log.samples.columns[value.group] for log in logs])
             low_digits |= ~none_coarse(column, MOST_DECIMALS, COARSE)
     jobs = [job_of(log.question) for log in logs]
-    said = [_clocks(logs, marks, jobs)]
+    by_clock, by_lines = _clocks(logs, marks, jobs), [list[Witness]() for _ in logs]
     others = _others(logs[0])
     if others:
         base = measured.basis.value
-        names = {base.group, *(value.group for value in others)}
-        if base.group not in logs[0].samples.columns:
-            return [None] * len(logs)
+        names = {base.group, *(value.group for value in others)} & set(logs[0].samples.columns)
         columns = {name: np.array([log.samples.columns[name][log.low : log.high] for log in logs]) for name in names}
         scale = np.array([np.nan if (s := log.question.measured.scale) is None else s for log in logs])
-        known = Jobs.of(jobs)
-        said += [second_values(base, value, scale, marks, columns, known) for value in others]
+        by_lines = line_witnesses(Lines(base, scale, marks, columns, [{}] * len(logs), Jobs.of(jobs)), others)
     return [
-        None if is_low or UNDECIDED in of_log else Evidence(_verdict(of_log), ruling, 0.0, other=other)
-        for (ruling, other), is_low, of_log in zip(rulings, low_digits.tolist(), zip(*said, strict=True), strict=True)
-    ]
-
-
-def _verdict(said: Sequence[Said]) -> Verdict:
-    """The verdict where nothing doubts the number, and no witness says more than its numbers."""
-    return Verdict(tuple(witness for witness in said if isinstance(witness, Witness)))
+        None if is_low or clock == UNDECIDED
+        else Evidence(judged(of_lines if clock is None else [clock, *of_lines]), ruling, 0.0, other=other)
+        for (ruling, other), is_low, clock, of_lines in zip(
+            rulings, low_digits.tolist(), by_clock, by_lines, strict=True
+        )
+    ]  # fmt: skip
 
 
 def _clocks(logs: Sequence[_Log], marks: ManyMarks, jobs: Sequence[Job]) -> list[Said]:
@@ -236,3 +231,22 @@ def _spoken(said: Said, log: _Log) -> Said:
     if isinstance(said, Witness) and said.about == "throughput":
         return as_throughput(said, log.question.measured)
     return said
+
+
+def none_coarse(numbers: Floats, most: int, share: float) -> Mask:
+    """Whether rounding certainly hides less than a share of the numbers of each log, by their decimals, (n,).
+
+    Args:
+        numbers: as they were read, (n, k).
+        most: numbers with more decimals are rounded by less than matters.
+    """
+    sizes = np.abs(numbers)
+    with np.errstate(all="ignore"):
+        usable = (np.isfinite(sizes) & (sizes > 0) & (sizes < 2.0**51 / 10.0**most)).all(axis=1)
+        typical = np.median(sizes, axis=1)
+        fine = np.ones(len(numbers), dtype=bool)
+        for decimals in range(most, -1, -1):
+            # a whole number over a power of ten is the double that is nearest to the decimal
+            has_no_more = (np.rint(sizes * 10.0**decimals) / 10.0**decimals == sizes).all(axis=1)
+            fine &= ~has_no_more | (0.5 * 10.0**-decimals / typical <= share)
+    return np.asarray(usable & fine)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from perflog.evidence.line import Base, Job, line_witnesses
-from perflog.evidence.survey import Marks
+from perflog.evidence.line import Job, Jobs, Lines, line_witnesses
+from perflog.evidence.survey import ManyMarks, Marks
 from perflog.evidence.witness import FACTORS, Witness
 from perflog.formats.parser import Value
 
@@ -18,6 +20,13 @@ INTERVAL = Value("took", "interval_time", "s")
 CLOCK = Value("elapsed", "elapsed", "s", span="cumulative")
 #: Five lines of ten steps.
 LINES, COVERS, STEP = 5, 10.0, 0.25
+
+
+class Base(NamedTuple):
+    """The value that the measurements stand on, and how many times its stored time is a second (NaN: unknown)."""
+
+    value: Value
+    scale: float
 
 
 def marks(seconds: float) -> Marks:
@@ -36,10 +45,11 @@ def heard(
     base: Base, others: Sequence[Value], columns: Mapping[str, float | Sequence[float]], known: Job | None = None,
     rounding: Mapping[str, float] | None = None,
 ) -> Witness | None:  # fmt: skip
-    full = {name: np.broadcast_to(np.array(numbers, dtype=np.float64), LINES) for name, numbers in columns.items()}
-    seconds = STEP if base.scale == 1 else STEP / 32
-    found = line_witnesses(base, others, marks(seconds), full, rounding or {}, known or job())
-    return next(iter(found), None)
+    full = {name: np.broadcast_to(np.array(numbers, dtype=np.float64), (1, LINES)) for name, numbers in columns.items()}
+    seconds, jobs = STEP if base.scale == 1 else STEP / 32, Jobs.of([known or job()])
+    of_one = ManyMarks.of_one(marks(seconds))
+    found = line_witnesses(Lines(base.value, np.array([base.scale]), of_one, full, [rounding or {}], jobs), others)
+    return next(iter(found[0]), None)
 
 
 BY_TIME, BY_RATE = Base(TIME, 1.0), Base(RATE, 32.0)
@@ -151,7 +161,7 @@ def test_a_clock_since_the_start_by_its_differences() -> None:
 
 def test_a_clock_says_nothing_of_a_rate_without_a_batch_size() -> None:
     clock = [2.5 * line for line in range(LINES)]
-    assert heard(Base(RATE, None), [RATE, CLOCK], {"ips": 128.0, "elapsed": clock}, job(None)) is None
+    assert heard(Base(RATE, math.nan), [RATE, CLOCK], {"ips": 128.0, "elapsed": clock}, job(None)) is None
 
 
 def test_numbers_that_are_none_say_nothing() -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perflog.evidence.many import none_coarse
 from perflog.evidence.witness import decimals_of
+from perflog.runs.corroborate_many import none_coarse
 from perflog.stats.centre import median
 from tests.support import examples
 

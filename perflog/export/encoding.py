@@ -15,7 +15,6 @@ from perflog.escaping import csv_cell, decodable, decodable_data, visible
 from perflog.escaping import latex as escaped
 from perflog.export.case_table import Shown, case_table, unknown_name
 from perflog.export.document import finite, reason_code, to_json
-from perflog.export.exchange import to_openmetrics
 from perflog.export.text import MARK, TextTable, counted, to_markdown, to_terminal
 from perflog.extraction import Extraction
 from perflog.extras import plain
@@ -46,6 +45,10 @@ def encoded(
         PerflogError: for ``xlsx`` where the package that writes it is not installed.
         ValueError: for another format.
     """
+    if form == "openmetrics":
+        from perflog.export.exchange import to_openmetrics  # with XML and what else other programs' formats need
+
+        return to_openmetrics(extraction)
     makers: dict[str, Callable[[], str | bytes]] = {
         "table": lambda: to_terminal(case_table(extraction, shown), width, colour),
         "markdown": lambda: to_markdown(case_table(extraction, replace(shown, wide=shown.wide or not shown.columns))),
@@ -56,7 +59,6 @@ def encoded(
             {"cases": case_frame(extraction), "runs": run_frame(extraction), "skipped": skipped_frame(extraction)}
         ),
         "latex": lambda: to_latex(case_table(extraction, shown)),
-        "openmetrics": lambda: to_openmetrics(extraction),
     }
     if form not in makers:
         raise ValueError(f"no format {form!r}")

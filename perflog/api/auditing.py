@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perflog.api.options import PathLike, Paths, Result, counted, in_python_terms, path_list, settings_of
-from perflog.report.extractions import catalog_of
 
 if TYPE_CHECKING:
     from perflog.audit import Judgement
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,5 +82,5 @@ def audit(
     places = None if logs is None else path_list(logs)
     chosen = settings_of({"set": set, "parser": parser, "parsers": parsers}, places or folders_of(pages))
     found = None if places is None else find_logs(places)
-    judgements = judge_cells(pages, found, catalog_of(chosen), chosen.options(), most)
+    judgements = judge_cells(pages, found, chosen.catalog(), chosen.options(), most)
     return Audit(tuple(judgements), failing(judgements))

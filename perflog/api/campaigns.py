@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perflog.campaign.deciding import Measured
     from perflog.campaign.looks import CaseLook
     from perflog.campaign.observer import RoundObserver
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
     from perflog.history import Entry, Saved, Series
     from perflog.history.level_changes import Regressions as FoundRegressions
 
@@ -237,7 +237,7 @@ class Measurement(Result):
         return f"{counted(len(self.cases), 'case')}: {decided} decided{failed}{spent}"
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.export.columns import TextTable
+        from perflog.export.text import TextTable
 
         rows = [[entry.case, entry.sentence(self.margin)] for entry in self.cases]
         caption = f"ratios new / old, margin {100 * self.margin:g} %, order of seed {self.measured.rule.seed}."

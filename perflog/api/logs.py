@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
     from perflog.report.explain import Explanation
 
 
@@ -107,7 +107,7 @@ class Extracted(Result):
             perflog.errors.UsageError: for an ending that no format has.
             perflog.errors.PerflogError: when it cannot be written.
         """
-        from perflog.export.endings import format_for
+        from perflog.export.options import format_for
         from perflog.files import write_atomically
         from perflog.settings.config import FORMATS
 
@@ -201,7 +201,7 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
 
 def extracted(extraction: Extraction) -> Extracted:
     """An extraction with its frames."""
-    from perflog.export.frames import case_frame, run_frame, skipped_frame
+    from perflog.export.encoding import case_frame, run_frame, skipped_frame
 
     return Extracted(case_frame(extraction), run_frame(extraction), skipped_frame(extraction), extraction)
 

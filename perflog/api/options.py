@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
     from perflog.report.extractions import Extractions
 
 

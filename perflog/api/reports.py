@@ -26,7 +26,7 @@ from perflog.extras import plain
 if TYPE_CHECKING:
     import polars as pl
 
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
     from perflog.extraction import Extraction
     from perflog.report.making import MadeTable
     from perflog.report.regenerate import Change, Regenerated, RegeneratedFile
@@ -226,7 +226,7 @@ class Readme(Result):
         return [{"file": file["file"], **change} for file in self.document()["files"] for change in file["changes"]]
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.export.columns import TextTable
+        from perflog.export.text import TextTable
         from perflog.report.regenerate import per_cent
 
         rows = []

@@ -12,7 +12,7 @@ from perflog.campaign.completion import glance
 from perflog.campaign.plan import Job
 from perflog.campaign.versus import SIDES, Versus
 from perflog.compare.sentences import per_cent, verdict_words
-from perflog.export.columns import counted
+from perflog.export.text import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.printed import kind
 from perflog.stats.sequential import Look, look

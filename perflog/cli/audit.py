@@ -50,9 +50,8 @@ def audit(
     from perflog.audit import audit as judge_cells
     from perflog.audit.auditing import folders_of
     from perflog.compare.rule import share as share_of
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.logs.find import find_logs
-    from perflog.report.extractions import catalog_of
 
     chosen_form = format_for(output, form, FORMATS, "text")
     share = share_of(tolerance, "--tolerance")
@@ -60,7 +59,7 @@ def audit(
     given = {"parser": parser, "parsers": parsers, "set": pairs(set_ or [], "set")}
     chosen = settings(given, logs or folders_of(pages))
     found = find_logs(logs) if logs else None
-    judgements = judge_cells(pages, found, catalog_of(chosen), chosen.options(), share, progress_bar(quiet))
+    judgements = judge_cells(pages, found, chosen.catalog(), chosen.options(), share, progress_bar(quiet))
     text = render(judgements, chosen_form, everything, to_terminal(output))
     if chosen_form == "github" and output is None:
         emit_commands(text)

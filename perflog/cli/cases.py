@@ -12,7 +12,7 @@ import typer
 from perflog.cli.output import emit, to_terminal, width_of
 from perflog.cli.progress import skipped
 from perflog.escaping import named
-from perflog.export.endings import format_for
+from perflog.export.options import format_for
 from perflog.settings.config import DEFAULTS, FORMATS
 
 if TYPE_CHECKING:
@@ -107,19 +107,19 @@ def _encoded(extraction: Extraction, form: str, view: View, terminal: bool) -> s
 
 def _write_dlperf(extraction: Extraction, output: Path | None, logs: Sequence[str]) -> None:
     """DLPerf's result file, and what its script prints."""
-    from perflog.export import dlperf
+    from perflog.export.exchange import dlperf_console, dlperf_json
     from perflog.files import write_atomically
 
     target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
-    write_atomically(target, dlperf.to_json(extraction), parents=output is None)
-    sys.stdout.write(dlperf.console(extraction, str(target) if target.is_absolute() else f"./{target}"))
+    write_atomically(target, dlperf_json(extraction), parents=output is None)
+    sys.stdout.write(dlperf_console(extraction, str(target) if target.is_absolute() else f"./{target}"))
 
 
 def _write_tensorboard(extraction: Extraction, folder: Path, quiet: bool) -> None:
     """An event file for each case, in a folder of its own."""
     from perflog.cli.output import say_written
-    from perflog.export.columns import counted
-    from perflog.export.tensorboard import to_tensorboard
+    from perflog.export.exchange import to_tensorboard
+    from perflog.export.text import counted
     from perflog.files import write_atomically
 
     files = to_tensorboard(extraction)

@@ -114,7 +114,7 @@ def compare(
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import names
     from perflog.export.case_table import Shown
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.settings.convention import DEFAULT, REASONS
 
     if len(sides) < 2:
@@ -226,7 +226,7 @@ def _show_noise(
     from perflog.compare.noise import noise_of
     from perflog.compare.noise_table import FORMATS, noise_table, sorted_noise, to_csv, to_json
     from perflog.compare.rule import METRICS
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
 
     one_of("metric", request.metric, list(METRICS))
     chosen_form = format_for(output, form, FORMATS, "table")

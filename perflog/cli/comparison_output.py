@@ -69,7 +69,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
         terminal: whether a table goes to a person's terminal.
     """
     from perflog.compare import data, page
-    from perflog.export.junit import junit
+    from perflog.export.exchange import junit
 
     if look.form in ("svg", "png"):
         return page.picture(comparisons, look.form), page.described(comparisons)
@@ -110,7 +110,7 @@ def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str
 def _show_to_github(comparisons: Sequence[Comparison], look: Look, output: Path | None, quiet: bool) -> None:
     """The job's summary and annotations where GitHub's variables are set; plain Markdown elsewhere."""
     from perflog.compare.checks import findings
-    from perflog.export.junit import commands
+    from perflog.export.exchange import commands
 
     markdown = _markdown(comparisons, look)
     summary, is_runner = os.environ.get(SUMMARY, ""), os.environ.get(IS_RUNNER) == "true"

@@ -71,7 +71,7 @@ def _parsers(given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _styles(given: Mapping[str, Any], _text: str) -> Iterable[str]:
-    from perflog.report.style import styles
+    from perflog.report.table import styles
 
     return styles(given.get("templates") or ())
 

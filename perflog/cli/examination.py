@@ -97,7 +97,7 @@ def _parsers(logs: Sequence[str]) -> dict[str, Any]:
 
 def text_of(found: Mapping[str, Any]) -> str:
     """The same for people."""
-    from perflog.export.columns import counted
+    from perflog.export.text import counted
 
     lines = [
         f"perflog {found['perflog']} in {found['folder']}",

@@ -92,8 +92,8 @@ def save(
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
     from perflog.compare.sides import database_of
     from perflog.escaping import json_text
-    from perflog.export.columns import counted
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
+    from perflog.export.text import counted
     from perflog.history import name_of
     from perflog.history import save as store
 
@@ -175,9 +175,9 @@ def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[st
 def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None) -> None:
     """Make the site and put it in its folder. Raises UsageError where the folder holds anything else."""
     from perflog.cli.output import say_written
+    from perflog.export.words import LANGUAGES
     from perflog.history import publish, site
     from perflog.history.publishing import refusal
-    from perflog.report.pages import LANGUAGES
 
     if regressions or form not in (None, "html"):
         what = "--regressions" if regressions else f"--format {form}"
@@ -193,7 +193,7 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
 
 def _show_regressions(asked: Asked, form: str | None, output: Path | None, reasons: Sequence[str]) -> None:
     """Print or write the changed cases; exit as the gate says, where it was asked for."""
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.history import regressions, render_regressions
     from perflog.history.level_changes import FORMATS
 
@@ -209,11 +209,11 @@ def _show_regressions(asked: Asked, form: str | None, output: Path | None, reaso
 
 def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
     """Print or write the cases that are wanted, as text or as a picture."""
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
+    from perflog.export.words import LANGUAGES
     from perflog.history import FORMATS, draw_series, render_series, series
     from perflog.plot.drawing import FORMATS as PICTURES
     from perflog.plot.series import drawable_words
-    from perflog.report.pages import LANGUAGES
 
     one_of("lang", asked.language, list(LANGUAGES))
     form = format_for(output, form, [*FORMATS, *PICTURES], "table")
@@ -229,8 +229,8 @@ def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
 
 def _show_campaigns(asked: Asked, form: str | None, output: Path | None) -> None:
     """Print or write the list of campaigns. Raises UsageError for a picture, which needs cases."""
-    from perflog.export.columns import counted
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
+    from perflog.export.text import counted
     from perflog.history import FORMATS, campaigns, name_of, render_campaigns
     from perflog.plot.drawing import FORMATS as PICTURES
 
@@ -253,7 +253,7 @@ def history_delete(
 ) -> None:
     """Take a campaign out of the history."""
     from perflog.compare.sides import database_of
-    from perflog.export.columns import counted
+    from perflog.export.text import counted
     from perflog.history import campaigns, delete
 
     place = database_of(settings({"database": database})) if database else context.obj

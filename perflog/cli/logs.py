@@ -30,7 +30,7 @@ from perflog.cli.options import (
 from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
 from perflog.cli.view import View, show_again_and_again
-from perflog.export.endings import format_for
+from perflog.export.options import format_for
 from perflog.settings.config import DEFAULTS, find_config, settings
 
 if TYPE_CHECKING:

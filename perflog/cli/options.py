@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from perflog.export.options import EXTRACTION, FLAGS, extraction_values
 from perflog.logs.addresses import as_addresses
-from perflog.report.options import EXTRACTION, FLAGS, extraction_values
 from perflog.settings.config import FORMATS
 from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
 

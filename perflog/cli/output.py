@@ -16,7 +16,7 @@ from perflog.errors import NoReaderError, PerflogError
 from perflog.escaping import visible, workflow
 
 if TYPE_CHECKING:
-    from perflog.export.columns import TextTable
+    from perflog.export.text import TextTable
 
 
 # ----------------------------------------------------------------------------------------------------

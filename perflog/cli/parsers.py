@@ -9,7 +9,7 @@ import typer
 
 from perflog.cli.base import Application, app, examples
 from perflog.cli.options import Parsers, TextOrJson
-from perflog.export.endings import format_for
+from perflog.export.options import format_for
 from perflog.settings.config import settings
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def parsers_check(
     format_: TextOrJson = None,
 ) -> None:
     """Check every parser against its sample lines."""
-    from perflog.export.columns import counted
+    from perflog.export.text import counted
     from perflog.formats.paths import check_path_patterns
     from perflog.matching.checks import check_parser
 

@@ -31,7 +31,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, say_lacking, say_written
 from perflog.cli.progress import end_where_unread, extractions
-from perflog.report.options import FLAGS
+from perflog.export.options import FLAGS
 from perflog.settings.config import one_of, pairs, settings
 
 Html = Annotated[
@@ -64,10 +64,9 @@ def table(
     format_: TableFormat = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.report.contents import dimensions, require_cases
-    from perflog.report.making import BINARY, TABLE_FORMATS, encoded_table, make_table, projection
-    from perflog.report.regions import look_of
+    from perflog.report.making import BINARY, TABLE_FORMATS, encoded_table, look_of, make_table, projection
 
     form = format_for(output, format_, TABLE_FORMATS, "markdown")
     if form in BINARY and output is None:
@@ -101,7 +100,7 @@ def plot(
     output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Draw throughput and speedup against devices, the spread of the runs, step times with the warm-up, or versions."""
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.plot.drawing import FORMATS
     from perflog.report.making import make_picture
 
@@ -132,7 +131,7 @@ def report(
     columns: ReportColumns = "", lang: Lang = "en", html: Html = False, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report, with a section for each model and unit: Markdown that `perflog readme` keeps true, or a page."""
-    from perflog.export.endings import format_for
+    from perflog.export.options import format_for
     from perflog.report.contents import Choice
     from perflog.report.reports import make_report, refusal
     from perflog.report.table import LANGUAGES

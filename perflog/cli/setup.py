@@ -10,7 +10,7 @@ import typer
 from perflog.cli.base import app, examples
 from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, prose
-from perflog.export.endings import format_for
+from perflog.export.options import format_for
 from perflog.settings.config import FILE, settings
 
 Place = Annotated[
@@ -36,7 +36,7 @@ def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -
     from perflog.cli.progress import extractions
     from perflog.errors import UsageError
     from perflog.files import write_atomically
-    from perflog.report.starting import config_text
+    from perflog.report.reports import config_text
 
     first = Path(logs[0])
     folder = output or (first if first.is_dir() else first.parent)

@@ -12,7 +12,7 @@ import typer
 
 from perflog.campaign.observer import RoundObserver
 from perflog.escaping import visible
-from perflog.export.columns import counted
+from perflog.export.text import counted
 
 if TYPE_CHECKING:
     from perflog.campaign.completion import Completion

@@ -26,7 +26,7 @@ from perflog.logs.find import find_logs
 from perflog.parts import ENDING
 from perflog.parts.part import Part, is_part, packed_part, read_part, write_part
 from perflog.parts.share import Share, share_of
-from perflog.report.extractions import ProgressOf, catalog_of, no_progress
+from perflog.report.extractions import ProgressOf, no_progress
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 
@@ -221,7 +221,7 @@ def write_share(
         raise UsageError(f"cannot write '{named(str(file))}': {reason}")
     files = find_logs(logs)
     with progress_of(sum(max(log.size, 0) for log in own.of(files))) as progress:
-        part = part_of(files, own, chosen.options(), catalog_of(chosen), progress, cache)
+        part = part_of(files, own, chosen.options(), chosen.catalog(), progress, cache)
     write_part(file, part)
     return part
 
@@ -261,4 +261,4 @@ def extraction_on(
     task = task_of(logs, chosen.options(), chosen.values["parsers"], chosen.values["parser"], cache)
     with tempfile.TemporaryDirectory(prefix="perflog-parts-") as folder:
         parts_by_ray(address, task, Path(folder), shards, told)
-        return extract_paths([folder], chosen.options(), catalog_of(chosen))
+        return extract_paths([folder], chosen.options(), chosen.catalog())

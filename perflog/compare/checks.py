@@ -13,9 +13,8 @@ from perflog.compare.sentences import change_words, opening
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.case_table import Shown
-from perflog.export.columns import TextTable, counted
-from perflog.export.junit import Annotation, Test
-from perflog.export.text import NUMBERED, to_markdown
+from perflog.export.exchange import Annotation, Test
+from perflog.export.text import NUMBERED, TextTable, counted, to_markdown
 from perflog.settings.convention import DEFAULT, GateResult, gate_result
 from perflog.stats.verdict import Verdict
 

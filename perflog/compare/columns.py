@@ -12,7 +12,7 @@ from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.rule import keys_of, names_of
 from perflog.compare.sentences import explanations, interval_words, per_cent, verdict_words
 from perflog.export.case_table import Shown, ordered, unknown_name, value_of_case
-from perflog.export.columns import TextTable, marked, number, of_config
+from perflog.export.text import TextTable, marked, number, of_config
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note, alike
 

@@ -13,7 +13,7 @@ from perflog.compare.judging import judged
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, mean_of
 from perflog.compare.rule import Rule, names_of, short_names
 from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, require_known, where
-from perflog.export.columns import counted
+from perflog.export.text import counted
 from perflog.formats.paths import PathPatterns
 from perflog.notes import texts
 from perflog.runs.sight import findings_in, throttled_among, throttling_of

@@ -14,7 +14,7 @@ from perflog.compare.rows import CaseComparison, compared_cases, is_derived, val
 from perflog.compare.rule import Rule, Stopping, stopping_of
 from perflog.compare.sides import Side, machines
 from perflog.compare.when import interleaved, separation
-from perflog.export.columns import counted
+from perflog.export.text import counted
 from perflog.formats.paths import REPEAT
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of

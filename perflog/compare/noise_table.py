@@ -9,7 +9,7 @@ from perflog.compare.noise import ENOUGH_RUNS, LEVEL, WANTED, CaseNoise, Noise
 from perflog.compare.rule import keys_of, names_of
 from perflog.escaping import csv_cell, json_text
 from perflog.export.case_table import Shown, ordered, unknown_name, value_of_case
-from perflog.export.columns import TextTable, number, two_digits
+from perflog.export.text import TextTable, number, two_digits
 from perflog.formats.vocabulary import INTEGERS
 from perflog.stats.campaigns import CampaignLevel
 

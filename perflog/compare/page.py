@@ -13,10 +13,21 @@ from perflog.compare.rule import names_of
 from perflog.compare.sentences import explanations, opening, per_cent, verdict_words
 from perflog.errors import UsageError
 from perflog.export.case_table import Shown
-from perflog.export.columns import TextTable
-from perflog.plot.drawing import COLOURS, LINE, SHADE, rendered
-from perflog.plot.sheet import Block, Entry, Row, RowPlace, figure_of, legend_block, rows_block, text_block
-from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
+from perflog.export.text import TextTable
+from perflog.export.words import BEGINNING, LANGUAGES, page_templates, words
+from perflog.plot.drawing import (
+    COLOURS,
+    LINE,
+    SHADE,
+    Block,
+    Entry,
+    Row,
+    figure_of,
+    legend_block,
+    rendered,
+    rows_block,
+    text_block,
+)
 from perflog.settings.convention import GateResult
 from perflog.stats.verdict import Better, Verdict
 
@@ -40,9 +51,9 @@ def html_page(comparisons: Sequence[Comparison], result: GateResult | None = Non
     """
     names = " and ".join(comparison.new for comparison in comparisons)
     title = f"{comparisons[0].rule.metric}: {names} against {comparisons[0].old}"
-    text = environment().get_template("compare.html.j2").render(
-        beginning=BEGINNING, version=__version__, language=LANGUAGES["en"], title=title, words=words("en")["compare"],
-        gate=result, parts=[_part(comparison) for comparison in comparisons],
+    text = page_templates().get_template("compare.html.j2").render(
+        beginning=BEGINNING, version=__version__, language=LANGUAGES["en"], title=title,
+        words=words("pages", "en")["compare"], gate=result, parts=[_part(comparison) for comparison in comparisons],
     )  # fmt: skip
     return str(text).encode("utf-8", "backslashreplace")
 
@@ -165,7 +176,7 @@ def picture(comparisons: Sequence[Comparison], form: str) -> bytes:
     """
     if not any(_drawable(comparison) for comparison in comparisons):
         raise UsageError("no case has a ratio to draw: see `perflog compare` for the reasons")
-    return rendered(lambda: comparison_figure(comparisons), form)
+    return rendered(lambda: comparison_figure(comparisons), form)[0]
 
 
 def comparison_figure(comparisons: Sequence[Comparison]) -> Figure:
@@ -193,11 +204,11 @@ def _side(comparison: Comparison) -> list[Block]:
     if not named:
         return [title, text_block("No case has a ratio.", 8)]
 
-    def draw(axes: Axes, places: list[RowPlace]) -> None:
+    def draw(axes: Axes, middles: list[float]) -> None:
         axes.axvspan(-100 * rule.margin, 100 * rule.margin, color=SHADE, alpha=0.22, linewidth=0)
         axes.axvline(0, color=LINE, linewidth=1, linestyle="--")
-        for (row, _), place in zip(named, places, strict=True):
-            _ratio_bar(axes, place.middle, row)
+        for (row, _), middle in zip(named, middles, strict=True):
+            _ratio_bar(axes, middle, row)
 
     direction = "right" if rule.better is Better.HIGHER else "left"
     rows = [Row(f"{name} (n = {_counts(row)})", per_cent(row.ratio.value or 0.0)) for row, name in named]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import names_of
 from perflog.compare.when import is_separation
-from perflog.export.columns import counted
+from perflog.export.text import counted
 from perflog.stats.verdict import Verdict
 
 #: So many changed cases are named, those with the largest changes first.

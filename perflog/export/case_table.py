@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from perflog.cases.case import Case, data_of, short_labels
 from perflog.errors import UsageError
-from perflog.export.columns import MARK, TextTable, caption, counted, marked, number
+from perflog.export.text import MARK, TextTable, caption, counted, interval, marked, number
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import natural
@@ -116,24 +116,20 @@ class _Columns:
             keys.append("log")
         return keys
 
-    def wide(self) -> list[_Column]:
-        """Every column."""
+    def wide(self, instead: Sequence[str] = ()) -> list[_Column]:
+        """Every column; ``instead``: what stands in the place of throughputs that there are not."""
         others = [name for name in self.metrics if name in _OTHERS]
-        names = [*self.keys, "n", "throughput", "unit", "interval", *others, "speedup", "efficiency", "notes"]
+        names = [*self.keys, "n", "throughput", "unit", "interval", *instead, *others, "speedup", "efficiency", "notes"]
         return [self.column(name) for name in names]
 
     def compact(self) -> list[_Column]:
-        """The columns that say something, with what stands in the place of throughputs that there are not."""
-        others = [name for name in self.metrics if name in _OTHERS]
-        names = [*self.keys, "n", "throughput", "unit", "interval", *self._instead(), *others, "speedup", "efficiency"]
-        columns = [self.column(name) for name in [*names, "notes"]]
+        """The columns that say something, with the program's own summary, or else the time of a step, where cases have
+        no throughput.
+        """
+        without = [case.metrics for case in self.cases if case.throughput.value is None]
+        instead = [name for name in _INSTEAD if any(name in has and has[name].value is not None for has in without)]
+        columns = self.wide(instead[:1])
         return [column for column in columns if column.name == "throughput" or any(column.cells)]
-
-    def _instead(self) -> list[str]:
-        """What the cases without a throughput have: the program's own summary, or else the time of a step."""
-        without = [case for case in self.cases if case.throughput.value is None]
-        has = [name for name in _INSTEAD if any(_value_of(case, name) is not None for case in without)]
-        return has[:1]
 
     def named(self, names: Sequence[str]) -> list[_Column]:
         """The columns of these names, with the unit where it varies, and the notes where there are some: no number
@@ -142,7 +138,7 @@ class _Columns:
         Raises:
             UsageError: for a name that no case has, with the nearest one.
         """
-        known = self.known()
+        known = known_fields(self.cases)
         for name in names:
             if name not in known:
                 raise unknown_name("columns", name, known)
@@ -152,17 +148,11 @@ class _Columns:
         notes = ["notes"] if any(self.marks) and "notes" not in wanted else []
         return [self.column(name) for name in (*wanted, *notes)]
 
-    def known(self) -> list[str]:
-        """All names of columns that these cases have."""
-        keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in self.cases for key in case.key))))
-        return list(dict.fromkeys([*keys, *OF_CASES, *self.metrics]))
-
     def column(self, name: str) -> _Column:
         """The column of one name."""
         readers: dict[str, Callable[[Case], str]] = {
-            "n": _count, "throughput": _throughput,
-            "unit": lambda case: case.throughput.unit, "interval": _ends if self.is_wide else _half_width,
-            "speedup": self._speedup, "efficiency": self._efficiency,
+            "n": _count, "throughput": _throughput, "unit": lambda case: case.throughput.unit,
+            "interval": self._interval, "speedup": self._speedup, "efficiency": self._efficiency,
         }  # fmt: skip
         if name in ("log", "notes"):
             return _Column(name, name, list(self.labels if name == "log" else self.marks))
@@ -175,10 +165,23 @@ class _Columns:
         cells = [str(case.key.get(name, "")) for case in self.cases]
         return _Column(name, _TITLES.get(name, name), cells, name in INTEGERS)
 
+    def _interval(self, case: Case) -> str:
+        """The ends of the interval and its level, or how far it reaches from the centre; empty for none."""
+        summary = case.throughput
+        if self.is_wide:
+            return interval(summary.low, summary.high, summary.level)
+        if summary.low is None or summary.high is None or not summary.value:
+            return ""
+        return _relative(summary.low, summary.high, summary.value)
+
     def _speedup(self, case: Case) -> str:
+        """The speedup with its interval, and behind it that it is made of a number that may be another one."""
         if case.speedup is None:
             return ""
-        return _of_marked(case, f"{case.speedup:.2f}", self._bounds(case.speedup, case.speedup_interval))
+        text = f"{case.speedup:.2f}"
+        shown = text + self._bounds(case.speedup, case.speedup_interval)
+        behind = f"{case.other_speedup:.2f}" if case.other_speedup is not None else ""
+        return marked(shown, _SPEEDUP, behind if behind != text else "") if case.is_marked else shown
 
     def _efficiency(self, case: Case) -> str:
         if case.efficiency is None:
@@ -196,6 +199,12 @@ class _Columns:
         return f" [{scale * interval.low:.{decimals}f}, {scale * interval.high:.{decimals}f}]"
 
 
+def known_fields(cases: Sequence[Case]) -> list[str]:
+    """All names of columns that these cases have."""
+    keys = (key for case in cases for key in case.key)
+    return list(dict.fromkeys((*CASE_KEYS, *keys, *OF_CASES, *(name for case in cases for name in case.metrics))))
+
+
 def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
     """The error for a name that there is not, with the one that is nearest."""
     hint = did_you_mean(name, known, otherwise=f"there are {', '.join(known)}")
@@ -207,13 +216,6 @@ def _throughput(case: Case) -> str:
     return marked(text, case.mark, number(case.mark.other) if case.mark else "")
 
 
-def _of_marked(case: Case, text: str, bounds: str) -> str:
-    """A speedup with its interval, and behind it that it is made of a number that may be another one."""
-    other = case.other_speedup
-    behind = f"{other:.2f}" if other is not None else ""
-    return marked(text + bounds, _SPEEDUP, behind if behind != text else "") if case.is_marked else text + bounds
-
-
 def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], list[str]]:
     """(the marks of each case, the notes as numbered lines; where not every note is given, how many rows have more)."""
     if every is False:
@@ -223,13 +225,11 @@ def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], li
     numbers = {note: mark for mark, (members, _) in numbered for note in members}
     marks = [",".join(map(str, sorted({numbers[note] for note in own}))) for own in shown]
     lines = [f"{mark}. {text}" for mark, (_, text) in numbered]
-    more = sum(1 for case, own in zip(cases, shown, strict=True) if set(notes_of(case)) - {*own, _in_cell(case)})
+    in_cells = [{case.mark.text} if case.mark is not None else set() for case in cases]
+    more = sum(
+        bool(set(notes_of(case)) - {*own} - in_cell) for case, own, in_cell in zip(cases, shown, in_cells, strict=True)
+    )
     return marks, lines + ([remarks(more)] if more else [])
-
-
-def _in_cell(case: Case) -> str:
-    """The note that stands in a case's cell; empty for none."""
-    return case.mark.text if case.mark is not None else ""
 
 
 def notes_of(case: Case) -> list[str]:
@@ -278,22 +278,6 @@ def _count(case: Case) -> str:
     return f"{summary.n}" if summary.n == len(case.runs) else f"{summary.n}/{len(case.runs)}"
 
 
-def _ends(case: Case) -> str:
-    """The ends of the interval and its level; empty for none."""
-    summary = case.throughput
-    if summary.low is None or summary.high is None or summary.level is None:
-        return ""
-    return f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
-
-
-def _half_width(case: Case) -> str:
-    """How far the interval reaches from the centre, in per cent of it; empty for none."""
-    summary = case.throughput
-    if summary.low is None or summary.high is None or not summary.value:
-        return ""
-    return _relative(summary.low, summary.high, summary.value)
-
-
 def _relative(low: float, high: float, centre: float) -> str:
     """The farther of two ends in per cent of the centre, two digits of it.
 
@@ -305,15 +289,10 @@ def _relative(low: float, high: float, centre: float) -> str:
     return f"±{share:.{decimals}f} %"
 
 
-def _value_of(case: Case, name: str) -> float | None:
-    summary = case.metrics.get(name)
-    return None if summary is None else summary.value
-
-
 def _metric(case: Case, name: str) -> str:
     """The value of a metric beside throughput, with its unit; empty for none."""
-    value = _value_of(case, name)
-    return "" if value is None else f"{number(value)} {case.metrics[name].unit}".strip()
+    summary = case.metrics.get(name)
+    return "" if summary is None or summary.value is None else f"{number(summary.value)} {summary.unit}".strip()
 
 
 def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:
@@ -337,7 +316,8 @@ def in_order(cases: Sequence[Case], order: str) -> list[Case]:
     def value(case: Case, name: str) -> float | str | None:
         return labels[id(case)] if name == "log" else value_of_case(case, name)
 
-    return ordered(cases, order, _known(cases), value)
+    known = [name for name in known_fields(cases) if name not in ("notes", "interval")]
+    return ordered(cases, order, known, value)
 
 
 def ordered(
@@ -361,16 +341,12 @@ def ordered(
             raise unknown_name("sort", name, known)
         valued = [(item, value(item, name)) for item in sorted_items]
         have = [(item, own) for item, own in valued if own is not None]
-        have.sort(key=lambda pair: _place(pair[1]), reverse=backwards)
+        have.sort(
+            key=lambda pair: (0, pair[1], []) if isinstance(pair[1], int | float) else (1, 0.0, natural(pair[1])),
+            reverse=backwards,
+        )
         sorted_items = [item for item, _ in have] + [item for item, own in valued if own is None]
     return sorted_items
-
-
-def _known(cases: Sequence[Case]) -> list[str]:
-    metrics = (name for case in cases for name in case.metrics)
-    keys = (key for case in cases for key in case.key)
-    unsorted = ("notes", "interval")
-    return [name for name in dict.fromkeys((*CASE_KEYS, *keys, *OF_CASES, *metrics)) if name not in unsorted]
 
 
 def value_of_case(case: Case, name: str) -> float | str | None:
@@ -383,9 +359,3 @@ def value_of_case(case: Case, name: str) -> float | str | None:
     if name in case.metrics:
         return case.metrics[name].value
     return case.key.get(name)
-
-
-def _place(value: float | str | None) -> tuple[int, float, list[str | int]]:
-    if isinstance(value, int | float):
-        return 0, value, []
-    return 1, 0.0, natural(str(value))

@@ -115,7 +115,7 @@ def json_pieces(extraction: Extraction) -> Iterator[bytes]:
     for number, case in enumerate(extraction.cases):
         yield _seen(b",\n" * (number > 0) + _encoded(_case_alone(case))[:-1] + b',"runs":[')
         for start in range(0, len(case.runs), INDENTED_RUNS):
-            runs = [_run(run) for run in case.runs[start : start + INDENTED_RUNS]]
+            runs = [run_document(run) for run in case.runs[start : start + INDENTED_RUNS]]
             yield _seen(b"," * (start > 0) + _encoded(runs)[1:-1])
         yield b"]}"
     yield _seen(b'\n],\n"skipped": ' + _encoded(_skipped(extraction)) + b"}\n")
@@ -167,12 +167,13 @@ def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
     ]
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """A number; None for one that is not finite."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def _case(case: Case) -> dict[str, Any]:
-    return {**_case_alone(case), "runs": [_run(run) for run in case.runs]}
+    return {**_case_alone(case), "runs": [run_document(run) for run in case.runs]}
 
 
 def _case_alone(case: Case) -> dict[str, Any]:
@@ -181,16 +182,16 @@ def _case_alone(case: Case) -> dict[str, Any]:
         "case": case.key,
         "label": case.label,
         "metrics": {name: _summary(s) for name, s in case.metrics.items()},
-        "speedup": _finite(case.speedup),
+        "speedup": finite(case.speedup),
         "speedup_interval": _quotient(case.speedup_interval),
-        "efficiency": _finite(case.efficiency),
+        "efficiency": finite(case.efficiency),
         "efficiency_interval": _quotient(case.efficiency_interval),
         "no_interval": case.no_interval or None,
         "baseline": case.baseline or None,
         "estimator": case.estimator,
         "window": case.window,
         "mark": note_document(case.mark),
-        "other_speedup": _finite(case.other_speedup),
+        "other_speedup": finite(case.other_speedup),
         "notes": list(map(note_document, case.notes)),
     }
 
@@ -200,7 +201,7 @@ def note_document(note: Note | None) -> dict[str, Any] | None:
     if note is None:
         return None
     return {
-        "text": note.text, "changes": note.changes or None, "effect": _finite(note.move), "other": _finite(note.other),
+        "text": note.text, "changes": note.changes or None, "effect": finite(note.move), "other": finite(note.other),
         "label": note.label or None, "undecided": note.undecided,
     }  # fmt: skip
 
@@ -212,21 +213,22 @@ def _quotient(interval: QuotientInterval | None) -> dict[str, float] | None:
 def _summary(summary: Summary) -> dict[str, Any]:
     interval = None
     if summary.low is not None and summary.high is not None:
-        ends = {"low": _finite(summary.low), "high": _finite(summary.high)}
+        ends = {"low": finite(summary.low), "high": finite(summary.high)}
         interval = {**ends, "level": summary.level, "of": "median"}
     return {
-        "value": _finite(summary.value),
+        "value": finite(summary.value),
         "unit": summary.unit,
         "aggregate": summary.aggregate,
         "n": summary.n,
         "interval": interval,
-        "spread": _finite(summary.spread),
+        "spread": finite(summary.spread),
         "reason": summary.reason or None,
         "reason_code": reason_code(summary.reason),
     }
 
 
-def _run(run: Run) -> dict[str, Any]:
+def run_document(run: Run) -> dict[str, Any]:
+    """One run as plain data, as it stands in an extraction's document."""
     return {
         "source": {
             "file": exact(run.log.path),
@@ -246,18 +248,13 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def run_document(run: Run) -> dict[str, Any]:
-    """One run as plain data, as it stands in an extraction's document."""
-    return _run(run)
-
-
 def _witness(witness: Witness) -> dict[str, Any]:
     return {
         "witness": witness.name,
         "about": witness.about,
         "unit": witness.unit,
-        "measured": _finite(witness.measured),
-        "told": _finite(witness.told),
+        "measured": finite(witness.measured),
+        "told": finite(witness.told),
         "agreement": witness.agreement,
         "first_line": witness.lines[0],
         "last_line": witness.lines[1],
@@ -267,20 +264,20 @@ def _witness(witness: Witness) -> dict[str, Any]:
 
 def _metric(metric: Metric) -> dict[str, Any]:
     return {
-        "value": _finite(metric.value),
+        "value": finite(metric.value),
         "unit": metric.unit,
         "estimator": metric.estimator,
         "used": metric.used,
         "excluded": metric.excluded,
         "first_line": metric.first_line or None,
         "last_line": metric.last_line or None,
-        "first_step": _finite(metric.first_step),
-        "last_step": _finite(metric.last_step),
+        "first_step": finite(metric.first_step),
+        "last_step": finite(metric.last_step),
         "parser": metric.parser,
         "reason": metric.reason or None,
         "reason_code": reason_code(metric.reason),
         "definition": metric.definition or None,
-        "rounding": None if metric.rounding is None else [_finite(bound) for bound in metric.rounding],
+        "rounding": None if metric.rounding is None else [finite(bound) for bound in metric.rounding],
     }
 
 

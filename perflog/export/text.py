@@ -1,4 +1,4 @@
-"""Tables of texts for terminals and for Markdown.
+"""Tables of texts for terminals and for Markdown, and the words that all tables share.
 
 A table is never wider than the terminal, and no number and no word is cut: where the columns do not fit, what is the
 same in all rows goes above the table, then what is spare goes, and then each row becomes a block of lines.
@@ -8,11 +8,123 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
+from perflog.cases.case import Case, data_of
 from perflog.escaping import markdown as escaped
 from perflog.escaping import visible
-from perflog.export.columns import MARK, TextTable
+from perflog.extraction import Extraction
+from perflog.notes import Note
+from perflog.settings.options import Options
+
+#: So many facts of a config file stand in a caption, and so much of each.
+_MOST_FACTS, _LONGEST_FACT = 8, 60
+
+#: What stands behind a number that may be another one.
+MARK = "⚠"
+
+
+@dataclass(slots=True)
+class TextTable:
+    """A table of texts for people.
+
+    Attributes:
+        titles: the headings of the columns.
+        rows: the cells, as many as there are titles in each row.
+        right: for every column, whether its cells stand to the right.
+        footnotes: lines under the table.
+        caption: how the numbers were made; stands under the table.
+        heading: what is true of all rows; stands above the table.
+        keys: how many of the first columns name the row.
+        spare: titles of columns that a narrow terminal may leave out.
+    """
+
+    titles: list[str]
+    rows: list[list[str]]
+    right: list[bool]
+    footnotes: list[str] = field(default_factory=list)
+    caption: str = ""
+    heading: str = ""
+    keys: int = 1
+    spare: tuple[str, ...] = ()
+
+
+def number(value: float | None) -> str:
+    """A rate as shown to people: two decimals, or four digits when it is small; empty for none."""
+    if value is None:
+        return ""
+    return f"{value:.2f}" if abs(value) >= 10 or value == 0 else f"{value:.4g}"
+
+
+def marked(text: str, mark: Note | None, other: str = "", either: str = "or") -> str:
+    """A number's cell with the warning that it bears.
+
+    Args:
+        other: the other number as the cell shows numbers; empty where it has none of its own.
+        either: the word between two numbers of which the log does not say which is meant.
+
+    >>> marked("6192.00", Note("", "number", 0.765, 10929.0, "without line 71"), "10929.00")
+    '6192.00 ⚠ 10929.00 without line 71'
+    >>> marked("6192.00", Note("", "number", 0.765, 10929.0, "without line 71", undecided=True), "10929.00")
+    '6192.00 ⚠ or 10929.00 without line 71'
+    """
+    if mark is None or not text:
+        return text
+    behind = f"{other} {mark.label}".strip() if other and other != text else ""
+    return " ".join(filter(None, (text, MARK, either if behind and mark.is_open else "", behind)))
+
+
+def interval(low: float | None, high: float | None, level: float | None) -> str:
+    """The ends of an interval and its level; empty for none."""
+    if low is None or high is None or level is None:
+        return ""
+    return f"[{number(low)}, {number(high)}] {100 * level:.4g}%"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 run``, ``2 runs``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def two_digits(value: float) -> str:
+    """The first two digits of a number, or all that stand before its point: never with an exponent where it is large.
+
+    >>> two_digits(3.04), two_digits(0.0123), two_digits(117.2)
+    ('3', '0.012', '117')
+    """
+    return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
+
+
+def of_config(options: Options) -> str:
+    """The facts that a ``perflog.toml`` sets, as a part of a caption: a reader of the table does not see the file."""
+    facts = [f"{key}={value}"[:_LONGEST_FACT] for key, value in options.config_set.items()]
+    more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
+    return f"; perflog.toml sets {', '.join(facts[:_MOST_FACTS])}{more}" if facts else ""
+
+
+def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
+    """How the numbers were made, and on which data where that is one: stands under every table.
+
+    Args:
+        cases: those that are shown; all, if not given.
+    """
+    options = extraction.options
+    text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
+    if options.without_slow:
+        text += " without slow records"
+    if options.convention:
+        text += f"; convention {options.convention}"
+    if options.as_printed:
+        text += " (values as printed)"
+    text += of_config(options)
+    data = data_of(extraction.cases if cases is None else cases)
+    if data:
+        text += f"; data {data}"
+    return f"{text}; {counted(len(extraction.runs), 'run')}, {counted(len(extraction.skipped), 'file')} skipped."
+
+
+# ----------------------------------------------------------------------------------------------------
+# Tables drawn.
 
 #: Cells that stand out on a terminal, each with the parameters of its colour (ECMA-48, SGR).
 _STYLES = {
@@ -91,15 +203,11 @@ def _lifted(table: TextTable) -> TextTable:
     """The table with the columns above it that are the same in all rows; the first column stays."""
     if len(table.rows) < 2:
         return table
-    constant = [
-        place for place in range(1, len(table.titles)) if table.rows[0][place] and not _varies(table.rows, place)
-    ]
-    told = [f"{table.titles[place]} {table.rows[0][place]}" for place in constant]
-    return replace(_without(table, constant), heading=", ".join(filter(None, [table.heading, *told])))
-
-
-def _varies(rows: Sequence[Sequence[str]], place: int) -> bool:
-    return len({row[place] for row in rows}) > 1
+    first = table.rows[0]
+    same = [place for place in range(1, len(first)) if all(row[place] == first[place] for row in table.rows)]
+    constant = [place for place in same if first[place]]
+    lifted = [f"{table.titles[place]} {first[place]}" for place in constant]
+    return replace(_without(table, constant), heading=", ".join(filter(None, [table.heading, *lifted])))
 
 
 def _without(table: TextTable, places: Sequence[int]) -> TextTable:
@@ -115,14 +223,13 @@ def _without(table: TextTable, places: Sequence[int]) -> TextTable:
 
 
 def _widths(table: TextTable) -> list[int]:
-    """The width of each column, in cells of the terminal."""
-    return [_width_of(title, column) for title, *column in zip(table.titles, *table.rows, strict=True)]
-
-
-def _width_of(title: str, column: Sequence[str]) -> int:
-    """The width of a column, in cells: the numbers stand below each other, and the warnings behind them."""
-    parts = [_parted(text) for text in column]
-    return max(map(_cells, (title, *(own for own, _ in parts)))) + max((_cells(w) for _, w in parts), default=0)
+    """The width of each column, in cells: the numbers stand below each other, and the warnings behind them."""
+    widths = []
+    for title, *column in zip(table.titles, *table.rows, strict=True):
+        parts = [_parted(text) for text in column]
+        own = max(map(_cells, (title, *(number for number, _ in parts))))
+        widths.append(own + max((_cells(warning) for _, warning in parts), default=0))
+    return widths
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -173,9 +280,9 @@ def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
             if place < table.keys and cell
         ]
         lines += [_styled(line, _HEADING, colour) for line in _wrapped(", ".join(named), width)]
-        told = [(title, cell) for title, cell in list(zip(table.titles, row, strict=True))[table.keys :] if cell]
-        margin = max((_cells(title) for title, _ in told), default=0) + 4
-        for title, cell in told:
+        rest_of_row = [(title, cell) for title, cell in list(zip(table.titles, row, strict=True))[table.keys :] if cell]
+        margin = max((_cells(title) for title, _ in rest_of_row), default=0) + 4
+        for title, cell in rest_of_row:
             first, *rest = _wrapped(cell, max(1, width - margin))
             label = f"  {title}{' ' * (margin - 2 - _cells(title))}"
             lines.append(label + _styled(first, _WARNING if MARK in cell else _STYLES.get(cell, ""), colour))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from perflog.escaping import visible
-from perflog.export.columns import number
+from perflog.export.text import number
 from perflog.history.following import Part, Shift
 from perflog.history.points import Point
 from perflog.stats.centre import median

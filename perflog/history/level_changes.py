@@ -15,8 +15,7 @@ from perflog.cases.pairs import BETTER
 from perflog.errors import UsageError
 from perflog.escaping import csv_cell, json_text
 from perflog.escaping import markdown as escaped
-from perflog.export.columns import TextTable, counted, number
-from perflog.export.text import to_markdown, to_terminal
+from perflog.export.text import TextTable, counted, number, to_markdown, to_terminal
 from perflog.history.following import Outlook, Part, Series, Shift, parts, series
 from perflog.history.place import Database, name_of
 from perflog.history.points import Point

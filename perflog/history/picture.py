@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
+from perflog.export.words import PictureWords
+from perflog.export.words import words as document_words
 from perflog.history.following import Part, Series, parts
 from perflog.history.points import Point
 from perflog.history.site_pages import what_changed
 from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
-from perflog.plot.series import Words, drawable_words
-from perflog.report.markdown import words as report_words
-from perflog.report.pages import words as page_words
+from perflog.plot.series import drawable_words
 from perflog.stats.centre import median
 
 if TYPE_CHECKING:
@@ -46,10 +46,10 @@ def draw_series(followed: Sequence[Series], margin: float, form: str, language: 
     if not drawable:
         raise UsageError("no point has a value: see `perflog history --case` without -o for the reasons")
     words = drawable_words(language, form)
-    return rendered(lambda: _figure(drawable, margin, words), form, words.language)
+    return rendered(lambda: _figure(drawable, margin, words), form, words.language)[0]
 
 
-def _figure(followed: Sequence[Series], margin: float, words: Words) -> Figure:
+def _figure(followed: Sequence[Series], margin: float, words: PictureWords) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 0.5 + 3 * len(followed)), layout="constrained")
@@ -59,9 +59,9 @@ def _figure(followed: Sequence[Series], margin: float, words: Words) -> Figure:
     return figure
 
 
-def _panel(axes: Any, series: Series, along: Sequence[Part], words: Words) -> None:
+def _panel(axes: Any, series: Series, along: Sequence[Part], words: PictureWords) -> None:
     places = {id(point): x for x, point in enumerate(series.points)}
-    texts = page_words(words.language)["history"]
+    texts = document_words("pages", words.language)["history"]
     for nth, part in enumerate(along):
         colour = _PARTS[nth % len(_PARTS)]
         valued = [p for p in part.points if p.summary.value is not None]
@@ -77,7 +77,7 @@ def _panel(axes: Any, series: Series, along: Sequence[Part], words: Words) -> No
     _campaigns_below(axes, series)
     axes.margins(y=0.12)  # room for the words at the head and the foot of upright lines
     axes.set_title(plain(series.name), fontsize=10)
-    metric = report_words(words.language)["metrics"].get(series.metric, series.metric)
+    metric = document_words("reports", words.language)["metrics"].get(series.metric, series.metric)
     axes.set_ylabel(plain(f"{metric} ({series.unit})" if series.unit else metric))
     axes.ticklabel_format(axis="y", useOffset=False)
     axes.grid(visible=True, axis="y", **GRID)

@@ -17,7 +17,7 @@ from perflog._version import __version__
 from perflog.cases.case import Summary
 from perflog.errors import UsageError
 from perflog.escaping import csv_cell, json_text
-from perflog.export.columns import TextTable, number
+from perflog.export.text import TextTable, number
 from perflog.history import schema
 from perflog.history.database import CampaignRow, damages, options_of, reading, rows_of, writing
 from perflog.history.following import Outlook, Part, Series, parts

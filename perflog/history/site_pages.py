@@ -15,7 +15,8 @@ from sqlalchemy import select
 
 from perflog._version import __version__
 from perflog.cases.pairs import BETTER
-from perflog.export.columns import counted, number
+from perflog.export.text import counted, number
+from perflog.export.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.history import schema
 from perflog.history.charts import chart, sparkline
 from perflog.history.database import reading, rows_of
@@ -25,9 +26,7 @@ from perflog.history.place import Database
 from perflog.history.points import Point
 from perflog.history.rendering import Entry, campaigns, rule
 from perflog.logs.find import LogFile
-from perflog.report.markdown import address
-from perflog.report.markdown import words as report_words
-from perflog.report.pages import BEGINNING, LANGUAGES, environment, words
+from perflog.report.contents import address
 from perflog.runs.machine import differences
 from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
@@ -124,8 +123,8 @@ class CasePage:
 
 def case_page(shown: CasePage) -> dict[str, Any]:
     """The values of the page."""
-    line, texts = shown.line, words(shown.language)["history"]
-    metric = report_words(shown.language)["metrics"].get(line.metric, line.metric)
+    line, texts = shown.line, words("pages", shown.language)["history"]
+    metric = words("reports", shown.language)["metrics"].get(line.metric, line.metric)
     described = texts["picture"].format(metric=metric, name=line.name)
     logs = {id(point): of_point for point, of_point in zip(line.points, shown.logs, strict=True)}
     return {
@@ -258,7 +257,7 @@ def site(
     found = regressions(database, "", metric, margin, wanted, ignored)
     logs, entries = run_logs(database, metric), campaigns(database)
     names = _file_names(found.followed)
-    templates = environment()
+    templates = page_templates()
     files: dict[str, bytes] = {}
     rows = []
     for line, name in zip(found.followed, names, strict=True):
@@ -277,8 +276,8 @@ def site(
 
 def _page(templates: Any, name: str, language: str, values: Mapping[str, Any]) -> bytes:
     text = templates.get_template(name).render(
-        beginning=BEGINNING, version=__version__, language=LANGUAGES[language], words=words(language)["history"],
-        names=report_words(language)["environment"], **values,
+        beginning=BEGINNING, version=__version__, language=LANGUAGES[language],
+        words=words("pages", language)["history"], names=words("reports", language)["environment"], **values,
     )  # fmt: skip
     return str(text).encode("utf-8", "backslashreplace")
 
@@ -310,7 +309,7 @@ def _row(
     last = next((point for point in reversed(line.points) if point.summary.value is not None), None)
     newest = max(changes, key=lambda change: change.shift.point.date, default=None)
     state, look = _state(along, newest)
-    texts = words(language)["history"]
+    texts = words("pages", language)["history"]
     ratio = newest.shift.change.ratio if newest is not None else None
     described = texts["sparkline"].format(name=line.name, points=len(line.points))
     return {
@@ -344,8 +343,8 @@ def _index(
     language: str,
 ) -> dict[str, Any]:  # fmt: skip
     """The values of the index."""
-    texts = words(language)["history"]
-    metric = report_words(language)["metrics"].get(found.metric, found.metric)
+    texts = words("pages", language)["history"]
+    metric = words("reports", language)["metrics"].get(found.metric, found.metric)
     ordered = sorted(rows, key=lambda row: (row["rank"], row["name"]))
     counts: dict[str, int] = {}
     for row in ordered:

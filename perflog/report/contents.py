@@ -1,17 +1,30 @@
-"""What a report shows: a section for each model and unit, with the rows and columns that tell its cases apart."""
+"""What a report shows and says: a section for each model and unit, with the rows and columns that tell its cases apart;
+the set-up, the method and the logs as lists.
+
+The Markdown report and the page are made from the same contents, lists and words (``templates/reports/words.toml``).
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
 
 from perflog.cases.case import Case, spelling
 from perflog.cases.choosing import UNKNOWN, Section, sections
 from perflog.errors import UsageError
+from perflog.escaping import markdown as escaped
+from perflog.export.words import window_text, words
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
-from perflog.plot.scaling import panels_of
+from perflog.logs.addresses import is_address
+from perflog.plot.series import panels_of
 from perflog.plot.steps import MOST_CASES, MOST_RUNS
+from perflog.runs.machine import described
+from perflog.runs.sight import throttled_among
 
 #: Fields of the columns where they vary; all other fields stand in the rows.
 _COLUMNS = ("precision", "batch_size")
@@ -55,10 +68,15 @@ class SectionContents:
     values: tuple[str, ...]
     scaling: bool
 
+    def title(self, language: str) -> str:
+        """The section's heading: the model and the unit, as far as they are known."""
+        model = self.part.model or words("reports", language)["title"]["no_model"]
+        return " · ".join(filter(None, (model, self.part.unit)))
+
     @property
-    def unit(self) -> str:
-        """The unit of the section's throughput; empty where no case says one."""
-        return self.part.unit
+    def slug(self) -> str:
+        """The model and the unit as a part of a file's name or an address."""
+        return slug(f"{self.part.model} {self.part.unit}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +96,13 @@ class Contents:
     steps: bool
     undrawn: int
 
-    def subject(self, several: str) -> str:
-        """What the report is about, for its title; ``several``: a form for the number of many models."""
-        many = len(self.models) > _MOST_NAMED
-        models = [several.format(count=len(self.models))] if many else self.models
-        names = [", ".join(self.frameworks), ", ".join(models)]
-        return (" · " if many or len(self.frameworks) > 1 else " ").join(filter(None, names)) or "perflog"
+    def title(self, language: str) -> str:
+        """The title of the report: what it is about."""
+        texts, many = words("reports", language)["title"], len(self.models) > _MOST_NAMED
+        models = [texts["models"].format(count=len(self.models))] if many else self.models
+        names = filter(None, [", ".join(self.frameworks), ", ".join(models)])
+        subject = (" · " if many or len(self.frameworks) > 1 else " ").join(names) or "perflog"
+        return texts["report"].format(title=subject)
 
 
 def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
@@ -100,31 +119,20 @@ def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
     choice = choice or Choice()
     parts = sections(cases)
     panels = [panels_of(part.cases) for part in parts]
-    drawn = _drawn(panels)
+    drawn: list[bool] = []  # in the sections' order, as many as a report draws
+    left = MOST_PANELS
+    for count in panels:
+        drawn.append(0 < count <= left)
+        left -= count if drawn[-1] else 0
+    few = len(cases) <= MOST_CASES and sum(len(case.runs) for case in cases) <= MOST_RUNS
     models = {spelling(name): name for part in reversed(parts) for name in reversed(part.models) if name}
     return Contents(
         tuple(sorted({str(case.key["framework"]) for case in cases if "framework" in case.key})),
         tuple(sorted(models.values())),
         tuple(_section(part, _where(part, parts), scaling, choice) for part, scaling in zip(parts, drawn, strict=True)),
-        _has_steps(cases),
+        few and any("step_time" in case.metrics for case in cases),
         sum(count > 0 for count in panels) - sum(drawn),
     )
-
-
-def _has_steps(cases: Sequence[Case]) -> bool:
-    """Whether a report draws the step times of these cases: where there are some, and one picture holds all runs."""
-    few = len(cases) <= MOST_CASES and sum(len(case.runs) for case in cases) <= MOST_RUNS
-    return few and any("step_time" in case.metrics for case in cases)
-
-
-def _drawn(panels: Sequence[int]) -> list[bool]:
-    """Which sections have a picture, by the panels that it would have: in their order, as many as a report draws."""
-    drawn = []
-    left = MOST_PANELS
-    for count in panels:
-        drawn.append(0 < count <= left)
-        left -= count if drawn[-1] else 0
-    return drawn
 
 
 def require_cases(extraction: Extraction) -> list[Case]:
@@ -147,22 +155,16 @@ def _where(part: Section, parts: Sequence[Section]) -> dict[str, str]:
 
 
 def _section(part: Section, where: Mapping[str, str], scaling: bool, choice: Choice) -> SectionContents:
-    rows, columns = _dimensions(part.cases)
+    rows, columns = dimensions(part.cases)
     values = ["throughput"] + ["speedup"] * any(case.speedup is not None for case in part.cases)
     values += [name for name in ("accuracy", "time_to_train") if any(name in case.metrics for case in part.cases)]
     if choice.rows or choice.columns:
-        rows, columns = ([choice.rows] if choice.rows else rows), [choice.columns] if choice.columns else []
-    return SectionContents(part, where, ",".join(rows), ",".join(columns), tuple(values), scaling)
+        rows, columns = choice.rows or rows, choice.columns
+    return SectionContents(part, where, rows, columns, tuple(values), scaling)
 
 
 def dimensions(cases: Sequence[Case]) -> tuple[str, str]:
-    """The fields of the rows and of the columns of a table that holds these cases, as options name them."""
-    rows, columns = _dimensions(cases)
-    return ",".join(rows), ",".join(columns)
-
-
-def _dimensions(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
-    """The fields of a table's rows and of its columns, which tell all its cases apart."""
+    """The fields of a table's rows and of its columns, as options name them, which tell all its cases apart."""
     keys = dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key)))
     varying = [key for key in keys if key not in _NO_DIMENSION and len({_text(case, key) for case in cases}) > 1]
     columns = [key for key in _COLUMNS if key in varying]
@@ -178,7 +180,7 @@ def _dimensions(cases: Sequence[Case]) -> tuple[list[str], list[str]]:
             rows = rest  # what follows from the other fields is said in a note
     while columns and _is_sparse(cases, rows, columns):
         rows.insert(-1, columns.pop())
-    return rows, columns
+    return ",".join(rows), ",".join(columns)
 
 
 def _is_sparse(cases: Sequence[Case], rows: Sequence[str], columns: Sequence[str]) -> bool:
@@ -193,3 +195,103 @@ def _told_apart(cases: Sequence[Case], shown: Sequence[str]) -> int:
 
 def _text(case: Case, name: str) -> str:
     return case.label if name == "label" else str(case.key.get(name))
+
+
+def slug(text: str) -> str:
+    """A text as a part of a file's name or an address: letters, digits and single hyphens."""
+    return re.sub(r"[^\w.]+", "-", text, flags=re.ASCII).strip("-.").lower() or "cases"
+
+
+# ----------------------------------------------------------------------------------------------------
+# What is said of the set-up, the method and the logs, as lists.
+
+_ENVIRONMENT = ("framework", "framework_version", "accelerator", "model", "precision", "batch_size", "nodes", "devices")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is said of a framework, or of everything: a title, empty for what needs none, and names with texts."""
+
+    title: str
+    pairs: tuple[tuple[str, str], ...]
+
+
+def environment(extraction: Extraction, language: str) -> list[Facts]:
+    """What logs and paths say of the set-up: every value there is of each field, by framework where there are several.
+
+    Raises:
+        UsageError: without cases.
+    """
+    named, cases = words("reports", language)["environment"], require_cases(extraction)
+    by_framework: dict[str, list[Case]] = {}
+    for case in cases:
+        by_framework.setdefault(str(case.key.get("framework", "")), []).append(case)
+    counts = sorted({len(case.runs) for case in cases})
+    runs = [run for case in cases for run in case.runs]
+    machines = [(named["machine"], text) for text in described(run.machine for run in runs)]
+    slowed = len(throttled_among(runs))
+    throttled = [(named["throttled"], named["throttled_runs"].format(count=slowed, of_all=len(runs)))] if slowed else []
+    of_all = (*machines, *throttled, (named["runs"], ", ".join(map(str, counts))))
+    if len(by_framework) == 1:
+        facts = [(named[key], _values(cases, key) or named["unknown"]) for key in _ENVIRONMENT]
+        return [Facts("", (*facts, *of_all))]
+    groups = []
+    for framework, members in sorted(by_framework.items(), key=lambda item: (not item[0], item[0])):
+        values = {named[key]: _values(members, key) for key in _ENVIRONMENT[1:]}
+        known = [(name, texts) for name, texts in values.items() if texts]
+        missing = ", ".join(name for name, texts in values.items() if not texts)
+        unsaid = [(named["unsaid"], missing)] if missing else []
+        groups.append(Facts(framework or named["no_framework"], (*known, *unsaid)))
+    return [*groups, Facts(named["all"], of_all)]
+
+
+def _values(cases: Sequence[Case], key: str) -> str:
+    """The values that cases have of a field, each once: numbers in their order, else texts."""
+    values = [case.key[key] for case in cases if key in case.key]
+    in_order = sorted(values, key=lambda value: (value, "") if isinstance(value, int) else (0, str(value)))
+    return ", ".join(dict.fromkeys(map(str, in_order)))
+
+
+def method(extraction: Extraction, language: str) -> list[tuple[str, str]]:
+    """How the numbers were made: every choice that decides on them."""
+    texts, options = words("reports", language), extraction.options
+    named = texts["method"]
+    baseline = " ".join(f"{k}={v}" for k, v in options.baseline.items())
+    lines = [
+        (named["estimator"], f"{options.estimator}: {texts['estimators'][options.estimator]}"),
+        (named["window"], window_text(options.window, language)),
+        (named["aggregate"], f"{options.aggregate}: {texts['aggregates'][options.aggregate]}"),
+        (named["speedup"], named["baseline"].format(baseline=baseline) if baseline else named["one_device"]),
+    ]
+    if options.convention:
+        printed = f" ({named['as_printed']})" if options.as_printed else ""
+        lines.append((named["convention"], options.convention + printed))
+    facts = {**options.config_set, **options.set}
+    return lines + ([(named["set"], ", ".join(f"{k}={v}" for k, v in facts.items()))] if facts else [])
+
+
+def listed(groups: Sequence[Facts]) -> str:
+    """Names and texts as a Markdown list; those with a title stand below it."""
+    lines = []
+    for group in groups:
+        indent = "  " if group.title else ""
+        lines += [f"- {escaped(group.title)}"] if group.title else []
+        lines += [f"{indent}- {name}: {escaped(text)}" for name, text in group.pairs]
+    return "\n".join(lines) + "\n"
+
+
+def links(extraction: Extraction, base: Path) -> str:
+    """Every case with links to its logs, relative to ``base``, as a Markdown list. Raises UsageError without cases."""
+    lines = []
+    for case in require_cases(extraction):
+        logs = dict.fromkeys(run.log.path for run in case.runs)
+        addresses = ", ".join(f"[{escaped(Path(log).name)}]({address(log, base)})" for log in logs)
+        lines.append(f"- {escaped(case.name)}: {addresses}")
+    return "\n".join(lines) + "\n"
+
+
+def address(log: str, base: Path) -> str:
+    """A log's address relative to ``base``, in the form that links take; that of a server's log is its own."""
+    if is_address(log):
+        return quote(log, safe=":/?…")
+    return quote(os.fsencode(Path(os.path.relpath(log, base)).as_posix()))

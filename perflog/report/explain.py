@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perflog.errors import UsageError
-from perflog.export.columns import counted
+from perflog.export.text import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
 from perflog.inference.infer import Frequent, frequent_shapes, inferred_runs
@@ -20,7 +20,6 @@ from perflog.parts.part import is_part
 from perflog.reading.account import Account
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.report.extractions import catalog_of
 from perflog.runs.build import RunBuilder
 from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
@@ -56,7 +55,7 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
     Raises:
         UsageError: when a path does not exist or is a part, whose log lines are elsewhere, or an option is not right.
     """
-    options, catalog = settings.options(), catalog_of(settings)
+    options, catalog = settings.options(), settings.catalog()
     logs = find_logs(paths)
     for log in logs:
         if is_part(log):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, Progress, extract_logs
-from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
@@ -53,7 +52,11 @@ class Extractions:
         Raises:
             UsageError: when a path does not exist, an option is not right, or no case has such a value.
         """
-        whole = self._whole(logs, settings)
+        options = settings.options()
+        key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options, settings.parts))
+        if key not in self._extractions:
+            self._extractions[key] = self.seen(find_logs(logs), settings, options)
+        whole = self._extractions[key]
         return replace(whole, cases=chosen(whole.cases, where)) if where else whole
 
     def require_all_read(self, done: str) -> None:
@@ -65,14 +68,6 @@ class Extractions:
         for log, why in self.unread.items():
             raise UsageError(f"{log}: {why}; nothing is {done} without it: mend or remove it, or name the others")
 
-    def _whole(self, logs: Sequence[str], settings: Settings) -> Extraction:
-        """The extraction with all its cases, made once."""
-        options = settings.options()
-        key = repr((list(logs), settings.values["parser"], settings.values["parsers"], options, settings.parts))
-        if key not in self._extractions:
-            self._extractions[key] = self.seen(find_logs(logs), settings, options)
-        return self._extractions[key]
-
     def seen(
         self, files: Sequence[LogFile], settings: Settings, options: Options, sight: Sight[Any] | None = None
     ) -> Extraction:
@@ -82,13 +77,9 @@ class Extractions:
             options: those in force; a comparison's are not always the settings' own.
             sight: what is seen of each run beside its numbers.
         """
-        catalog = catalog_of(settings)
         with self.progress(sum(max(file.size, 0) for file in files)) as progress:
-            extraction = extract_logs(list(files), options, catalog, progress, sight, self.cache, settings.parts)
+            extraction = extract_logs(
+                list(files), options, settings.catalog(), progress, sight, self.cache, settings.parts
+            )
         self.unread |= {one.log.name: one.reason for one in extraction.skipped if one.failed}
         return extraction
-
-
-def catalog_of(settings: Settings) -> Catalog:
-    """The parsers in force: perflog's and the user's, or those alone that ``parser`` names."""
-    return settings.catalog()

@@ -120,8 +120,8 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
     listed = (*projection.rows, *projection.columns)
     placed: dict[tuple[Key, Key], Item] = {}
     for item in items:
-        row, column = (_key(item, part) for part in (projection.rows, projection.columns))
-        if not all(_listed(f, v) for f, v in zip(listed, (*row, *column), strict=True)):
+        row, column = (tuple(item.fields.get(f.name) for f in part) for part in (projection.rows, projection.columns))
+        if any(f.only and value not in f.only for f, value in zip(listed, (*row, *column), strict=True)):
             continue
         if (row, column) in placed:
             raise UsageError(_collision(placed[row, column], item, shown))
@@ -135,7 +135,8 @@ def grid(extraction: Extraction, projection: Projection) -> Grid:
 
 def _items(extraction: Extraction, by_run: bool) -> Iterable[Item]:
     for case, label in zip(extraction.cases, short_labels(extraction.cases), strict=True):
-        base = _fields(case, label)
+        base = {name: value for name, value in fields_of(case).items() if name != "label"}
+        base |= {"label": label} if label else {}
         if not by_run:
             yield Item(base, _numbers(case), case.notes, case)
             continue
@@ -176,37 +177,20 @@ def _quotient(value: float | None, interval: QuotientInterval | None, n: int, ma
     return Number(value, "", n, interval.low, interval.high, level=interval.level, mark=mark)
 
 
-def _fields(case: Case, label: str) -> dict[str, Scalar]:
-    values = {name: value for name, value in fields_of(case).items() if name != "label"}
-    return {**values, "label": label} if label else values
-
-
 def _check_names(items: Sequence[Item], shown: Sequence[str], projection: Projection) -> None:
-    known = set(CASE_KEYS) | set(DERIVED) | {"label"} | {k for item in items for k in item.fields}
-    for name in shown:
-        if name not in known:
-            there = f"there are: {', '.join(sorted(known))}{did_you_mean(name, known)}"
-            raise UsageError(f"no case has a field {name!r} ({there})")
-    values = set(VALUES) | {k for item in items for k in item.numbers}
-    for name in projection.values:
-        if name not in values:
-            there = f"there are: {', '.join(sorted(values))}{did_you_mean(name, values)}"
-            raise UsageError(f"no case has a value {name!r} ({there})")
-
-
-def _key(item: Item, part: Sequence[Field]) -> Key:
-    return tuple(item.fields.get(f.name) for f in part)
-
-
-def _listed(wanted: Field, value: Scalar | None) -> bool:
-    return not wanted.only or value in wanted.only
+    fields = {*CASE_KEYS, *DERIVED, "label", *(name for item in items for name in item.fields)}
+    values = {*VALUES, *(name for item in items for name in item.numbers)}
+    for names, known, kind in ((shown, fields, "field"), (projection.values, values, "value")):
+        for name in names:
+            if name not in known:
+                there = f"there are: {', '.join(sorted(known))}{did_you_mean(name, known)}"
+                raise UsageError(f"no case has a {kind} {name!r} ({there})")
 
 
 def _ordered(keys: set[Key], part: tuple[Field, ...]) -> list[Key]:
     """In natural order; a single field with listed values shows all of them, in the order given."""
     if len(part) == 1 and part[0].only:
         keys = keys | {(value,) for value in part[0].only}
-
     return sorted(keys, key=lambda key: tuple(_rank(field, value) for field, value in zip(part, key, strict=True)))
 
 
@@ -222,17 +206,12 @@ def _rank(shown: Field, value: Scalar | None) -> tuple[int, int, Any]:
 
 
 def _collision(first: Item, second: Item, shown: Sequence[str]) -> str:
-    differing = [
-        k
-        for k in dict.fromkeys((*first.fields, *second.fields))
-        if first.fields.get(k) != second.fields.get(k) and k not in ("case", "devices_per_node")
-    ]
-    cell = ", ".join(f"{k}={first.fields.get(k, '?')}" for k in shown)
+    names = [k for k in dict.fromkeys((*first.fields, *second.fields)) if k not in ("case", "devices_per_node")]
+    differing = [k for k in names if first.fields.get(k) != second.fields.get(k)]
+    cell = _cell(first, shown)
     if not differing:
         return f"two cases fall into the cell {cell} and nothing known tells them apart: name fewer logs"
-    values = "; ".join(
-        f"{k} is {first.fields.get(k, 'unknown')} and {second.fields.get(k, 'unknown')}" for k in differing
-    )
+    values = "; ".join(f"{k} is {_text(first, k)} and {_text(second, k)}" for k in differing)
     hint = f"Show {differing[0]} (--rows or --columns), or choose one (--where {differing[0]}=…)"
     return f"two cases fall into the cell {cell}: {values}. {hint}"
 

@@ -9,33 +9,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from perflog._version import __version__
-from perflog.export.columns import MARK, counted, two_digits
-from perflog.export.translation import shown as said
-from perflog.export.translation import told
+from perflog.export.text import MARK, counted, two_digits
+from perflog.export.words import BEGINNING, LANGUAGES, page_templates, told, words
+from perflog.export.words import shown as said
 from perflog.extraction import Extraction
-from perflog.formats.vocabulary import Scalar
 from perflog.notes import alike, merged
 from perflog.notes import texts as texts_of
 from perflog.plot.drawing import INK
 from perflog.plot.picture import picture
-from perflog.report.contents import Contents, SectionContents
+from perflog.plot.steps import Trace
+from perflog.report.contents import Contents, SectionContents, environment, method
 from perflog.report.grid import Field, Grid, Item, Key, Number, Projection, fields
 from perflog.report.grid import grid as placed
-from perflog.report.markdown import environment, method, report_title, section_title, slug, words
-from perflog.report.pages import BEGINNING, LANGUAGES
-from perflog.report.pages import environment as page_environment
 from perflog.report.provenance import Named, ReadLogs, case_details, named
-from perflog.report.style import load_style, scale_to
-
-if TYPE_CHECKING:
-    from perflog.report.table import TableWords
-
+from perflog.report.table import TO, TableWords, doubts, how, load_style, scale_to
 
 # ----------------------------------------------------------------------------------------------------
 # A picture as a part of an HTML page: its elements only, with names that no other picture on the page has.
@@ -102,20 +95,20 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
     Raises:
         UsageError: when the cases of a section do not fit one table, or a picture cannot be made.
     """
-    texts, extraction = words(language), read.extraction
+    texts, extraction = words("reports", language), read.extraction
     cases = named(extraction.cases)
     details = [case_details(place, cases, read, base, language) for place in range(len(cases.cases))]
     several = len(shown.sections) > 1
     text = (
-        page_environment()
+        page_templates()
         .get_template("page.html.j2")
         .render(
             beginning=BEGINNING,
             version=__version__,
             language=LANGUAGES[language],
-            title=report_title(shown, language),
+            title=shown.title(language),
             words=texts["page"],
-            counts=_counts(extraction),
+            counts={"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)},
             environment=environment(extraction, language),
             method=method(extraction, language),
             commands=commands,
@@ -125,63 +118,34 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             ],
             several=several,
             undrawn=shown.undrawn,
-            steps=_picture(extraction, "steps", "steps", language, read) if shown.steps and read.traces else None,
+            steps=_picture(extraction, "steps", "steps", language, read.traces)
+            if shown.steps and read.traces
+            else None,
             cases=details,
-            without=_without_value(cases, language),
+            without=[
+                (
+                    cases.id_of(case),
+                    name,
+                    said(case.throughput.reason, language) or "; ".join(said(n.text, language) for n in case.notes),
+                )
+                for case, name in zip(cases.cases, cases.names, strict=True)
+                if case.throughput.value is None
+            ],
             skipped=[(left_out.log.name, left_out.reason) for left_out in extraction.skipped],
         )
     )
     return str(text).encode("utf-8", "backslashreplace")  # a path may hold bytes that are no text
 
 
-def _counts(extraction: Extraction) -> dict[str, int]:
-    return {"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)}
-
-
-def _without_value(cases: Named, language: str) -> list[tuple[str, str, str]]:
-    """The cases without a value: address, name, and the reason."""
-    return [
-        (
-            cases.id_of(case),
-            name,
-            said(case.throughput.reason, language) or "; ".join(said(note.text, language) for note in case.notes),
-        )
-        for case, name in zip(cases.cases, cases.names, strict=True)
-        if case.throughput.value is None
-    ]
-
-
 def _picture(
-    extraction: Extraction, kind: str, name: str, language: str, read: ReadLogs | None = None
+    extraction: Extraction, kind: str, name: str, language: str, traces: Sequence[Trace] = ()
 ) -> tuple[Any, str]:
     """A picture as markup whose ids begin with ``name``, and what it shows in words."""
-    made = picture(extraction, kind, "svg", read.traces if read is not None else (), language=language)
+    made = picture(extraction, kind, "svg", traces, language=language)
     return inline(made.data, name, made.described), made.described
 
 
 # ---------------------------------------------------------------- the tables
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number of a table.
-
-    Attributes:
-        text: the number; ``half_width``: that of its interval, in per cent of it; empty where there is none.
-        warning: the number that it may be; ``is_open``: whether the logs do not say which of the two is meant.
-        value: the name of the value, and ``sort`` what it is sorted by.
-        case: its case's address; empty for a cell that holds none.
-        marks: the notes it bears.
-    """
-
-    text: str
-    half_width: str
-    warning: str
-    is_open: bool
-    value: str
-    sort: str
-    case: str
-    marks: tuple[int, ...]
 
 
 def _section(
@@ -189,10 +153,10 @@ def _section(
 ) -> dict[str, Any]:
     """A section for the template; ``place``: where it stands among several, None for the only one."""
     own = replace(extraction, cases=list(section.part.cases))
-    name = "" if place is None else f"-{place}-{slug(' '.join([section.part.model, section.unit]))}"
+    name = "" if place is None else f"-{place}-{section.slug}"
     return {
         "name": name,
-        "title": section_title(section, words(language)),
+        "title": section.title(language),
         "count": counted(len(own.cases), "case"),
         "table": _table(own, section, cases, language),
         "picture": _picture(own, "scaling", f"scaling{name}", language) if section.scaling else None,
@@ -201,8 +165,6 @@ def _section(
 
 def _table(extraction: Extraction, section: SectionContents, cases: Named, language: str) -> dict[str, Any]:
     """A section's table: the same cells as in Markdown, each with its case."""
-    from perflog.report.table import TO, TableWords, doubts, how
-
     rows, columns = fields(section.rows, "--rows"), fields(section.columns, "--columns")
     grid = placed(extraction, Projection(rows, columns, section.values))
     texts = TableWords(load_style("plain"), language, grid, {}, escape=str)
@@ -215,7 +177,7 @@ def _table(extraction: Extraction, section: SectionContents, cases: Named, langu
             (texts.title(row.name), all(isinstance(key[place], int | None) for key in grid.rows))
             for place, row in enumerate(rows)
         ],
-        "groups": [_group(columns, key, texts) for key in grid.columns] if columns else [],
+        "groups": [_group(columns, key, texts.unknown) for key in grid.columns] if columns else [],
         "titles": [texts.title(value) for value in section.values],
         "columns": len(grid.columns),
         "rows": [
@@ -231,53 +193,39 @@ def _table(extraction: Extraction, section: SectionContents, cases: Named, langu
     }
 
 
-def _group(columns: Sequence[Field], key: Key, texts: TableWords) -> str:
+def _group(columns: Sequence[Field], key: Key, unknown: str) -> str:
     """A heading over the columns of one key, of what is known of it."""
     known = [(column.name, value) for column, value in zip(columns, key, strict=True) if value is not None]
-    return " · ".join(_named(name, value) for name, value in known) or texts.unknown
+    return " · ".join(f"bs{value}" if name == "batch_size" else str(value) for name, value in known) or unknown
 
 
-def _named(name: str, value: Scalar) -> str:
-    return f"bs{value}" if name == "batch_size" else str(value)
-
-
-def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: Mapping[str, int]) -> list[Cell]:
+def _cells(grid: Grid, row: Key, texts: TableWords, cases: Named, notes: Mapping[str, int]) -> list[dict[str, Any]]:
+    """A row's cells for the template: the number, its interval and warning, its place in order, its case, its notes."""
     cells = []
     values = grid.projection.values
     for column in grid.columns:
         item = grid.cells.get((row, column))
         for value in values:
-            number = item.numbers.get(value) if item is not None else None
-            finite = number is not None and number.value is not None and math.isfinite(number.value)
-            sort = _sorted_by(number, texts.converted(value, number)) if number is not None and finite else ""
-            marks = _marks(item, values, notes) if item is not None and value == values[0] else ()
+            number = item.numbers.get(value, Number(None)) if item is not None else Number(None)
+            sort = ""
+            if number.value is not None and math.isfinite(number.value):
+                sort = repr(number.value * scale_to(number.unit, texts.converted(value, number)))
             text, mark, warning = (texts.cell(item, value) if sort else "–").partition(f" {MARK}")
-            is_open = number is not None and number.mark is not None and number.mark.is_open
-            half_width = _half_width(item, value) if sort and item is not None and value == "throughput" else ""
-            cells.append(
-                Cell(
-                    text,
-                    half_width,
-                    (mark + warning).strip(),
-                    is_open,
-                    value,
-                    sort,
-                    "" if item is None else cases.id_of(item.case),
-                    marks,
-                )
-            )
+            cells.append({
+                "text": text,
+                "half_width": _half_width(number) if sort and value == "throughput" else "",
+                "warning": (mark + warning).strip(),
+                "is_open": number.mark is not None and number.mark.is_open,
+                "value": value,
+                "sort": sort,
+                "case": "" if item is None else cases.id_of(item.case),
+                "marks": _marks(item, values, notes) if item is not None and value == values[0] else (),
+            })  # fmt: skip
     return cells
 
 
-def _sorted_by(number: Number, converted: str) -> str:
-    """What a finite number is sorted by: its value in the unit of its column."""
-    assert number.value is not None
-    return repr(number.value * scale_to(number.unit, converted))
-
-
-def _half_width(item: Item, value: str) -> str:
+def _half_width(number: Number) -> str:
     """How far the interval of a number reaches from it, in per cent: the farther end."""
-    number = item.numbers[value]
     if not number.value or number.low is None or number.high is None:
         return ""
     return f"±{two_digits(100 * max(number.high - number.value, number.value - number.low) / abs(number.value))} %"

@@ -5,23 +5,32 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.escaping import csv_cell
-from perflog.export.columns import TextTable
+from perflog.export.text import TextTable
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.logs.find import find_logs
 from perflog.plot.drawing import FORMATS
 from perflog.plot.picture import KINDS, Picture, picture
-from perflog.report.extractions import Extractions, catalog_of
+from perflog.report.extractions import Extractions
 from perflog.report.grid import DERIVED, VALUES, Projection, fields, grid
-from perflog.report.style import Style, digits_form, load_style
-from perflog.report.table import LANGUAGES, ReportTable, markdown, report_table, text_table
-from perflog.settings.config import Settings, names_in, one_of
+from perflog.report.table import (
+    LANGUAGES,
+    ReportTable,
+    Style,
+    digits_form,
+    load_style,
+    markdown,
+    report_table,
+    text_table,
+)
+from perflog.settings.config import Settings, names_in, one_of, pairs
 from perflog.spelling import did_you_mean
 
 
@@ -66,6 +75,24 @@ class Look:
             titles={**style.titles, self.language: titles},
             missing=style.missing if self.missing is None else self.missing,
         )
+
+
+def look_of(values: Mapping[str, Any]) -> Look:
+    """How a table looks, from the options of a recipe or a command; one that is not given has its default.
+
+    Raises:
+        UsageError: for a ``key=value`` text without ``=``.
+    """
+    return Look(
+        style=values.get("style", "plain"),
+        language=values.get("lang", "en"),
+        templates=values.get("templates") or (),
+        notes=values.get("notes"),
+        digits=pairs(values.get("digits") or [], "digits"),
+        titles=pairs(values.get("title") or [], "title"),
+        names=pairs(values.get("name") or [], "name"),
+        missing=values.get("missing"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +188,9 @@ def make_picture(
     one_of("output", form, FORMATS)
     one_of("lang", language, LANGUAGES)
     if kind != "steps":
-        patterns = catalog_of(settings).path_patterns if kind == "versions" else None
+        patterns = settings.catalog().path_patterns if kind == "versions" else None
         return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns, language=language)
-    from perflog.plot.trace import sight_of_traces
+    from perflog.plot.steps import sight_of_traces
 
     sight, steps = sight_of_traces()
     extraction = extractions.seen(find_logs(logs), settings, settings.options(), sight)
@@ -187,32 +214,21 @@ def encoded_table(made: MadeTable, form: str) -> str | bytes:
         PerflogError: for ``xlsx`` where the package that writes it is not installed.
         ValueError: for another format, and for a table without its plain texts.
     """
+    table = made.plain
     if form == "markdown":
         return made.text
-    if made.plain is None or form not in TABLE_FORMATS:
+    if table is None or form not in TABLE_FORMATS:
         raise ValueError(f"no format {form!r}")
-    if form == "html":
-        from perflog.export.encoding import to_html
+    from perflog.export.encoding import to_html, to_latex, to_xlsx
 
-        return to_html(made.plain)
-    if form == "latex":
-        from perflog.export.encoding import to_latex
-
-        return to_latex(made.plain)
-    return _csv(made.plain) if form == "csv" else _xlsx(made.plain)
-
-
-def _csv(table: TextTable) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([csv_cell(cell) for cell in row] for row in [table.titles, *table.rows])
-    return out.getvalue()
-
-
-def _xlsx(table: TextTable) -> bytes:
+    if form in ("html", "latex"):
+        return to_html(table) if form == "html" else to_latex(table)
+    if form == "csv":
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerows([csv_cell(cell) for cell in row] for row in [table.titles, *table.rows])
+        return out.getvalue()
     import polars as pl
-
-    from perflog.export.xlsx import to_xlsx
 
     notes = pl.DataFrame({"note": [table.caption, *table.footnotes]})
     return to_xlsx({"table": table_frame(table), "notes": notes})
@@ -225,13 +241,8 @@ def table_frame(table: TextTable) -> Any:
     columns: dict[str, Any] = {}
     for place, title in enumerate(table.titles):
         name = title if title and title not in columns else f"{title or 'column'} {place + 1}"
-        columns[name] = _numbers([row[place] for row in table.rows])
+        cells: list[Any] = [row[place] for row in table.rows]
+        with suppress(ValueError):  # texts where one is no number
+            cells = [(float(cell) if "." in cell else int(cell)) if cell.strip("-") else None for cell in cells]
+        columns[name] = cells
     return pl.DataFrame(columns, strict=False)
-
-
-def _numbers(cells: list[str]) -> list[Any]:
-    """The numbers that a column's cells are; the texts themselves where one is no number."""
-    try:
-        return [(float(cell) if "." in cell else int(cell)) if cell.strip("-") else None for cell in cells]
-    except ValueError:
-        return list(cells)

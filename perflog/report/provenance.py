@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,21 +13,20 @@ from perflog.cases.case import Case, Summary
 from perflog.errors import PerflogError
 from perflog.escaping import visible
 from perflog.evidence.witness import Witness
-from perflog.export.columns import number, two_digits
-from perflog.export.translation import in_language
-from perflog.export.translation import shown as said
+from perflog.export.text import interval, two_digits
+from perflog.export.words import Words, in_language, window_text, words
+from perflog.export.words import shown as said
 from perflog.extraction import Extraction
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
 from perflog.measurements.segment import Segment
-from perflog.plot.trace import SeenTrace, Trace, seen_trace, trace_from
+from perflog.plot.steps import SeenTrace, Trace, seen_trace, trace_from
+from perflog.report.contents import address, slug
 from perflog.report.extractions import Extractions
-from perflog.report.markdown import Words, address, slug, window_text, words
 from perflog.runs.run import Metric, Run
 from perflog.runs.sight import Sight
 from perflog.settings.config import Settings
-from perflog.stats.quotient import QuotientInterval
 
 # ----------------------------------------------------------------------------------------------------
 # Logs read once for a page: cases, step times for its picture, and the log lines that each number stands on.
@@ -93,15 +92,10 @@ def read_with_lines(
         if trace is not None and (most_traces is None or len(known) <= most_traces):
             known.append(trace_from(run, trace))
 
-    options, sight = settings.options(), Sight("lines", _Seen, _seen, take)
-    extraction = extractions.seen(find_logs(logs), settings, options, sight)
+    sight = Sight("lines", _Seen, lambda run, segment: (lines_used(run, segment), seen_trace(run, segment)), take)
+    extraction = extractions.seen(find_logs(logs), settings, settings.options(), sight)
     too_many = most_traces is not None and len(known) > most_traces
     return ReadLogs(extraction, () if too_many else tuple(known), used)
-
-
-def _seen(run: Run, segment: Segment) -> _Seen:
-    """What a page shows of a run beside its numbers."""
-    return lines_used(run, segment), seen_trace(run, segment)
 
 
 def lines_used(run: Run, segment: Segment) -> tuple[tuple[int, ...], int]:
@@ -145,11 +139,15 @@ def _texts(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
         return texts
     try:  # it was there a moment ago; where it is not any more, the page says so in place of its lines
         before = 0
-        for block in _blocks(log):
-            lines = block.count(b"\n")
-            wanted = [number for number in numbers if before < number <= before + lines + 1]
-            texts |= {number: text for number, text in _picked(block, before, wanted) if number not in texts}
-            before += lines
+        for load in blocks_of(log):
+            block = load()
+            count = block.count(b"\n")
+            wanted = [number for number in numbers if before < number <= before + count + 1]
+            lines = block.split(b"\n") if wanted else []
+            for number in wanted:
+                if lines[number - before - 1] and number not in texts:
+                    texts[number] = _shown(lines[number - before - 1])
+            before += count
             if before >= numbers[-1]:
                 break
     except (OSError, UnreadableError, PerflogError) as error:
@@ -157,22 +155,6 @@ def _texts(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
         first = next((number for number in numbers if number not in texts), numbers[0])
         texts[first] = visible(f"(the log could not be read again: {why})", lines=True)
     return texts
-
-
-def _blocks(log: LogFile) -> Iterator[bytes]:
-    for load in blocks_of(log):
-        yield load()
-
-
-def _picked(block: bytes, before: int, wanted: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """The wanted lines of a block before which so many lines stand."""
-    if not wanted:
-        return
-    lines = block.split(b"\n")
-    for line_number in wanted:
-        line = lines[line_number - before - 1]
-        if line:
-            yield line_number, _shown(line)
 
 
 def _shown(line: bytes) -> str:
@@ -204,19 +186,14 @@ def named(cases: Sequence[Case]) -> Named:
 
     An address is made of what is known of the case alone, so that it leads to the same case when logs are added.
     """
-    names, ids = case_names(cases), [_address_of(case) for case in cases]
     counts: Counter[str] = Counter()
-    unique = []
-    for name in ids:
+    ids = {}
+    for case in cases:
+        known = repr((sorted((key, str(value)) for key, value in case.key.items()), case.label))
+        name = f"case-{slug(case.name)[:60]}-{sha256(known.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
         counts[name] += 1
-        unique.append(name if counts[name] == 1 else f"{name}-{counts[name]}")
-    places = {id(case): place for place, case in enumerate(cases)}
-    return Named(cases, names, {id(case): name for case, name in zip(cases, unique, strict=True)}, places)
-
-
-def _address_of(case: Case) -> str:
-    known = repr((sorted((key, str(value)) for key, value in case.key.items()), case.label))
-    return f"case-{slug(case.name)[:60]}-{sha256(known.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
+        ids[id(case)] = name if counts[name] == 1 else f"{name}-{counts[name]}"
+    return Named(cases, case_names(cases), ids, {id(case): place for place, case in enumerate(cases)})
 
 
 def case_names(cases: Sequence[Case]) -> list[str]:
@@ -236,22 +213,26 @@ def case_names(cases: Sequence[Case]) -> list[str]:
 
 def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language: str) -> dict[str, Any]:
     """Everything that a page says of a case, for its template; addresses of logs are relative to ``base``."""
-    texts, case = words(language), shown.cases[place]
+    texts, case = words("reports", language), shown.cases[place]
     base_id = shown.id_of(case.base)
     metrics = [_summary(summary, texts, language) for summary in case.metrics.values()]
     quotients = (
         ("speedup", case.speedup, case.speedup_interval), ("efficiency", case.efficiency, case.efficiency_interval),
     )  # fmt: skip
-    for name, value, interval in quotients:
-        if value is not None and base_id:
-            reason = f"{texts['page']['relative_to']} {_name_of(case.base, shown)}"
+    for name, value, ends in quotients:
+        if value is not None and case.base is not None and base_id:
+            reason = f"{texts['page']['relative_to']} {shown.names[shown.places[id(case.base)]]}"
             if case.no_interval and name == "speedup":
                 reason += "; " + said(case.no_interval, language)
             metrics.append({
                 "key": name, "name": texts["metrics"][name], "value": f"{value:.10g}", "unit": "",
-                "n": case.throughput.n, "interval": _bounds(interval), "spread": "", "reason": reason,
-                "base": base_id,
+                "n": case.throughput.n, "interval": interval(ends.low, ends.high, ends.level) if ends else "",
+                "spread": "", "reason": reason, "base": base_id,
             })  # fmt: skip
+    folders: dict[str, dict[str, str]] = {}
+    for run in case.runs:
+        folder, _, name = run.log.name.rpartition("/")
+        folders.setdefault(folder or ".", {})[name] = address(run.log.path, base)
     return {
         "id": shown.id_of(case),
         "name": shown.names[place],
@@ -262,41 +243,15 @@ def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language:
         "window": window_text(read.extraction.options.window, language),
         "metrics": metrics,
         "notes": in_language([note.text for note in case.notes], language),
-        "folders": _folders(case, base),
+        "folders": [(folder, list(logs.items())) for folder, logs in folders.items()],
         "runs": [_run(run, read, base, texts, language) for run in case.runs],
     }
 
 
-def _name_of(case: Case | None, shown: Named) -> str:
-    return "" if case is None else shown.names[shown.places[id(case)]]
-
-
-def _folders(case: Case, base: Path) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A case's logs by folder: names and addresses."""
-    folders: dict[str, dict[str, str]] = {}
-    for run in case.runs:
-        folder, _, name = run.log.name.rpartition("/")
-        folders.setdefault(folder or ".", {})[name] = address(run.log.path, base)
-    return [(folder, list(logs.items())) for folder, logs in folders.items()]
-
-
-def _metric_name(name: str, texts: Words) -> str:
-    return texts["metrics"].get(name, name)
-
-
-def _bounds(interval: QuotientInterval | None) -> str:
-    if interval is None:
-        return ""
-    return f"[{number(interval.low)}, {number(interval.high)}] {100 * interval.level:.4g}%"
-
-
 def _summary(summary: Summary, texts: Words, language: str) -> dict[str, Any]:
-    interval = ""
-    if summary.low is not None and summary.high is not None and summary.level is not None:
-        interval = f"[{number(summary.low)}, {number(summary.high)}] {100 * summary.level:.4g}%"
     return {
-        "key": summary.name, "name": _metric_name(summary.name, texts), "value": _full(summary.value),
-        "unit": summary.unit, "n": summary.n, "interval": interval,
+        "key": summary.name, "name": texts["metrics"].get(summary.name, summary.name), "value": _full(summary.value),
+        "unit": summary.unit, "n": summary.n, "interval": interval(summary.low, summary.high, summary.level),
         "spread": "" if summary.spread is None else f"{two_digits(100 * summary.spread)}%",
         "reason": said(summary.reason, language) if summary.value is None else "", "base": "",
     }  # fmt: skip
@@ -340,7 +295,7 @@ def _metric(metric: Metric, parser: str, texts: Words, language: str) -> dict[st
     if metric.first_step is not None and metric.last_step is not None and metric.used:
         steps = f"{metric.first_step:g}–{metric.last_step:g}"
     return {
-        "key": metric.name, "name": _metric_name(metric.name, texts), "value": _full(metric.value),
+        "key": metric.name, "name": texts["metrics"].get(metric.name, metric.name), "value": _full(metric.value),
         "unit": metric.unit, "estimator": metric.estimator, "used": metric.used,
         "excluded": [f"{count} {why.get(reason, reason)}" for reason, count in metric.excluded.items()],
         "lines": f"{metric.first_line}–{metric.last_line}" if metric.first_line else "", "steps": steps,

@@ -15,7 +15,8 @@ from perflog._version import __version__
 from perflog.errors import PerflogError
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
-from perflog.export.junit import Annotation, commands
+from perflog.export.exchange import Annotation, commands
+from perflog.export.text import counted
 from perflog.files import write_atomically
 from perflog.report.extractions import Extractions
 from perflog.report.regions import (
@@ -44,20 +45,20 @@ def differences(old: str, new: str, old_name: str, new_name: str) -> Iterator[st
     if len(before) + len(after) <= MOST_MATCHED:
         yield from difflib.unified_diff(before, after, old_name, new_name)
         return
-    head = _same(before, after)
-    tail = _same(before[head:][::-1], after[head:][::-1])
-    left_out, put_in = before[head : len(before) - tail], after[head : len(after) - tail]
+    head, end, _, new_end = _between(before, after)
     yield f"--- {old_name}\n"
     yield f"+++ {new_name}\n"
-    yield f"@@ -{head + 1},{len(left_out)} +{head + 1},{len(put_in)} @@\n"
-    yield from (f"-{line}" for line in left_out)
-    yield from (f"+{line}" for line in put_in)
+    yield f"@@ -{head + 1},{end - head} +{head + 1},{new_end - head} @@\n"
+    yield from (f"-{line}" for line in before[head:end])
+    yield from (f"+{line}" for line in after[head:new_end])
 
 
-def _same(one: list[str], other: list[str]) -> int:
-    """How many lines two texts begin with that are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((place for place, (line, against) in pairs if line != against), min(len(one), len(other)))
+def _between(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int, int]:
+    """The lines of both texts between what they begin with and what they end with alike."""
+    shorter = min(len(old), len(new))
+    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
+    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
+    return head, len(old) - tail, head, len(new) - tail
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def changes(old: str, new: str, name: str, keys: Sequence[int]) -> list[Change]:
         name: the file's name, for messages.
         keys: for every region, how many first cells of its table's rows name the row; 0 for no table.
     """
-    before, after = _lines(old), _lines(new)
+    before, after = ([line.removesuffix("\r") for line in text.split("\n")] for text in (old, new))
     found: list[Change] = []
     for was, now, count in zip(regions(before, name), regions(after, name), keys, strict=True):
         if was.recipe != now.recipe:
@@ -134,10 +135,6 @@ def changes(old: str, new: str, name: str, keys: Sequence[int]) -> list[Change]:
         if inside[0] != inside[1]:
             found += _of_region(was, *inside, count)
     return found
-
-
-def _lines(text: str) -> list[str]:
-    return [line.removesuffix("\r") for line in text.split("\n")]
 
 
 def _of_region(region: Region, old: Sequence[str], new: Sequence[str], keys: int) -> list[Change]:
@@ -171,8 +168,12 @@ def _of_table(old: Sequence[str], new: Sequence[str], keys: int, first: int) -> 
         if key in places and key in rows:
             yield Change(line, "row", " | ".join(cells[keys:]), "", dict(zip(headings[:keys], key, strict=False)))
         else:
-            named = dict(zip(headings, cells, strict=False))
-            yield from _of_row(named, rows.get(key), new_headings, keys, line)
+            made = dict(zip(new_headings, rows.get(key, ()), strict=False))
+            row = dict(zip(new_headings[:keys], list(made.values())[:keys], strict=False))
+            for heading, old_text in dict(zip(headings, cells, strict=False)).items():
+                new_text = made.get(heading, old_text)  # a row that is gone has new headings, which are reported
+                if new_text != old_text:
+                    yield Change(line, "cell", old_text, new_text, row, heading, _difference(old_text, new_text))
         places[key] = line
     above = first + 1
     for key, cells in rows.items():
@@ -180,17 +181,6 @@ def _of_table(old: Sequence[str], new: Sequence[str], keys: int, first: int) -> 
         if key not in places:
             named = dict(zip(new_headings[:keys], key, strict=False))
             yield Change(above, "row", "", " | ".join(cells[keys:]), named)
-
-
-def _of_row(
-    old: Mapping[str, str], cells: Sequence[str] | None, headings: Sequence[str], keys: int, line: int
-) -> Iterator[Change]:
-    """The cells of a row that differ, by their headings; a row that is gone has new headings, which are said."""
-    new = dict(zip(headings, cells or (), strict=False))
-    row = dict(zip(headings[:keys], list(new.values())[:keys], strict=False))
-    for heading, text in old.items():
-        if heading in new and new[heading] != text:
-            yield Change(line, "cell", text, new[heading], row, heading, _difference(text, new[heading]))
 
 
 def _difference(old: str, new: str) -> float | None:
@@ -213,14 +203,6 @@ def _of_lines(old: Sequence[str], new: Sequence[str], first: int) -> Iterator[Ch
             if (was or "") != (now or ""):
                 line = first + min(begin + place, max(len(old) - 1, 0))
                 yield Change(line, "line", (was or "").strip(), (now or "").strip())
-
-
-def _between(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int, int]:
-    """The lines of both texts between what they begin with and what they end with alike."""
-    shorter = min(len(old), len(new))
-    head = next((n for n in range(shorter) if old[n] != new[n]), shorter)
-    tail = next((n for n in range(shorter - head) if old[-1 - n] != new[-1 - n]), shorter - head)
-    return head, len(old) - tail, head, len(new) - tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +256,10 @@ class Regenerated:
         """How many regions all files have."""
         return sum(file.regions for file in self.files)
 
+    def changes(self) -> list[tuple[RegeneratedFile, Change]]:
+        """Every change of every file."""
+        return [(file, change) for file in self.files for change in file.changes()]
+
     def write(self) -> None:
         """Write the pictures and texts that differ, each file whole or not at all."""
         for picture, data in self.pictures.items():
@@ -296,13 +282,12 @@ def regenerate(paths: Sequence[Path], extractions: Extractions, allowed: Sequenc
     """
     pictures: dict[Path, bytes] = {}
     files = [_regenerated(path, extractions, allowed, pictures) for path in paths]
-    differing = {file: data for file, data in pictures.items() if not _is(file, data)}
+    differing = {
+        file: data
+        for file, data in pictures.items()
+        if not file.is_file() or file.stat().st_size != len(data) or file.read_bytes() != data
+    }
     return Regenerated(tuple(files), differing)
-
-
-def _is(file: Path, data: bytes) -> bool:
-    """Whether a file holds these bytes."""
-    return file.is_file() and file.stat().st_size == len(data) and file.read_bytes() == data
 
 
 def _regenerated(
@@ -341,39 +326,44 @@ def render(regenerated: Regenerated, form: str) -> str:
         return json_text(regenerated_document(regenerated)) + "\n"
     if form == "github":
         return commands(_annotations(regenerated))
+    if form == "markdown":
+        return _markdown(regenerated)
+    lines = [f"{named(str(picture))}: {_PICTURE}\n" for picture in regenerated.pictures]
     if form == "diff":
-        return _diff(regenerated)
-    return _markdown(regenerated) if form == "markdown" else _text(regenerated)
+        for file in regenerated.stale:
+            lines += differences(file.old, file.new, str(file.path), f"{file.path} (from the logs)")
+    else:
+        found = regenerated.changes()
+        lines += [f"{named(str(file.path))}:{change.line} {visible(str(change))}\n" for file, change in found]
+    return "".join(lines)
 
 
 def summary(regenerated: Regenerated, checked: bool) -> str:
     """What was found in one sentence; ``checked``: nothing was written."""
     counts = {"file": len(regenerated.stale), "picture": len(regenerated.pictures)}
-    differing = " and ".join(_counted(count, noun) for noun, count in counts.items() if count)
+    differing = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
     if not regenerated.regions:
         return without_regions(regenerated)
     verdict = "all are what their logs say"
     if differing:
-        verdict = f"{differing} {_verb(sum(counts.values()), checked)}"
-    return f"{_counted(regenerated.regions, 'region')} in {_counted(len(regenerated.files), 'file')}: {verdict}"
+        one, several = (
+            ("differs from its logs", "differ from their logs") if checked else ("was rewritten", "were rewritten")
+        )
+        verdict = f"{differing} {one if sum(counts.values()) == 1 else several}"
+    return f"{counted(regenerated.regions, 'region')} in {counted(len(regenerated.files), 'file')}: {verdict}"
 
 
 def without_regions(regenerated: Regenerated) -> str:
     """That there is no region, with what may be a misspelt marker, in one sentence."""
     names = ", ".join(named(str(file.path)) for file in regenerated.files)
-    near = [text for file in regenerated.files for text in near_markers(file)]
+    near = []
+    for file in regenerated.files:
+        for number, line in enumerate(file.old.split("\n"), 1):
+            comment = _COMMENT.search(line)
+            if comment and difflib.get_close_matches(comment[1].lower(), ["perflog"], cutoff=0.75):
+                near.append(f"on line {number} {visible(line.strip())[:60]!r}, which may be a misspelt marker")
     expected = "expected <!-- perflog: table LOGS --rows devices --> and <!-- /perflog --> on lines of their own"
     return f"no region in {names}: {expected}" + (f"; found {'; '.join(near)}" if near else "")
-
-
-def near_markers(file: RegeneratedFile) -> list[str]:
-    """The comments of a file whose first word may be ``perflog`` misspelt, each with its line."""
-    texts = []
-    for number, line in enumerate(file.old.split("\n"), 1):
-        comment = _COMMENT.search(line)
-        if comment and difflib.get_close_matches(comment[1].lower(), ["perflog"], cutoff=0.75):
-            texts.append(f"on line {number} {visible(line.strip())[:60]!r}, which may be a misspelt marker")
-    return texts
 
 
 def regenerated_document(regenerated: Regenerated) -> dict[str, Any]:
@@ -382,32 +372,29 @@ def regenerated_document(regenerated: Regenerated) -> dict[str, Any]:
         "schema": SCHEMA,
         "perflog": __version__,
         "up_to_date": regenerated.up_to_date,
-        "files": [_file(file) for file in regenerated.files],
+        "files": [
+            {
+                "file": exact(str(file.path)),
+                "regions": file.regions,
+                "changes": [
+                    {
+                        "line": change.line, "kind": change.kind, "row": dict(change.row),
+                        "column": change.column or None, "old": change.old, "new": change.new,
+                        "difference": change.difference,
+                    }
+                    for change in file.changes()
+                ],
+            }
+            for file in regenerated.files
+        ],
         "pictures": [exact(str(picture)) for picture in regenerated.pictures],
-    }
-
-
-def _file(file: RegeneratedFile) -> dict[str, Any]:
-    found = [
-        {
-            "line": change.line, "kind": change.kind, "row": dict(change.row), "column": change.column or None,
-            "old": change.old, "new": change.new, "difference": change.difference,
-        }
-        for change in file.changes()
-    ]  # fmt: skip
-    return {"file": exact(str(file.path)), "regions": file.regions, "changes": found}
-
-
-def _text(regenerated: Regenerated) -> str:
-    lines = [f"{named(str(picture))}: {_PICTURE}" for picture in regenerated.pictures]
-    lines += [f"{named(str(file.path))}:{change.line} {visible(str(change))}" for file, change in _all(regenerated)]
-    return "".join(f"{line}\n" for line in lines)
+    }  # fmt: skip
 
 
 def _markdown(regenerated: Regenerated) -> str:
     """For a page or a job's summary."""
     rows = [[named(str(picture)), _PICTURE, "", "", ""] for picture in regenerated.pictures]
-    for file, change in _all(regenerated):
+    for file, change in regenerated.changes():
         text = str(change).rpartition("(")[2].rstrip(")") if change.difference is not None else ""
         rows.append([f"{named(str(file.path))}:{change.line}", change.place, change.old, change.new, text])
     if not rows:
@@ -417,34 +404,10 @@ def _markdown(regenerated: Regenerated) -> str:
     return "\n".join([*lines, "", escaped(summary(regenerated, checked=True))]) + "\n"
 
 
-def _diff(regenerated: Regenerated) -> str:
-    lines = [f"{named(str(picture))}: {_PICTURE}\n" for picture in regenerated.pictures]
-    for file in regenerated.stale:
-        lines += differences(file.old, file.new, str(file.path), f"{file.path} (from the logs)")
-    return "".join(lines)
-
-
 def _annotations(regenerated: Regenerated) -> list[Annotation]:
     """One finding a change. Files are named as seen from the working folder, as GitHub looks them up."""
     if not regenerated.regions:
-        return [Annotation(without_regions(regenerated), _seen(regenerated.files[0].path))]
-    found = [Annotation(_PICTURE, _seen(picture)) for picture in regenerated.pictures]
-    return found + [Annotation(str(change), _seen(file.path), change.line) for file, change in _all(regenerated)]
-
-
-def _all(regenerated: Regenerated) -> list[tuple[RegeneratedFile, Change]]:
-    return [(file, change) for file in regenerated.files for change in file.changes()]
-
-
-def _seen(path: Path) -> str:
-    return os.path.relpath(path)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _verb(count: int, checked: bool) -> str:
-    if checked:
-        return "differs from its logs" if count == 1 else "differ from their logs"
-    return "was rewritten" if count == 1 else "were rewritten"
+        return [Annotation(without_regions(regenerated), os.path.relpath(regenerated.files[0].path))]
+    found = [Annotation(_PICTURE, os.path.relpath(picture)) for picture in regenerated.pictures]
+    changed = regenerated.changes()
+    return found + [Annotation(str(change), os.path.relpath(file.path), change.line) for file, change in changed]

@@ -18,13 +18,13 @@ from typing import Any
 from perflog.border import keep_inside, keep_within
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import markdown as escaped
+from perflog.export.options import EXTRACTION, extraction_values, read_words
 from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.logs.addresses import address_in, joined
 from perflog.logs.find import nearest_path
+from perflog.report.contents import Facts, environment, links, listed, method
 from perflog.report.extractions import Extractions
-from perflog.report.making import Look, make_picture, make_table, projection
-from perflog.report.markdown import Facts, environment, links, listed, method
-from perflog.report.options import EXTRACTION, extraction_values, read_words
+from perflog.report.making import look_of, make_picture, make_table, projection
 from perflog.report.table import LANGUAGES
 from perflog.settings.config import Settings, one_of, pairs, settings
 from perflog.settings.confinement import Confinement, repository_of
@@ -177,59 +177,36 @@ def merged(old: Sequence[str], new: Sequence[str], keys: int) -> tuple[list[str]
     if not was or not now:
         return list(new), []
     rows = {tuple(row_texts(line)[:keys]): line for line in new[now[0] + 2 : now[1]]}
-    if row_texts(old[was[0]]) != row_texts(new[now[0]]):
-        _check_nothing_lost(old[was[0] : was[1]], new[now[0]], rows, keys)
+    covered = [(tuple(row_texts(line)[:keys]), line) for line in old[was[0] + 2 : was[1]]]
+    kept = [" ".join(key) for key, _ in covered if key not in rows]
+    headings, new_headings = old[was[0]], new[now[0]]
+    if row_texts(headings) != row_texts(new_headings):
+        if kept:
+            raise PerflogError(
+                f"the headings change from {headings.strip()!r} to {new_headings.strip()!r}, and no log covers the "
+                f"rows {', '.join(map(repr, kept))}: they cannot be kept under other headings; remove them, or give "
+                "--title to keep the headings"
+            )
         return list(new), []
-    lines: list[str] = []
-    keys_of_lines: list[tuple[str, ...]] = []
-    kept: list[str] = []
-    seen = set()
-    for line in old[was[0] + 2 : was[1]]:
-        key = tuple(row_texts(line)[:keys])
-        if key in rows and key not in seen:
-            lines.append(_in_layout(line, rows[key]))
-            keys_of_lines.append(key)
-        elif key not in rows:
-            lines.append(line)
-            keys_of_lines.append(key)
-            kept.append(" ".join(key))
-        seen.add(key)
-    table = [*old[was[0] : was[0] + 2], *_with_new_rows(lines, keys_of_lines, rows)]
-    return [*new[: now[0]], *table, *new[now[1] :]], kept
-
-
-def _with_new_rows(
-    lines: Sequence[str], keys: Sequence[tuple[str, ...]], rows: Mapping[tuple[str, ...], str]
-) -> Iterator[str]:
-    """The lines of a table, with each row that they lack behind the one it follows among ``rows``.
-
-    Args:
-        keys: what names each line's row.
-        rows: all rows of the new table in order, by what names them.
-    """
-    there, order = set(keys), list(rows)
+    there, order = {key for key, _ in covered}, list(rows)
     followers = {order[place - 1] if place else None: key for place, key in enumerate(order) if key not in there}
 
     def behind(key: tuple[str, ...] | None) -> Iterator[str]:
+        """The new rows that follow a row of the new table; of None, those that stand before all others."""
         while (follower := followers.pop(key, None)) is not None:
             yield rows[follower]
             key = follower
 
-    yield from behind(None)
-    for line, key in zip(lines, keys, strict=True):
-        yield line
-        yield from behind(key)
-
-
-def _check_nothing_lost(old: Sequence[str], headings: str, rows: Mapping[tuple[str, ...], str], keys: int) -> None:
-    """Raise PerflogError where other headings would lose rows of the old table that no log covers."""
-    lost = [" ".join(key) for line in old[2:] if (key := tuple(row_texts(line)[:keys])) not in rows]
-    if lost:
-        raise PerflogError(
-            f"the headings change from {old[0].strip()!r} to {headings.strip()!r}, and no log covers the rows "
-            f"{', '.join(map(repr, lost))}: they cannot be kept under other headings; remove them, or give --title to "
-            "keep the headings"
-        )
+    table = [*old[was[0] : was[0] + 2], *behind(None)]
+    seen = set()
+    for key, line in covered:
+        if key not in rows:
+            table.append(line)
+        elif key not in seen:
+            table.append(_in_layout(line, rows[key]))
+        table += behind(key)
+        seen.add(key)
+    return [*new[: now[0]], *table, *new[now[1] :]], kept
 
 
 def table_lines(lines: Sequence[str]) -> tuple[int, int] | None:
@@ -243,14 +220,9 @@ def table_lines(lines: Sequence[str]) -> tuple[int, int] | None:
     return (begin, end) if end - begin >= 2 else None
 
 
-def _cells(line: str) -> list[str]:
-    """A row's cells with their blanks; what stands before the first and after the last bar comes first and last."""
-    return _CELL.split(line)
-
-
 def row_texts(line: str) -> list[str]:
     """The cells of a table's row without the blanks around them; the bars at the ends may be missing."""
-    parts = _cells(line)
+    parts = _CELL.split(line)  # what stands before the first and after the last bar comes first and last
     first = 0 if parts[0].strip() else 1
     last = len(parts) if parts[-1].strip() else len(parts) - 1
     return [part.strip() for part in parts[first:last]]
@@ -258,7 +230,7 @@ def row_texts(line: str) -> list[str]:
 
 def _in_layout(old: str, new: str) -> str:
     """The old row with the new row's texts; blanks around them stay, and so do columns' widths where they can."""
-    cells, texts = _cells(old), row_texts(new)
+    cells, texts = _CELL.split(old), row_texts(new)
     if len(row_texts(old)) != len(texts) or cells[0].strip():
         return new
     for place, text in enumerate(texts, 1):
@@ -405,22 +377,3 @@ def _kind_and_words(recipe: str) -> tuple[str, list[str]]:
         raise UsageError(f"{kinds}: expected `perflog: table LOGS --rows …`, found {recipe[:40]!r}")
     kept = {place + offset for place, word in enumerate(words) if word == "--keep" for offset in (0, 1)}
     return words[0], [word for place, word in enumerate(words) if place and place not in kept]
-
-
-def look_of(values: Mapping[str, Any]) -> Look:
-    """How a table looks, from the options of a recipe or a command; one that is not given has its default.
-
-    Raises:
-        UsageError: for a ``key=value`` text without ``=``.
-    """
-    default = Look()
-    return Look(
-        style=values.get("style", default.style),
-        language=values.get("lang", default.language),
-        templates=values.get("templates") or (),
-        notes=values.get("notes", default.notes),
-        digits=pairs(values.get("digits") or [], "digits"),
-        titles=pairs(values.get("title") or [], "title"),
-        names=pairs(values.get("name") or [], "name"),
-        missing=values.get("missing"),
-    )

@@ -1,30 +1,187 @@
-"""From a grid and a style to the texts of a table, and to Markdown.
+"""How a table looks: a style as data (``templates/NAME.toml``, ``docs/tables.md``), and a grid as texts and Markdown.
 
-Texts of styles are a small part of Jinja2 (``texts.py``). Text from logs and paths is escaped, for Markdown unless told
-otherwise.
+Texts of styles are a small part of Jinja2 (``texts.py``). Text from logs and paths is escaped, for Markdown unless
+requested otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from msgspec import structs
+from msgspec import Meta, Struct, structs
 
+from perflog.border import keep_inside
 from perflog.cases.case import said_of_all
 from perflog.errors import UsageError
 from perflog.escaping import markdown as escaped
 from perflog.export.case_table import remarks
-from perflog.export.columns import TextTable, caption, counted, marked
-from perflog.export.translation import shown, told
+from perflog.export.text import TextTable, caption, counted, marked
+from perflog.export.text import number as plain
+from perflog.export.words import shown, told
 from perflog.extraction import Extraction
 from perflog.formats.printed import kind
+from perflog.formats.toml import convert, read_toml
 from perflog.formats.vocabulary import Scalar
 from perflog.notes import merged, texts
 from perflog.report.grid import Grid, Item, Key, Number
-from perflog.report.style import Style, formatted
 from perflog.resources import folder
+from perflog.spelling import did_you_mean
+
+#: A style's name is a file's, never a path.
+_NAME = re.compile(r"[\w.-]+")
+#: So many styles extend one another at most.
+DEEPEST = 8
+_FORM = re.compile(r"%(?:\.[0-9]{1,2})?[fge](?: (?:trim|one|nobase|comma))*")
+_Words = Annotated[dict[str, str], Meta(description='a table of texts, such as { throughput = "samples/s" }')]
+
+#: (a number's unit, the style's): the factor between them.
+_SCALES = {
+    ("fraction", "%"): 100.0,
+    ("", "%"): 100.0,
+    ("s", "ms"): 1000.0,
+    ("GiB", "MiB"): 1024.0,
+    ("MiB", "GiB"): 1 / 1024,
+    ("MB", "MiB"): 1e6 / 2**20,
+    ("MB", "GiB"): 1e6 / 2**30,
+}
+
+
+class _StyleFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may stand in a style's file (see :class:`Style`)."""
+
+    title: str = ""
+    extends: Annotated[str, Meta(min_length=1, description="the name of a style")] | None = None
+    layout: str = ""
+    missing: str = ""
+    row: str = ""
+    row_title: str = ""
+    column: str = ""
+    cell: str = ""
+    header_end: str = ""
+    row_end: str = ""
+    digits: _Words = {}
+    titles: dict[str, _Words] = {}
+    units: _Words = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """One table style.
+
+    Attributes:
+        layout: ``tabulate``, or a Jinja2 file in ``templates/layouts``.
+        missing: what a cell without a number prints.
+        row, row_title: a Jinja2 text for all row fields in one cell, and its heading; empty: a column per field.
+        column: a Jinja2 text for the heading of a column from its fields, and ``value``, the value's own heading.
+        cell: a Jinja2 text around ``text``, the formatted number.
+        digits: per value a printf form, with ``trim`` (no trailing zeros), ``one`` (exactly 1 is printed 1),
+            ``nobase`` (exactly 1, a baseline's speedup, is printed as missing) or ``comma`` (thousands).
+        titles: headings of fields and values, by language.
+        units: per value the unit it is converted to (``%`` for fractions, ``ms`` for seconds).
+    """
+
+    name: str
+    layout: str = "tabulate"
+    missing: str = "-"
+    row: str = ""
+    row_title: str = ""
+    column: str = ""
+    cell: str = ""
+    header_end: str = " |"
+    row_end: str = " |"
+    digits: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_style(name: str, folders: Sequence[str] = ()) -> Style:
+    """Read a style by name; the user's folders come before perflog's own.
+
+    Raises:
+        UsageError: for a name or a file that is not right.
+    """
+    for place in folders:
+        keep_inside(place, "--templates")
+    data = _merged(name, [*map(Path, folders), folder("templates")])
+    for form in data.get("digits", {}).values():
+        digits_form(form, f"style {name}: digits {form!r}")
+    return Style(name=name, **{k: v for k, v in data.items() if k not in ("title", "extends")})
+
+
+def styles(folders: Sequence[str] = ()) -> list[str]:
+    """The names there are."""
+    return sorted({file.stem for place in [*map(Path, folders), folder("templates")] for file in place.glob("*.toml")})
+
+
+def digits_form(form: str, where: str) -> str:
+    """A checked printf form such as ``%.2f`` or ``%.2f trim``. Raises UsageError for others."""
+    if not _FORM.fullmatch(form):
+        raise UsageError(f"{where}: expected a form such as %.2f, %.6g, '%.2f trim', '%.2f one' or '%.2f nobase'")
+    return form
+
+
+def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A style's data over those of the style that it extends; ``below`` are the styles that extend this one."""
+    file = next((place / f"{name}.toml" for place in places if (place / f"{name}.toml").is_file()), None)
+    if file is None or not _NAME.fullmatch(name):
+        known = styles([str(p) for p in places])
+        raise UsageError(f"--style {name!r}: there are {', '.join(known)}{did_you_mean(name, known)}")
+    if len(below) >= DEEPEST:
+        raise UsageError(f"{file}: expected at most {DEEPEST} styles that extend one another, found more")
+    if name in below:
+        raise UsageError(
+            f"{file}: extends = {below[-1]!r}: a style cannot extend itself ({' → '.join((*below, name))})"
+        )
+    data = read_toml(file, UsageError)
+    extends = convert(data, _StyleFile, str(file), UsageError).extends
+    base = _merged(extends, places, (*below, name)) if extends is not None else {}
+    return _over(base, data)
+
+
+def _over(base: dict[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {**base, **{k: _over(base.get(k, {}), v) if isinstance(v, dict) else v for k, v in data.items()}}
+
+
+def scale_to(unit: str, wanted: str) -> float:
+    """The factor from one unit to another; 1 where there is none."""
+    return _SCALES.get((unit, wanted), 1.0)
+
+
+def formatted(number: Number, form: str, unit: str, missing: str = "") -> str:
+    """A number as text: by ``form``, else with the digits its interval supports (two of the half-width)."""
+    value = number.value
+    assert value is not None
+    scale = scale_to(number.unit, unit)
+    value *= scale
+    if not form:
+        return _supported(value, number, scale)
+    printf, _, flags = form.partition(" ")
+    text = printf % value
+    if "comma" in flags:
+        whole, dot, rest = text.partition(".")
+        text = f"{int(whole):,}{dot}{rest}"
+    if value == 1 and "nobase" in flags:
+        return missing
+    if value == 1 and "one" in flags:
+        return "1"
+    return text.rstrip("0").rstrip(".") if "trim" in flags and "." in text and "e" not in text else text
+
+
+def _supported(value: float, number: Number, scale: float) -> str:
+    if number.low is None or number.high is None or number.high <= number.low:
+        return plain(value)
+    half = (number.high - number.low) / 2 * scale
+    decimals = 1 - math.floor(math.log10(half))
+    return f"{value:.{max(0, decimals)}f}"
+
+
+# ----------------------------------------------------------------------------------------------------
+# The texts of a table.
 
 LANGUAGES = ("en", "zh")
 #: What a cell prints for runs that all ran out of memory, as published tables do.
@@ -76,29 +233,24 @@ def report_table(
     header = [style.row_title] if style.row else [words.title(f.name) for f in projection.rows]
     for column in grid.columns:
         named = dict(zip((f.name for f in projection.columns), column, strict=True))
-        for value in projection.values:
-            header.append(words.column(named, value, len(projection.values) > 1))
+        header += [words.column(named, value, len(projection.values) > 1) for value in projection.values]
     rows: list[list[str]] = []
     above: Key | None = None
     for row in grid.rows:
         named = dict(zip((f.name for f in projection.rows), row, strict=True))
-        first = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
-        rows.append(first + _row_cells(grid, row, above, words))
+        cells = [words.rendered(style.row, named)] if style.row else [words.shown(v) for v in row]
+        for column in grid.columns:
+            before = grid.cells.get((above, column)) if above is not None else None
+            cells += [words.cell(grid.cells.get((row, column)), value, before) for value in projection.values]
+        rows.append(cells)
         above = row
     keys, notes = 1 if style.row else len(projection.rows), doubts(grid, every)
-    notes += _missing_intervals(grid, style) if every else []
+    if every and "low" in style.cell and {"speedup", "efficiency"} & {*projection.values}:
+        notes += dict.fromkeys(item.case.no_interval for item in grid.cells.values() if item.case.no_interval)
     made, below = told(how(grid, extraction), notes, language)
-    return ReportTable(header, rows, keys, made, merged(below, TO[language]), more_remarks(grid, every, language))
-
-
-def _row_cells(grid: Grid, row: Key, above: Key | None, words: TableWords) -> list[str]:
-    """The texts of a row's cells; a style may show the change from the row above."""
-    texts = []
-    for column in grid.columns:
-        item = grid.cells.get((row, column))
-        before = grid.cells.get((above, column)) if above is not None else None
-        texts += [words.cell(item, value, before) for value in grid.projection.values]
-    return texts
+    less = [[note for note in item.notes if not note.is_needed and not note.is_mark] for item in grid.cells.values()]
+    more = "" if every or not any(less) else shown(remarks(sum(map(bool, less)), "cell"), language)
+    return ReportTable(header, rows, keys, made, merged(below, TO[language]), more)
 
 
 def text_table(table: ReportTable, notes: bool) -> TextTable:
@@ -144,26 +296,10 @@ def doubts(grid: Grid, every: bool | None = True) -> list[str]:
         every: give every note, not those alone without which the table would mislead.
     """
     notes = texts(note for item in grid.cells.values() for note in item.notes if every or note.is_needed)
+    numbers = (item.numbers.get(value) for item in grid.cells.values() for value in grid.projection.values)
+    reasons = [number.reason for number in numbers if number is not None and number.value is None and number.reason]
     of_all = said_of_all(item.case for item in grid.cells.values()) if every else []
-    return list(dict.fromkeys((*grid.notes, *notes, *_reasons(grid), *of_all)))
-
-
-def more_remarks(grid: Grid, every: bool | None, language: str) -> str:
-    """The line that says how many cells bear notes that are not given; empty where all are."""
-    more = sum(any(not note.is_needed and not note.is_mark for note in item.notes) for item in grid.cells.values())
-    return "" if every or not more else shown(remarks(more, "cell"), language)
-
-
-def _missing_intervals(grid: Grid, style: Style) -> list[str]:
-    """Why speedups have no interval, for a style that shows intervals."""
-    if "low" not in style.cell or not {"speedup", "efficiency"} & {*grid.projection.values}:
-        return []
-    return list(dict.fromkeys(item.case.no_interval for item in grid.cells.values() if item.case.no_interval))
-
-
-def _reasons(grid: Grid) -> list[str]:
-    numbers = (item.numbers.get(v) for item in grid.cells.values() for v in grid.projection.values)
-    return [number.reason for number in numbers if number is not None and number.value is None and number.reason]
+    return list(dict.fromkeys((*grid.notes, *notes, *reasons, *of_all)))
 
 
 class Heading(str):
@@ -223,18 +359,13 @@ class TableWords:
         other = ""
         if number.mark is not None and number.mark.other is not None:
             other = formatted(replace(number, value=number.mark.other), digits, converted)
-        if not self.style.cell:
-            return self.marked(text, number, other)
-        before = above.numbers.get(value) if above is not None else None
-        change = None
-        if before is not None and before.value:
-            change = Heading(f"{100 * (number.value / before.value - 1):+.1f}%")
-        named = {"text": Heading(text), "value": value, "unit": Heading(converted or number.unit), "change": change}
-        text = self.rendered(self.style.cell, {**item.fields, **named, **_interval(number, digits, converted)})
-        return self.marked(text, number, other)
-
-    def marked(self, text: str, number: Number, other: str) -> str:
-        """A cell's text with the warning that its number bears."""
+        if self.style.cell:
+            before = above.numbers.get(value) if above is not None else None
+            change = f"{100 * (number.value / before.value - 1):+.1f}%" if before is not None and before.value else None
+            made = {"text": text, "unit": converted or number.unit, "change": change}
+            made |= _interval(number, digits, converted)
+            headings = {name: None if part is None else Heading(part) for name, part in made.items()}
+            text = self.rendered(self.style.cell, {**item.fields, "value": value, **headings})
         if number.mark is None:
             return text
         mark = structs.replace(number.mark, label=self.escape(shown(number.mark.label, self.language)))
@@ -267,12 +398,12 @@ class TableWords:
         return self.names.get(str(value)) or (self.escape(value) if isinstance(value, str) else value)
 
 
-def _interval(number: Number, digits: str, converted: str) -> dict[str, Heading | None]:
+def _interval(number: Number, digits: str, converted: str) -> dict[str, str | None]:
     """The ends of a number's interval, in the form of the number itself, and its level; None for no interval."""
     if number.low is None or number.high is None or number.level is None:
         return {"low": None, "high": None, "level": None}
     low, high = (formatted(replace(number, value=end), digits, converted) for end in (number.low, number.high))
-    return {"low": Heading(low), "high": Heading(high), "level": Heading(f"{100 * number.level:.4g}%")}
+    return {"low": low, "high": high, "level": f"{100 * number.level:.4g}%"}
 
 
 def _unit(name: str, grid: Grid, style: Style) -> str:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from perflog.cases.case import Case, Summary
 from perflog.errors import UsageError
 from perflog.export.case_table import Shown, case_table, in_order
-from perflog.export.columns import TextTable
-from perflog.export.text import to_markdown, to_terminal
+from perflog.export.text import TextTable, to_markdown, to_terminal
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
 from perflog.settings.options import Options

@@ -22,14 +22,11 @@ import perflog
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import latex
-from perflog.export.columns import TextTable
-from perflog.export.encoding import encoded, to_html, to_latex
-from perflog.export.endings import ENDINGS, endings_of, format_for
-from perflog.export.junit import Annotation, commands, junit
-from perflog.export.junit import Test as JunitTest
-from perflog.export.openmetrics import to_openmetrics
-from perflog.export.tensorboard import to_tensorboard
-from perflog.export.xlsx import to_xlsx
+from perflog.export.encoding import encoded, to_html, to_latex, to_xlsx
+from perflog.export.exchange import Annotation, commands, junit, to_openmetrics, to_tensorboard
+from perflog.export.exchange import Test as JunitTest
+from perflog.export.options import ENDINGS, endings_of, format_for
+from perflog.export.text import TextTable
 from perflog.logs.streams import Stream
 from perflog.logs.tfevents import text_of_events
 from tests.campaigns import write_run

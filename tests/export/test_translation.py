@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.export.translation import LEFT_IN_ENGLISH, LONGEST, told, translated
+from perflog.export.words import LEFT_IN_ENGLISH, LONGEST, told, translated
 from tests.support import FIXTURES, ROOT
 
 FILE = ROOT / "templates/reports/notes.zh.toml"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from perflog.export.dlperf import plain_mean, rounded
+from perflog.export.exchange import plain_mean, rounded
 from perflog.extraction import extract_paths
 from perflog.settings.options import Options
 from perflog.stats.centre import median, olympic

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.generate import FP16, everything
-from perflog.export import dlperf
+from perflog.export.exchange import dlperf_console, dlperf_result
 from perflog.extraction import Extraction
 from tests.support import FIXTURES, ROOT, SHARED, extracted
 
@@ -33,7 +33,7 @@ def test_fixtures_are_as_generated() -> None:
 
 
 def test_seed_004_medians_averages_and_speedups() -> None:
-    result = dlperf.result(seed004())["rn50"]
+    result = dlperf_result(seed004())["rn50"]
     found = [(case, row["average_speed"], row["median_speed"], row["speedup"]) for case, row in result.items()]
     assert found == PUBLISHED
     assert {row["batch_size_per_device"] for row in result.values()} == {128}
@@ -45,7 +45,7 @@ def test_seed_004_in_dlperfs_own_format() -> None:
     if not seed.is_file():
         pytest.skip("the seeds (../shared/seeds) are not here")
     block = seed.read_text(encoding="utf-8").split("输出：\n\n```shell\n")[1].split("\n```")[0].splitlines()
-    printed = dlperf.console(seed004(), "./result/bz128_result.json").splitlines()
+    printed = dlperf_console(seed004(), "./result/bz128_result.json").splitlines()
     assert [line for line in printed if ".log {" not in line] == [line for line in block if ".log {" not in line]
     # the last line of each case holds all its speeds; there their order is the file system's
     theirs = {line.split(" {")[0].rsplit("/", 2)[1]: line for line in block if ".log {" in line}

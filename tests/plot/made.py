@@ -12,7 +12,7 @@ from perflog.cases.build import build_cases
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import Scalar
 from perflog.logs.find import LogFile
-from perflog.plot.trace import Trace
+from perflog.plot.steps import Trace
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run
 from perflog.settings.options import Options

@@ -16,15 +16,12 @@ from matplotlib.transforms import Bbox
 
 from perflog.cases.versions import compared
 from perflog.errors import UsageError
+from perflog.export.words import words_of
 from perflog.extraction import Extraction
-from perflog.plot.drawing import _SETTINGS, COLOURS, INK, INK_ON_WHITE, colour_of, rendered
-from perflog.plot.picture import run_values_figure
-from perflog.plot.scaling import MOST_PANELS, scaling_figure
-from perflog.plot.series import MOST_SERIES, looks_of, series_of, words_of
-from perflog.plot.sheet import text_width, wrapped
-from perflog.plot.steps import limits_of, steps_figure
-from perflog.plot.trace import Trace
-from perflog.plot.versions import versions_figure
+from perflog.plot.drawing import _SETTINGS, COLOURS, INK, INK_ON_WHITE, colour_of, rendered, text_width, wrapped
+from perflog.plot.picture import run_values_figure, versions_figure
+from perflog.plot.series import MOST_PANELS, MOST_SERIES, looks_of, scaling_figure, series_of
+from perflog.plot.steps import Trace, limits_of, steps_figure
 from tests.plot.made import DEVICES, FRAMEWORKS, MODELS, extraction, many, run, traces
 
 LONG = MODELS[2]
@@ -141,12 +138,12 @@ def test_a_framework_has_one_colour_wherever_frameworks_are_told_apart() -> None
     for names in (FRAMEWORKS, FRAMEWORKS[::-1], FRAMEWORKS[1:3]):
         cases = extraction([run({"framework": f, "model": "m", "devices": d}, d) for f in names for d in (1, 2)]).cases
         looks = looks_of(series_of(cases, words_of()))
-        assert {name: look.colour for name, look in looks.items()} == {f: colour_of(f) for f in names}
-        assert len({look.marker for look in looks.values()}) == len(names)
+        assert {name: look["color"] for name, look in looks.items()} == {f: colour_of(f) for f in names}
+        assert len({look["marker"] for look in looks.values()}) == len(names)
 
 
 def test_every_colour_can_be_read_on_white_and_on_dark() -> None:
-    svg = rendered(lambda: scaling_figure(many(24)), "svg").decode()
+    svg = rendered(lambda: scaling_figure(many(24)), "svg")[0].decode()
     assert not re.search(r'<g id="patch_1">\s*<path[^>]*fill: #', svg)  # no ground
     for colour in {c.lower() for c in re.findall(r"#[0-9a-fA-F]{6}", svg.partition("<defs>")[2])}:
         assert min(contrast(colour, ground) for ground in ("#ffffff", "#0d1117")) > 3

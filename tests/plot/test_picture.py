@@ -18,7 +18,7 @@ from perflog.measurements.rows import Store
 from perflog.measurements.segment import Segment
 from perflog.plot.drawing import CHINESE_FONTS, font_for, without_glyph
 from perflog.plot.picture import described, picture
-from perflog.plot.trace import POINTS, sight_of_traces, trace_of
+from perflog.plot.steps import POINTS, seen_trace, sight_of_traces, trace_from
 from perflog.runs.run import Metric
 from tests.plot import made
 from tests.support import FIXTURES, another_training, catalog, extracted, options
@@ -147,10 +147,11 @@ def test_a_long_run_is_thinned_out_and_keeps_its_time() -> None:
     run = extracted(ONE, warmup=20).runs[0]
     run.throughput.first_step, run.throughput.last_step = 0.0, float(n)
     run.metrics["step_time"] = Metric("step_time", 0.5, "s", "total")
-    made = trace_of(run, Segment(store=store))
-    assert made is not None
-    assert len(made.steps) <= POINTS
-    assert np.allclose(made.seconds, 0.5)
+    seen = seen_trace(run, Segment(store=store))
+    assert seen is not None
+    thin = trace_from(run, seen)
+    assert len(thin.steps) <= POINTS
+    assert np.allclose(thin.seconds, 0.5)
 
 
 def test_chinese_in_a_png_without_a_font_for_it_is_said() -> None:

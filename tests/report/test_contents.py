@@ -13,8 +13,7 @@ from perflog.cases.choosing import chosen, sections
 from perflog.cli import app
 from perflog.errors import UsageError
 from perflog.plot.steps import MOST_RUNS
-from perflog.report.contents import MOST_PANELS, Choice, contents
-from perflog.report.markdown import environment, listed, report_title
+from perflog.report.contents import MOST_PANELS, Choice, contents, environment, listed
 from tests.plot.made import extraction, run
 from tests.support import CORPUS, FIXTURES, extracted, needs_corpus
 
@@ -75,11 +74,11 @@ def test_facts_stand_by_framework_and_what_is_missing_is_said_once() -> None:
 def test_a_title_names_few_models_and_counts_many() -> None:
     few = contents(extraction([run({"framework": "A", "model": m, "devices": 1}, 1.0) for m in "xyz"]))
     many = contents(extraction([run({"framework": f, "model": m, "devices": 1}, 1.0) for m in "wxyz" for f in "AB"]))
-    assert report_title(few, "en") == "A x, y, z: training performance"
-    assert report_title(many, "en") == "A, B · 4 models: training performance"
-    assert report_title(many, "zh") == "A, B · 4 个模型 训练性能"
+    assert few.title("en") == "A x, y, z: training performance"
+    assert many.title("en") == "A, B · 4 models: training performance"
+    assert many.title("zh") == "A, B · 4 个模型 训练性能"
     one_framework = contents(extraction([run({"framework": "A", "model": m, "devices": 1}, 1.0) for m in "wxyz"]))
-    assert report_title(one_framework, "en") == "A · 4 models: training performance"
+    assert one_framework.title("en") == "A · 4 models: training performance"
 
 
 def test_a_report_draws_so_many_panels_and_says_what_it_does_not() -> None:

@@ -18,10 +18,10 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
+from perflog.export.words import BEGINNING
 from perflog.plot.picture import picture
 from perflog.report.contents import contents
 from perflog.report.html import inline, page
-from perflog.report.pages import BEGINNING
 from perflog.report.provenance import ReadLogs
 from tests.support import FIXTURES, another_training, extracted
 

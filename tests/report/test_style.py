@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from perflog.errors import UsageError
-from perflog.report.style import load_style
+from perflog.report.table import load_style
 
 
 def written(folder: Path, text: str, name: str = "mine") -> Path:

@@ -14,8 +14,7 @@ from perflog.report.contents import contents
 from perflog.report.grid import Number, Projection, fields, grid
 from perflog.report.html import page
 from perflog.report.provenance import ReadLogs
-from perflog.report.style import formatted, load_style, styles
-from perflog.report.table import report_table
+from perflog.report.table import formatted, load_style, report_table, styles
 from perflog.runs.run import Metric
 from tests.plot import made
 from tests.support import FIXTURES, SHARED, another_training

@@ -19,7 +19,7 @@ from perflog.formats.linear import LONGEST_TEXT, LinearPattern, TooCostlyError
 from perflog.formats.load import parser_from
 from perflog.formats.paths import load_path_patterns
 from perflog.matching.one_line import gave_up
-from perflog.report.style import load_style
+from perflog.report.table import load_style
 from perflog.report.texts import LONGEST, LONGEST_RESULT, StyleTexts
 from tests.security.hostile import LOGS
 

@@ -10,7 +10,8 @@ import pytest
 
 from perflog.campaign import plan
 from perflog.formats import linear, toml
-from perflog.report import style, texts
+from perflog.report import table as style
+from perflog.report import texts
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")

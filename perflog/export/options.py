@@ -1,4 +1,4 @@
-"""The options that recipes of regions and commands share: their names, and how the words of a recipe are read.
+"""The options that commands share: what a file's ending means, and the words of recipes of regions.
 
 A recipe is written as on the command line, so that both are learnt once: the flags stand here, and the command line
 takes them from here.
@@ -6,10 +6,12 @@ takes them from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from perflog.errors import UsageError
+from perflog.escaping import named
 from perflog.settings.config import pairs
 from perflog.spelling import did_you_mean
 
@@ -100,14 +102,96 @@ def extraction_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def words_of(values: Mapping[str, Any]) -> list[str]:
     """Options of extraction as the words of a recipe or a command."""
-    return [word for name, value in values.items() for word in _words(name, value)]
+    words: list[str] = []
+    for name, value in values.items():
+        if value is True:
+            words.append(f"--{name.replace('_', '-')}")
+        elif value is not None:
+            texts = [f"{key}={text}" for key, text in value.items()] if isinstance(value, dict) else value
+            words += [
+                word for text in (texts if isinstance(texts, list) else [texts]) for word in (f"--{name}", str(text))
+            ]
+    return words
 
 
-def _words(name: str, value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [word for key, text in value.items() for word in (f"--{name}", f"{key}={text}")]
-    if isinstance(value, list):
-        return [word for text in value for word in (f"--{name}", str(text))]
-    if value is True:
-        return [f"--{name.replace('_', '-')}"]
-    return [] if value is None else [f"--{name}", str(value)]
+# ----------------------------------------------------------------------------------------------------
+# A file's ending in, the format of what is written into it out: one rule for every command that has ``--output``.
+
+#: What a file with this ending holds, in the order in which messages name the endings. Where a command has several of
+#: the formats of an ending, the first that it has is meant.
+ENDINGS = {
+    ".md": ("markdown",),
+    ".markdown": ("markdown",),
+    ".html": ("html",),
+    ".htm": ("html",),
+    ".csv": ("csv",),
+    ".json": ("json",),
+    ".parquet": ("parquet",),
+    ".xlsx": ("xlsx",),
+    ".tex": ("latex",),
+    ".xml": ("junit",),
+    ".prom": ("openmetrics",),
+    ".svg": ("svg",),
+    ".png": ("png",),
+    ".pdf": ("pdf",),
+    ".diff": ("diff",),
+    ".patch": ("diff",),
+    ".txt": ("table", "text"),
+}
+#: The endings that messages offer; the others mean the same.
+_SECOND_NAMES = frozenset({".markdown", ".htm", ".patch"})
+
+
+def format_for(
+    output: Path | None, given: str | None, formats: Sequence[str], default: str, *, has_option: bool = True
+) -> str:
+    """The format of a command's output.
+
+    Args:
+        output: the file that is written; None for standard output.
+        given: the format that the user named, which counts whatever the file is called; None where none was named.
+        formats: the formats that the command has.
+        default: the format of standard output, of files without an ending, and of devices.
+        has_option: whether the command has ``--format``, which messages then offer.
+
+    Raises:
+        UsageError: for a format that the command has not, and for an ending that says another format or none.
+        PerflogError: where the package that writes the format is not installed.
+    """
+    from perflog.files import is_written_into
+    from perflog.settings.config import one_of
+
+    if given is not None:
+        one_of("format", given, list(formats))
+        _require_package(given)
+        return given
+    if output is None or not output.suffix or is_written_into(output):
+        return default
+    meant = ENDINGS.get(output.suffix.lower(), ())
+    form = next((form for form in meant if form in formats), None)
+    if form is None:
+        found = f"a file for {meant[0]}" if meant else "an ending that no format has"
+        hint = "; --format names the format of a file of any name" if has_option else ""
+        raise UsageError(
+            f"--output '{named(str(output))}': expected an ending that says what this command writes "
+            f"({', '.join(endings_of(formats))}), found {found}{hint}"
+        )
+    _require_package(form)
+    return form
+
+
+def _require_package(form: str) -> None:
+    """Raise PerflogError where what writes a format is not installed: before the work, not after it."""
+    if form == "xlsx":
+        from perflog.extras import require
+
+        require("xlsxwriter")
+
+
+def endings_of(formats: Collection[str]) -> list[str]:
+    """The endings of files that hold these formats.
+
+    >>> endings_of(["table", "json"])
+    ['.json', '.txt']
+    """
+    return [end for end, meant in ENDINGS.items() if end not in _SECOND_NAMES and not set(meant).isdisjoint(formats)]

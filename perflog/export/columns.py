@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from perflog.cases.case import Case, data_of
@@ -30,6 +30,7 @@ class TextTable:
         heading: what is true of all rows; stands above the table.
         keys: how many of the first columns name the row.
         spare: titles of columns that a narrow terminal may leave out.
+        styles: texts of cells that have a colour of their own on a terminal, each with its parameters (ECMA-48, SGR).
     """
 
     titles: list[str]
@@ -40,6 +41,7 @@ class TextTable:
     heading: str = ""
     keys: int = 1
     spare: tuple[str, ...] = ()
+    styles: Mapping[str, str] = field(default_factory=dict)
 
 
 def number(value: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perflog.escaping import csv_cell, decodable
-from perflog.export.case_table import unknown_name
+from perflog.export.case_table import require_columns
 from perflog.export.document import reason_code
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import INTEGERS
@@ -45,9 +45,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
         row |= {name: _finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
     frame = _frame(rows)
-    for name in columns:
-        if name not in frame.columns:
-            raise unknown_name("columns", name, frame.columns)
+    require_columns(columns, frame.columns)
     return frame.select(columns) if columns else frame
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from perflog._version import __version__
-from perflog.cases.pairs import BETTER
+from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
 from perflog.escaping import csv_cell, json_text
 from perflog.escaping import markdown as escaped
@@ -140,22 +140,24 @@ class Regressions:
             "slower": slower, "inconclusive": len(self.unseen), "missing": len(self.missing),
             "nothing-compared": int(not self.looked_at),
         }  # fmt: skip
-        return gate_result(counts, _WORDS, _ABSENT, fail_on, cases)
+        return gate_result(counts, _WORDS, fail_on, cases)
 
 
+#: What is said of each reason where it is there, and where it was asked for and is not.
 _WORDS = {
-    "slower": "{n} of {of} got worse",
-    "inconclusive": "{n} of {of} with too few comparable campaigns to look for a change",
-    "missing": "{n} of {of} without a value in the newest campaign",
-    "nothing-compared": "no case has enough comparable campaigns to look for a change",
-}
-#: What is said of a reason that was asked for and is not there.
-_ABSENT = {
-    "slower": "no case got worse",
-    "inconclusive": "every case has enough comparable campaigns",
-    "missing": "every case has a value in the newest campaign",
-    "nothing-compared": "at least one case has enough comparable campaigns",
-}
+    "slower": ("{n} of {of} got worse", "no case got worse"),
+    "inconclusive": (
+        "{n} of {of} with too few comparable campaigns to look for a change",
+        "every case has enough comparable campaigns",
+    ),
+    "missing": (
+        "{n} of {of} without a value in the newest campaign", "every case has a value in the newest campaign",
+    ),
+    "nothing-compared": (
+        "no case has enough comparable campaigns to look for a change",
+        "at least one case has enough comparable campaigns",
+    ),
+}  # fmt: skip
 
 
 def regressions(
@@ -207,7 +209,7 @@ def _since(text: str, labels: Mapping[str, tuple[int, datetime]], database: str)
 
 def _changes(line: Series, along: Sequence[Part], since: Since, margin: float) -> list[LevelChange]:
     """The changes of a series that count."""
-    better = BETTER.get(line.metric)
+    better = metric_kind(line.metric).better
     return [
         LevelChange(line, shift, level_at_end(part), better, margin)
         for part in along for shift in part.shifts if since.holds(shift.point)
@@ -321,7 +323,7 @@ def changes_table(found: Regressions) -> TextTable:
         head = [change.series.name, point.campaign, f"{point.date:%Y-%m-%d}"]
         rows.append([*head, *version, *levels, change.series.unit, state_words(change)])
     right = [False, False, False, *([False] if versions else []), True, True, True, True, False, False]
-    better = BETTER.get(found.metric)
+    better = metric_kind(found.metric).better
     direction = f"{better.value} is better" if better is not None else "which direction is better is not known"
     how = f"{found.metric}, {direction}; changes of level above {100 * found.margin:g} %, in medians of campaigns"
     now = "now: the level at the end against that before the change"

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, sele
 
 from perflog.cases.build import summary_of
 from perflog.cases.case import Summary
+from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
 from perflog.history import schema
@@ -22,8 +23,6 @@ from perflog.runs.run import Metric
 from perflog.runs.sight import findings_in
 from perflog.spelling import did_you_mean_or_list
 
-#: Metrics that depend on the window; others are what the program printed.
-_WINDOWED = frozenset({"throughput", "step_time"})
 #: Values that a message names: more do not help a reader.
 NAMED = 50
 #: A campaign's label, date and rule, and how many cases and runs were saved.
@@ -177,7 +176,7 @@ def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Seque
     ]
     first = rows[0]
     rule = f"estimator {first['estimator']}"
-    if metric in _WINDOWED:
+    if metric_kind(metric).is_windowed:
         rule += f"; {first['window_taken']}{convention}"
     throttled = [findings for row in rows if (findings := findings_in(row["notes"]))]
     return Point(

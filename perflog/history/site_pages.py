@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from sqlalchemy import select
 
 from perflog._version import __version__
-from perflog.cases.pairs import BETTER
+from perflog.cases.pairs import metric_kind
 from perflog.export.columns import counted, number
 from perflog.history import schema
 from perflog.history.charts import chart, sparkline
@@ -132,7 +132,7 @@ def case_page(shown: CasePage) -> dict[str, Any]:
         "title": line.name,
         "metric": f"{metric} ({line.unit})" if line.unit else metric,
         "key": list(line.key.items()),
-        "picture": chart(shown.along, BETTER.get(line.metric), texts, described),
+        "picture": chart(shown.along, metric_kind(line.metric).better, texts, described),
         "described": described,
         "changes": [_change_of_case(change, texts) for change in shown.changes],
         "parts": [
@@ -314,7 +314,7 @@ def _row(
     ratio = newest.shift.change.ratio if newest is not None else None
     described = texts["sparkline"].format(name=line.name, points=len(line.points))
     return {
-        "name": line.name, "place": place, "sparkline": sparkline(along, BETTER.get(line.metric), described),
+        "name": line.name, "place": place, "sparkline": sparkline(along, metric_kind(line.metric).better, described),
         "points": len(line.points), "value": number(last.summary.value) if last is not None else "",
         "sort": repr(last.summary.value) if last is not None else "", "unit": line.unit,
         "change": share_words(ratio), "change_sort": "" if ratio is None else repr(ratio),

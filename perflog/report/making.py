@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
-from perflog.escaping import csv_cell
 from perflog.export.columns import TextTable
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
@@ -199,14 +196,11 @@ def encoded_table(made: MadeTable, form: str) -> str | bytes:
         from perflog.export.encoding import to_latex
 
         return to_latex(made.plain)
-    return _csv(made.plain) if form == "csv" else _xlsx(made.plain)
+    if form == "csv":
+        from perflog.export.text import to_csv
 
-
-def _csv(table: TextTable) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerows([csv_cell(cell) for cell in row] for row in [table.titles, *table.rows])
-    return out.getvalue()
+        return to_csv(made.plain.titles, made.plain.rows)
+    return _xlsx(made.plain)
 
 
 def _xlsx(table: TextTable) -> bytes:

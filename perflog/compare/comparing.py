@@ -32,7 +32,7 @@ from perflog.stats.sequential import TableRule, look
 from perflog.stats.states import OneState, one_state
 
 if TYPE_CHECKING:
-    from perflog.history.points import Point
+    from perflog.history.following import Point
 
 #: A side's name, and its cases with their labels.
 _Named = tuple[str, Side, Sequence[tuple[Case, str]]]
@@ -259,9 +259,9 @@ def _points(cases: Sequence[Case], metric: str, database: str) -> list[Point]:
     keys = [key for key in CASE_KEYS if key != VERSION and key not in ("nodes", "accelerator")]
     shared = {key: {str(case.key.get(key, "")) for case in cases} for key in keys}
     wanted = {key: next(iter(texts)) for key, texts in shared.items() if len(texts) == 1 and "" not in texts}
-    from perflog.history.points import earlier_points  # its packages are the history's extra
+    from perflog.history.following import points_of  # its packages are the history's extra
 
-    return earlier_points(database, wanted, metric)
+    return points_of(database, wanted, metric)
 
 
 def _identity(key: Mapping[str, object]) -> dict[str, str]:

@@ -53,13 +53,13 @@ class Comparison(Result):
     @property
     def summary(self) -> str:
         """What was found, in one or two sentences."""
-        from perflog.compare.sentences import opening
+        from perflog.compare.table import opening
 
         return " ".join(opening(self.comparison))
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.compare.data import comparison_document
+        from perflog.compare.outputs import comparison_document
 
         return comparison_document([self.comparison])
 
@@ -67,7 +67,7 @@ class Comparison(Result):
         return self.summary
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.compare.columns import comparison_table
+        from perflog.compare.table import comparison_table
 
         return (comparison_table(self.comparison),)
 
@@ -96,9 +96,9 @@ class Noise(Result):
         """The change that a plan must see, a share; None where none was planned."""
         return self.noise.detect
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.compare.noise_table import noise_document
+        from perflog.compare.noise import noise_document
 
         return noise_document(self.noise)
 
@@ -110,13 +110,12 @@ class Noise(Result):
         return f"{text}, spread between runs up to {two_digits(100 * max(spreads))} %" if spreads else text
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.compare.noise_table import noise_table
+        from perflog.compare.noise import noise_table
 
         return (noise_table(self.noise),)
 
     def _rows(self) -> Iterable[Mapping[str, Any]]:
-        members: Any = self.document()["cases"]
-        return list(members)
+        return list(self.document()["cases"])
 
 
 @in_python_terms
@@ -248,7 +247,7 @@ def _noise(
     from perflog.compare.rule import METRICS
     from perflog.settings.config import one_of
 
-    one_of("metric", metric, list(METRICS))
+    one_of("metric", metric, METRICS)
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)
     return Noise(noise_of(names, chosen, extractions_of(cache), metric, detect, margin, history, texts(where)))

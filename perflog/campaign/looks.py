@@ -11,7 +11,7 @@ from pathlib import Path
 from perflog.campaign.completion import glance
 from perflog.campaign.plan import Job
 from perflog.campaign.versus import SIDES, Versus
-from perflog.compare.sentences import per_cent, verdict_words
+from perflog.compare.rule import change_words, verdict_words
 from perflog.export.text import counted
 from perflog.formats.catalog import Catalog
 from perflog.formats.printed import kind
@@ -47,10 +47,8 @@ class CaseLook:
             return f"failed: {self.failed}"
         ratio = self.look.ratio
         verdict = verdict_words(self.look.decision.verdict, margin) if self.look.decided else "undecided"
-        change = f", {per_cent(ratio.value)}" if ratio.value is not None else ""
-        if ratio.low is not None and ratio.high is not None:
-            change += f" ({per_cent(ratio.low).removesuffix(' %')} to {per_cent(ratio.high).removesuffix(' %')})"
-        return f"{verdict}{change} after {counted(self.rounds, 'round')}"
+        change = change_words(ratio)
+        return f"{verdict}{change and f', {change}'} after {counted(self.rounds, 'round')}"
 
 
 @dataclass(slots=True)

@@ -197,11 +197,40 @@ def _differences(mine: Key, theirs: Key, differing: Sequence[str]) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------------------------
-# Which direction of a metric is better: what a comparison and a history need to call a change good or bad.
+# What is known of a metric by its name, for comparisons and histories.
 
-#: The metrics whose direction is known.
-BETTER: Mapping[str, Better] = {
-    "throughput": Better.HIGHER, "step_time": Better.LOWER, "time_to_train": Better.LOWER, "speedup": Better.HIGHER,
-    "efficiency": Better.HIGHER, "reported": Better.HIGHER, "memory": Better.LOWER, "accuracy": Better.HIGHER,
-    "loss": Better.LOWER,
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class MetricKind:
+    """What is known of a metric.
+
+    Attributes:
+        better: the direction that is better; None where it is not known.
+        is_compared: whether cases can be compared by it.
+        is_derived: whether it is a case's throughput over that of its baseline.
+        is_windowed: whether its values depend on the window of steps; others are what the program printed.
+    """
+
+    better: Better | None = None
+    is_compared: bool = False
+    is_derived: bool = False
+    is_windowed: bool = False
+
+
+#: The metrics of which anything is known.
+KINDS: Mapping[str, MetricKind] = {
+    "throughput": MetricKind(Better.HIGHER, is_compared=True, is_windowed=True),
+    "step_time": MetricKind(Better.LOWER, is_compared=True, is_windowed=True),
+    "time_to_train": MetricKind(Better.LOWER, is_compared=True),
+    "speedup": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
+    "efficiency": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
+    "reported": MetricKind(Better.HIGHER, is_compared=True),
+    "memory": MetricKind(Better.LOWER, is_compared=True),
+    "accuracy": MetricKind(Better.HIGHER),
+    "loss": MetricKind(Better.LOWER),
+}
+
+
+def metric_kind(name: str) -> MetricKind:
+    """What is known of a metric; nothing of one that is not among :data:`KINDS`."""
+    return KINDS.get(name, MetricKind())

@@ -108,11 +108,11 @@ def compare(
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
-    from perflog.compare.checks import gate as result_of
-    from perflog.compare.checks import marker_of
-    from perflog.compare.columns import FORMATS, in_order
+    from perflog.compare.outputs import FORMATS, marker_of
+    from perflog.compare.outputs import gate as result_of
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import names
+    from perflog.compare.table import in_order
     from perflog.export.case_table import Shown
     from perflog.export.options import format_for
     from perflog.settings.convention import DEFAULT, REASONS
@@ -223,21 +223,20 @@ def _show_noise(
     quiet: bool, cache: bool | None,
 ) -> None:  # fmt: skip
     """Read the logs, and show their noise in one of its formats."""
-    from perflog.compare.noise import noise_of
-    from perflog.compare.noise_table import FORMATS, noise_table, sorted_noise, to_csv, to_json
+    from perflog.compare.noise import FORMATS, noise_csv, noise_json, noise_of, noise_table, sorted_noise
     from perflog.compare.rule import METRICS
     from perflog.export.options import format_for
 
-    one_of("metric", request.metric, list(METRICS))
+    one_of("metric", request.metric, METRICS)
     chosen_form = format_for(output, form, FORMATS, "table")
     chosen = settings(given, [log for log in logs if Path(log).exists()])
     read = extractions(quiet, cache_of(cache, quiet))
     measured = noise_of(logs, chosen, read, request.metric, request.detect, request.margin, request.history, view.where)
     measured = sorted_noise(measured, view.order) if view.order else measured
     if chosen_form == "csv":
-        text = to_csv(measured, view.columns)
+        text = noise_csv(measured, view.columns)
     elif chosen_form == "json":
-        text = to_json(measured)
+        text = noise_json(measured)
     else:
         table = noise_table(measured, view.shown)
         text = tables_text([table], chosen_form, to_terminal(output), view.wide)

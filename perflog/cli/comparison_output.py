@@ -33,7 +33,7 @@ class Look:
     """How comparisons are shown.
 
     Attributes:
-        form: one of the formats of :mod:`perflog.compare.columns`.
+        form: one of :data:`perflog.compare.outputs.FORMATS`.
         marker: the name in the marker of Markdown.
         shown: the columns of tables, and of CSV.
         explained: whether it is said what the verdicts mean.
@@ -68,48 +68,45 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
     Args:
         terminal: whether a table goes to a person's terminal.
     """
-    from perflog.compare import data, page
+    from perflog.compare import outputs, page
     from perflog.export.exchange import junit
 
     if look.form in ("svg", "png"):
         return page.picture(comparisons, look.form), page.described(comparisons)
     if look.form == "json":
-        return data.to_json(comparisons), ""
+        return outputs.comparison_json(comparisons), ""
     if look.form == "csv":
-        return data.to_csv(comparisons, look.shown.columns), ""
+        return outputs.comparison_csv(comparisons, look.shown.columns), ""
     if look.form == "html":
         return page.html_page(comparisons, look.result), ""
     if look.form == "junit":
-        from perflog.compare.checks import tests
-
-        return junit("perflog compare", tests(comparisons, look.fail_on)), ""
+        return junit("perflog compare", outputs.tests(comparisons, look.fail_on)), ""
     return (_markdown(comparisons, look) if look.form == "markdown" else _table(comparisons, look, terminal)), ""
 
 
 def _markdown(comparisons: Sequence[Comparison], look: Look) -> str:
-    from perflog.compare.checks import comment
+    from perflog.compare.outputs import comment
 
     return comment(comparisons, look.marker, look.result, look.explained, look.shown)
 
 
 def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str:
     """For people: the first lines and the table of every comparison."""
-    from perflog.compare.columns import comparison_table
-    from perflog.compare.sentences import opening, paragraphs
+    from perflog.compare.table import comparison_table, opening
     from perflog.export.text import folded
 
     parts = []
     for comparison in comparisons:
         shown = comparison_table(comparison, look.explained, look.shown)
         table = tables_text([shown], "table", terminal, look.shown.wide)
-        first = folded(paragraphs(opening(comparison)), width_of(terminal))
-        parts.append(f"{first}\n{table}")
+        first = folded("\n\n".join(opening(comparison)), width_of(terminal))
+        parts.append(f"{first}\n\n{table}")
     return "\n".join(parts)
 
 
 def _show_to_github(comparisons: Sequence[Comparison], look: Look, output: Path | None, quiet: bool) -> None:
     """The job's summary and annotations where GitHub's variables are set; plain Markdown elsewhere."""
-    from perflog.compare.checks import findings
+    from perflog.compare.outputs import findings
     from perflog.export.exchange import commands
 
     markdown = _markdown(comparisons, look)
@@ -147,7 +144,7 @@ def comment_on_pull_request(comparisons: Sequence[Comparison], look: Look, quiet
     Raises:
         UsageError: outside of a workflow for a pull request, or without a token.
     """
-    from perflog.compare.checks import marker_of
+    from perflog.compare.outputs import marker_of
     from perflog.errors import PerflogError, UsageError
 
     request = pull_request_of(os.environ)

@@ -130,9 +130,9 @@ def _shown(given: Mapping[str, Any], text: str) -> Iterable[str]:
 
 
 def _noise_numbers(given: Mapping[str, Any], text: str) -> Iterable[str]:
-    from perflog.compare.noise_table import NUMBERS
+    from perflog.compare.noise import SORTED_BY
 
-    return dict.fromkeys([*_fields(given, text), "throughput", *NUMBERS])
+    return dict.fromkeys([*_fields(given, text), "throughput", *SORTED_BY])
 
 
 def _noise_columns(given: Mapping[str, Any], text: str) -> Iterable[str]:
@@ -145,14 +145,14 @@ def _noise_order(given: Mapping[str, Any], text: str) -> Iterable[str]:
 
 
 def _comparison_order(given: Mapping[str, Any], text: str) -> Iterable[str]:
-    from perflog.compare.columns import SORTED_BY
+    from perflog.compare.table import SORTED_BY
 
     names = [*_fields(given, text), *SORTED_BY]
     return [*names, *(f"-{name}" for name in names)]
 
 
 def _comparison_columns(given: Mapping[str, Any], text: str) -> Iterable[str]:
-    from perflog.compare.columns import NUMBERS
+    from perflog.compare.table import NUMBERS
 
     return ["case", *_fields(given, text), *NUMBERS]
 

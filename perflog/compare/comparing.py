@@ -1,47 +1,341 @@
-"""Sides compared, case by case."""
+"""Sides compared, case by case: the rows judged as their runs were made, with what speaks against trusting each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from perflog.cases.case import Case
-from perflog.cases.pairs import paired
+from perflog.cases.pairs import VERSION, Pair, metric_kind, paired
 from perflog.cases.versions import label_of
-from perflog.compare.judging import judged
-from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, mean_of
-from perflog.compare.rule import Rule, names_of, short_names
-from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, require_known, where
+from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
+from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, short_names, stopping_of
+from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
+from perflog.compare.when import interleaved, separation
 from perflog.export.text import counted
-from perflog.formats.paths import PathPatterns
+from perflog.formats.paths import REPEAT, PathPatterns
+from perflog.formats.vocabulary import CASE_KEYS
+from perflog.history.place import name_of
 from perflog.notes import texts
+from perflog.runs.run import Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
+from perflog.stats.campaigns import CampaignLevel, campaign_level
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
 from perflog.stats.resolution import resolution
+from perflog.stats.sequential import TableRule, look
 from perflog.stats.states import OneState, one_state
-from perflog.stats.verdict import Verdict
+
+if TYPE_CHECKING:
+    from perflog.history.following import Point
+
+#: A side's name, and its cases with their labels.
+_Named = tuple[str, Side, Sequence[tuple[Case, str]]]
+
+
+def compare_sides(
+    opened: OpenedSides, rule: Rule, patterns: PathPatterns, across: Sequence[str] = (),
+    wanted: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None, history: str = "",
+) -> list[Comparison]:  # fmt: skip
+    """Each side against the first.
+
+    Args:
+        opened: two sides or more.
+        rule: the metric, the margin and the level.
+        patterns: what paths of logs say of their runs; the rest of a path is a case's label.
+        across: keys that may differ between the two cases of a pair (``label``, ``accelerator``, …).
+        wanted: the cases with these values alone (``{"devices": "1:8"}``).
+        aliases: names of models and the like, each with the name that it is another one of.
+        history: the database whose earlier campaigns say what campaigns of one version differ by; empty: their
+            variance is left out.
+
+    Returns:
+        A comparison for every side but the first, in their order.
+
+    Raises:
+        UsageError: for a key or a value that no case has, or when there is no such history yet.
+        PerflogError: when the history cannot be read.
+    """
+    require_known([case for side in opened.sides for case in side.extraction.cases], across, wanted or {})
+    names = short_names([side.name for side in opened.sides])
+    sides: list[_Named] = []
+    for name, side in zip(names, opened.sides, strict=True):
+        cases = where(side.extraction.cases, wanted or {})
+        sides.append((name, side, [(case, label_of(case, side.root, patterns)) for case in cases]))
+    old, *others = sides
+    return [_compared(old, new, rule, across, aliases or {}, opened.options, history) for new in others]
+
+
+def _compared(
+    old: _Named, new: _Named, rule: Rule, across: Sequence[str], aliases: Mapping[str, str], options: Options,
+    history: str,
+) -> Comparison:  # fmt: skip
+    (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
+    pairs, alone = paired(old_cases, new_cases, across, aliases)
+    judged, made, warnings = _judged(pairs, rule, old_side, new_side, history)
+    judged, of_states = with_states(judged, rule)
+    rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side))) for row in judged)
+    of_parts = [
+        f"{name}: from {counted(side.extraction.parts, 'part')}, whose logs were not read here"
+        for name, side, _ in (old, new)
+        if side.extraction.parts
+    ]
+    notes = (*of_parts, *machine_notes(old_side, new_side, pairs), *made)
+    said_first = (*warnings, *of_states, *_same(rows))
+    return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean_of(rows, alone), notes, said_first)
+
+
+def _same(rows: Sequence[CaseComparison]) -> list[str]:
+    """That sides are one, which a gate would pass."""
+    same = sum(SAME_VALUES in row.notes for row in rows)
+    where = f" in {same} of {counted(len(rows), 'case')}" if same < len(rows) else ""
+    return [f"Both sides have the very same values{where}: logs compared with themselves never differ."] if same else []
+
+
+def _judged(
+    pairs: Sequence[Pair], rule: Rule, old: Side, new: Side, history: str
+) -> tuple[list[CaseComparison], list[str], list[str]]:
+    """(a row for each pair, how they were made where that is not as always, what speaks against the whole)."""
+    cases, invalid = _stopped(old, new, pairs)
+    warnings = [*separation(old, new, pairs, in_turn=bool(cases)), *filter(None, [invalid])]
+    if cases and not metric_kind(rule.metric).is_derived:  # a speedup has no value of its own in each round
+        table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
+        made = _STOPPED.format(cases=f"{cases} cases together" if cases != 1 else "one case")
+        rows = [_in_rounds(row, rule, table) for row in compared_cases(pairs, rule)]
+        return rows, [made, *([_COMMON_CAMPAIGN] if history else [])], warnings
+    if cases:
+        warnings.append(_NO_ROUNDS.format(metric=rule.metric))
+    if not history:
+        return compared_cases(pairs, rule), [], warnings
+    levels, sentence = _levels_of_pairs(pairs, old, new, rule.metric, history)
+    rows = [
+        row if level is None else replace(row, notes=(*row.notes, _level_note(level)))
+        for row, level in zip(compared_cases(pairs, rule, levels), levels, strict=True)
+    ]
+    return rows, [sentence], warnings
+
+
+# ----------------------------------------------------------------------------------------------------
+# Rows of two sides that were measured in rounds until each case was decided (``perflog run --against``).
+#
+# A test for a fixed number of runs is not valid for such runs: they were stopped at a moment when they looked decided.
+# The number in a log's name is its round. What belongs to a round was measured one run after the other, so rows are
+# judged by the ratios within the rounds and their confidence sequences (:mod:`perflog.stats.sequential`).
+
+_LAST_NUMBER = re.compile(r"_(\d{1,9})\.log$")
+_STOPPED = (
+    "the runs were stopped by a sequential rule (`perflog run --against`: each case was looked at after every round "
+    "until it was decided); ratios are geometric means of the ratios within the rounds, and intervals and verdicts are "
+    "those of confidence sequences for {cases}, which hold at whatever round one looks"
+)
+_COMMON_CAMPAIGN = (
+    "both sides are of one campaign, so that whatever it does falls on both: the variance between campaigns is not in "
+    "the intervals"
+)
+_NO_ROUNDS = (
+    "The runs were stopped by a sequential rule, and {metric} has no value of its own in each round: it is judged as "
+    "if the number of runs had been fixed, which finds changes too often."
+)
+
+
+def _in_rounds(row: CaseComparison, rule: Rule, table: TableRule) -> CaseComparison:
+    """The row with the ratio, interval and verdict of its rounds."""
+    if row.ratio.value is None:
+        return row
+    old, new = _by_round(row.pair.old, rule.metric), _by_round(row.pair.new, rule.metric)
+    shared = sorted(old.keys() & new.keys())
+    result = look([old[number] for number in shared], [new[number] for number in shared], table, rule.better)
+    notes = [*row.pair.across, *row.pair.alike]
+    alone = len(row.old) + len(row.new) - 2 * len(shared)
+    if alone:
+        runs = "1 run has" if alone == 1 else f"{alone} runs have"
+        notes.append(f"{runs} no partner in the same round, and the ratio is made without")
+    return replace(
+        row, ratio=result.ratio, decision=result.decision, adjusted_p=result.adjusted_p, notes=tuple(notes),
+        in_rounds=True,
+    )  # fmt: skip
+
+
+def _by_round(case: Case, metric: str) -> dict[int, float]:
+    """The value of each run by the number of its round; runs without a number, or with that of another, are none."""
+    numbers = [_round_of(run) for run in case.runs]
+    return {
+        number: value
+        for number, value in zip(numbers, values(case, metric), strict=True)
+        if number is not None and numbers.count(number) == 1
+    }
+
+
+def _round_of(run: Run) -> int | None:
+    """The number of a run's round: its repeat, or the number that ends its log's name.
+
+    A log that is alone counts nothing by its name, so that after one round no run has a repeat; but logs of a
+    measurement were named by :attr:`perflog.campaign.plan.Job.log`.
+    """
+    repeat = run.values.get(REPEAT)
+    if isinstance(repeat, int):
+        return repeat
+    number = _LAST_NUMBER.search(run.log.name)
+    return int(number[1]) if number else None
+
+
+def _stopped(old: Side, new: Side, pairs: Sequence[Pair]) -> tuple[int, str]:
+    """(the cases of the measurement in rounds that both sides are of, 0 for none; why statistics are not valid)."""
+    rules = {"old": _rules(old, (pair.old for pair in pairs)), "new": _rules(new, (pair.new for pair in pairs))}
+    by_rule = [word for word, side in rules.items() if any(rule is not None for rule in side)]
+    if not by_rule:
+        return 0, ""
+    lone = [next(iter(side)) for side in rules.values() if len(side) == 1]
+    known = [rule for rule in lone if rule is not None]
+    if len(known) == 2 and known[0].campaign == known[1].campaign and known[0].side != known[1].side:
+        return len(known[0].cases), ""
+    sides = "both sides" if len(by_rule) == 2 else f"the {by_rule[0]} side"
+    return 0, (
+        f"The runs of {sides} were stopped by a sequential rule as soon as they decided another comparison "
+        "(`perflog run --against`): a test for a fixed number of runs, as below, is not valid for them and finds "
+        "changes too often. Compare the two folders of one such measurement, or make a fixed number of runs."
+    )
+
+
+def _rules(side: Side, cases: Iterable[Case]) -> set[Stopping | None]:
+    return {stopping_of(side.machine(run)) for case in cases for run in case.runs}
+
+
+# ----------------------------------------------------------------------------------------------------
+# What the history knows of the variance between campaigns of one version, for the cases of a comparison or of noise.
+#
+# Campaigns count together when they are of one case and one version, made by one rule, on machines that are not known
+# to differ. A campaign that is compared now is none of the earlier ones.
+
+
+def _levels_of_pairs(
+    pairs: Sequence[Pair], old: Side, new: Side, metric: str, database: str
+) -> tuple[Sequence[CampaignLevel | None], str]:
+    """(the campaign level of each pair; what is included, of how many campaigns, or why it is not)."""
+    nothing = (None,) * len(pairs)
+    if metric_kind(metric).is_derived:
+        return nothing, f"The variance between campaigns is not known of {metric}, and not in the intervals."
+    if pairs and all(interleaved(pair) for pair in pairs):
+        return nothing, (
+            "The runs of both sides were made in turn, so that whatever a campaign does falls on both: the variance "
+            "between campaigns is not in the intervals."
+        )
+    cases = [case for pair in pairs for case in (pair.old, pair.new)]
+    points = _points(cases, metric, database)
+    here = [*machines(old, [pair.old for pair in pairs]), *machines(new, [pair.new for pair in pairs])]
+    levels = [_level([pair.old, pair.new], metric, points, here) for pair in pairs]
+    return levels, _sentence(levels, name_of(database))
+
+
+def levels_of_cases(cases: Sequence[Case], metric: str, database: str) -> list[CampaignLevel | None]:
+    """The campaign level of each case, out of a history; the case's own campaign counts where it is saved there.
+
+    Raises:
+        UsageError: when there is no history yet.
+        PerflogError: when the database cannot be read.
+    """
+    if metric_kind(metric).is_derived:
+        return [None] * len(cases)
+    points = _points(cases, metric, database)
+    return [_level([case], metric, points, (), own_counts=True) for case in cases]
+
+
+def _level_note(level: CampaignLevel) -> str:
+    """What a row says of its campaign level."""
+    spread, freedom = 100 * level.campaign_spread, counted(level.freedom, "degree")
+    return (
+        f"{level.campaigns} earlier campaigns differ by {spread:.2g} % beyond their runs ({freedom} of freedom), "
+        "which is in the interval"
+    )
+
+
+def _points(cases: Sequence[Case], metric: str, database: str) -> list[Point]:
+    """The points of all cases that have what all of these have in common."""
+    keys = [key for key in CASE_KEYS if key != VERSION and key not in ("nodes", "accelerator")]
+    shared = {key: {str(case.key.get(key, "")) for case in cases} for key in keys}
+    wanted = {key: next(iter(texts)) for key, texts in shared.items() if len(texts) == 1 and "" not in texts}
+    from perflog.history.following import points_of  # its packages are the history's extra
+
+    return points_of(database, wanted, metric)
+
+
+def _identity(key: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value).lower() for name, value in key.items() if name != VERSION}
+
+
+def _level(
+    compared: Sequence[Case],
+    metric: str,
+    points: Sequence[Point],
+    here: Collection[Mapping[str, str]],
+    own_counts: bool = False,
+) -> CampaignLevel | None:
+    """The level of the campaigns of one case but those that are compared; ``here``: the machines of now.
+
+    A campaign with several such cases, which only its folders tell apart, says nothing: which is which is not known.
+    """
+    case = compared[0]
+    rules = {_rule(case, metric) for case in compared}
+    own = set() if own_counts else {tuple(sorted(values(case, metric))) for case in compared}
+    groups: dict[tuple[object, ...], dict[str, list[list[float]]]] = {}
+    for point in points:
+        runs = [value for value in point.values if value is not None and math.isfinite(value) and value > 0]
+        elsewhere = bool(here) and bool(point.machines) and not any(machine in here for machine in point.machines)
+        if _identity(point.key) != _identity(case.key) or point.rule not in rules or len(runs) != len(point.values):
+            continue
+        if elsewhere or tuple(sorted(runs)) in own:
+            continue
+        machine = tuple(sorted(tuple(sorted(facts.items())) for facts in point.machines))
+        groups.setdefault((point.version, machine), {}).setdefault(point.campaign, []).append(runs)
+    alike = [[cases[0] for cases in campaigns.values() if len(cases) == 1] for campaigns in groups.values()]
+    return campaign_level(alike)
+
+
+def _rule(case: Case, metric: str) -> str:
+    """How a case's values were made, as points of the history say it."""
+    run = case.runs[0]
+    measured = run.metrics.get(metric)
+    text = f"estimator {measured.estimator if measured is not None else ''}"
+    return f"{text}; {run.window}" if metric_kind(metric).is_windowed else text
+
+
+def _sentence(rows: Sequence[CampaignLevel | None], database: str) -> str:
+    known = [level for level in rows if level is not None]
+    if not known:
+        return (
+            f"The variance between campaigns is not known: {database} holds no two earlier campaigns of one version "
+            "and one machine of any of these cases, and the intervals are without it."
+        )
+    counts = [level.campaigns for level in known]
+    numbers = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+    text = f"The variance between campaigns is in the intervals, as {numbers} earlier campaigns in {database} have it"
+    if len(known) < len(rows):
+        return f"{text}, but for {len(rows) - len(known)} of {len(rows)} cases, of which it is not known."
+    return f"{text}."
+
 
 # ----------------------------------------------------------------------------------------------------
 # Notes on a row: what in the runs' own series or among the runs speaks against trusting it.
 
 #: Fewer measurements of a run say nothing of its inside.
-LEAST = 10
+_LEAST = 10
 
 
-def doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
+def _doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
     """Drift within the window, groups of runs, rounding in print, what the steps contribute; the runs' own notes."""
     notes: list[str] = []
     low, high = row.ratio.low, row.ratio.high
     half_width = (high - low) / 2 if low is not None and high is not None else math.inf
     sides = (("old", old, row.pair.old, row.old), ("new", new, row.pair.new, row.new))
     for word, side, case, run_values in sides:
-        series = [run_series for run_series in side.series(case) if len(run_series.times) >= LEAST]
+        series = [run_series for run_series in side.series(case) if len(run_series.times) >= _LEAST]
         notes += _drifts(word, series) + _groups(word, run_values, row.unit) + _rounded(word, series, half_width)
-        if row.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_ENOUGH_DATA):  # what would help
+        if VERDICTS[row.verdict].gate == "inconclusive":  # what would help
             notes += _steps(word, series)
         notes += _own(word, case, row.notes) + _throttled(word, case)
     return notes
@@ -104,7 +398,6 @@ def _steps(word: str, series: Sequence[RunSeries]) -> list[str]:
 # ----------------------------------------------------------------------------------------------------
 # What is said of verdicts that may be states of a machine: few runs beside a side whose runs fall in two groups.
 
-_CALLED = (Verdict.FASTER, Verdict.SLOWER)
 #: So many cases are named in a warning.
 _MOST_NAMED = 3
 
@@ -126,7 +419,7 @@ def with_states(rows: Sequence[CaseComparison], rule: Rule) -> tuple[list[CaseCo
 
 
 def _of_row(row: CaseComparison, rows: int, level: float) -> OneState | None:
-    if row.verdict not in _CALLED or row.in_rounds:
+    if not VERDICTS[row.verdict].is_change or row.in_rounds:
         return None
     return one_state(row.old, row.new, rows, level)
 
@@ -154,79 +447,3 @@ def _warnings(rows: Sequence[CaseComparison], told: Sequence[OneState | None]) -
         f"Few runs, and two states of the machine ({which}): {rest} on the few runs of one side, while the other "
         f"side's fall in two groups. With {needs} runs a side this is told from a change."
     ]
-
-
-#: A side's cases with their labels.
-_Labelled = Sequence[tuple[Case, str]]
-
-
-def compare_sides(
-    opened: OpenedSides,
-    rule: Rule,
-    patterns: PathPatterns,
-    across: Sequence[str] = (),
-    wanted: Mapping[str, str] | None = None,
-    aliases: Mapping[str, str] | None = None,
-    history: str = "",
-) -> list[Comparison]:
-    """Each side against the first.
-
-    Args:
-        opened: two sides or more.
-        rule: the metric, the margin and the level.
-        patterns: what paths of logs say of their runs; the rest of a path is a case's label.
-        across: keys that may differ between the two cases of a pair (``label``, ``accelerator``, …).
-        wanted: the cases with these values alone (``{"devices": "1:8"}``).
-        aliases: names of models and the like, each with the name that it is another one of.
-        history: the database whose earlier campaigns say what campaigns of one version differ by; empty: their
-            variance is left out.
-
-    Returns:
-        A comparison for every side but the first, in their order.
-
-    Raises:
-        UsageError: for a key or a value that no case has.
-    """
-    require_known([case for side in opened.sides for case in side.extraction.cases], across, wanted or {})
-    names = short_names([side.name for side in opened.sides])
-    cases = [
-        [(case, label_of(case, side.root, patterns)) for case in where(side.extraction.cases, wanted or {})]
-        for side in opened.sides
-    ]
-    old = (names[0], opened.sides[0], cases[0])
-    return [
-        _compared(old, new, rule, across, aliases or {}, opened.options, history)
-        for new in list(zip(names, opened.sides, cases, strict=True))[1:]
-    ]
-
-
-def _compared(
-    old: tuple[str, Side, _Labelled],
-    new: tuple[str, Side, _Labelled],
-    rule: Rule,
-    across: Sequence[str],
-    aliases: Mapping[str, str],
-    options: Options,
-    history: str,
-) -> Comparison:
-    (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
-    pairs, alone = paired(old_cases, new_cases, across, aliases)
-    result = judged(pairs, rule, old_side, new_side, history)
-    judged_rows, of_states = with_states(result.rows, rule)
-    rows = [replace(row, notes=(*row.notes, *doubts(row, old_side, new_side))) for row in judged_rows]
-    of_parts = [
-        f"{name}: from {counted(side.extraction.parts, 'part')}, whose logs were not read here"
-        for name, side in ((old_name, old_side), (new_name, new_side))
-        if side.extraction.parts
-    ]
-    notes = (*of_parts, *machine_notes(old_side, new_side, pairs), *result.notes)
-    warnings = (*result.warnings, *of_states, *_same(rows))
-    mean = mean_of(rows, alone)
-    return Comparison(old_name, new_name, rule, options, tuple(rows), tuple(alone), mean, notes, warnings)
-
-
-def _same(rows: Sequence[CaseComparison]) -> list[str]:
-    """That sides are one, which a gate would pass."""
-    same = sum(SAME_VALUES in row.notes for row in rows)
-    where = f" in {same} of {counted(len(rows), 'case')}" if same < len(rows) else ""
-    return [f"Both sides have the very same values{where}: logs compared with themselves never differ."] if same else []

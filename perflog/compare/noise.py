@@ -6,12 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from perflog.cases.case import Case
 from perflog.cases.choosing import chosen
 from perflog.compare.rows import centre, values
+from perflog.compare.rule import keys_of, names_of
 from perflog.compare.sides import database_of, open_sides
+from perflog.compare.table import Column
 from perflog.errors import UsageError
+from perflog.escaping import json_text
+from perflog.export.case_table import TITLES, Shown, ordered, require_columns, value_of_case
+from perflog.export.text import TextTable, number, to_csv, two_digits
+from perflog.formats.vocabulary import INTEGERS
 from perflog.report.extractions import Extractions
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
@@ -115,21 +122,6 @@ def noise(
     return Noise(metric, detect, options, tuple(members), table)
 
 
-def with_campaigns(noise: Noise, database: str) -> Noise:
-    """The noise with what campaigns of one version differ by, as a history has it.
-
-    Raises:
-        UsageError: when there is no such history yet.
-        PerflogError: when it cannot be read.
-    """
-    from perflog.compare.judging import levels_of_cases
-    from perflog.history.place import name_of
-
-    levels = levels_of_cases([member.case for member in noise.cases], noise.metric, database)
-    members = (replace(member, campaigns=level) for member, level in zip(noise.cases, levels, strict=True))
-    return replace(noise, cases=tuple(members), history=name_of(database))
-
-
 def _case_noise(
     case: Case, group: Sequence[float], metric: str, detect: float | None, pooled: float | None, table: Table
 ) -> CaseNoise:
@@ -175,4 +167,219 @@ def noise_of(
     if where:
         cases = chosen(cases, where)
     measured = noise(cases, options, metric, detect, margin)
-    return with_campaigns(measured, database_of(settings)) if history else measured
+    if not history:
+        return measured
+    from perflog.compare.comparing import levels_of_cases
+    from perflog.history.place import name_of
+
+    levels = levels_of_cases(cases, metric, database_of(settings))
+    members = tuple(replace(one, campaigns=level) for one, level in zip(measured.cases, levels, strict=True))
+    return replace(measured, cases=members, history=name_of(database_of(settings)))
+
+
+# ----------------------------------------------------------------------------------------------------
+# The noise of cases, and the plan made from it, as a table: its columns, and the order of its rows.
+
+_NOTES = {
+    "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
+    "2": "no spread at all: copies of one log, or too coarse a print",
+    "3": "too few runs to say, or too few for a table of so many rows",
+}
+#: The columns beside the case's and the metric's, in the order that a table has by itself.
+_COLUMNS: tuple[Column[CaseNoise, Noise], ...] = (
+    Column("n", lambda one, _: str(one.n), lambda one: one.n),
+    Column("unit", lambda one, _: one.unit, is_right=False),
+    Column("spread", lambda one, _: _spread(one), lambda one: one.coefficient_of_variation),
+    Column("interval", lambda one, _: _interval(one), title="80% interval", is_right=False),
+    Column("change_seen", lambda one, _: _change_seen(one), lambda one: one.change_seen, "change seen with n"),
+    Column("runs_needed", lambda one, _: _needed(one), lambda one: one.runs_needed),
+    Column("campaigns", lambda one, _: "not known" if one.campaigns is None else str(one.campaigns.campaigns)),
+    Column("run_spread", lambda one, _: _run_spread(one), title="between their runs (df)"),
+    Column("campaign_spread", lambda one, _: _campaign_spread(one), title="between campaigns (df)"),
+    Column("notes", lambda one, _: _mark(one), is_right=False),
+)
+COLUMNS = {column.name: column for column in _COLUMNS}
+#: The fields that rows can be sorted by, beside the case's own and the metric.
+SORTED_BY = tuple(name for name, column in COLUMNS.items() if column.value is not None)
+#: The columns that a table has by itself.
+_DEFAULT = Shown()
+#: The columns that the history adds.
+_OF_HISTORY = ("campaigns", "run_spread", "campaign_spread")
+
+
+def noise_table(noise: Noise, shown: Shown = _DEFAULT) -> TextTable:
+    """The noise of all cases as rows of text.
+
+    Args:
+        shown: the columns, by their names in the document (``change_seen``) or a field of the cases; ``wide`` gives
+            each field of the cases a column of its own.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
+    fields, marks = keys_of([one.case for one in noise.cases]), [_mark(one) for one in noise.cases]
+    numbers = ["n", noise.metric, "unit", "spread", "interval", "change_seen"]
+    numbers += [*(["runs_needed"] if noise.detect is not None else []), *(_OF_HISTORY if noise.history else ())]
+    require_columns(shown.columns, ["case", *fields, "label", *numbers, "notes"])
+    names = list(dict.fromkeys(shown.columns)) or [*(fields if shown.wide else ["case"]), *numbers, "notes"]
+    if any(marks) and "notes" not in names:
+        names.append("notes")
+    rows = [list(cells) for cells in zip(*(_cells(noise, name) for name in names), strict=True)]
+    footnotes = [f"{mark}. {_NOTES[mark]}" for mark in sorted(set(marks) - {""})]
+    right = [COLUMNS[name].is_right if name in COLUMNS else name in (noise.metric, *INTEGERS) for name in names]
+    keys = sum(1 for name in names if name == "case" or name in fields)
+    titles = [_title(noise, name) for name in names]
+    return TextTable(titles, rows, right, footnotes, _caption(noise), keys=max(1, keys))
+
+
+def sorted_noise(noise: Noise, order: str) -> Noise:
+    """The noise with its cases by the fields that ``order`` names: ``-spread,devices``.
+
+    Raises:
+        UsageError: for a field that there is not, with the nearest one.
+    """
+
+    def value(one: CaseNoise, name: str) -> float | str | None:
+        column = COLUMNS.get(name)
+        if name == noise.metric:
+            return one.centre
+        return value_of_case(one.case, name) if column is None or column.value is None else column.value(one)
+
+    known = [*keys_of([one.case for one in noise.cases]), "label", noise.metric, *SORTED_BY]
+    return replace(noise, cases=tuple(ordered(noise.cases, order, known, value)))
+
+
+def _title(noise: Noise, name: str) -> str:
+    if name == "runs_needed":
+        return f"runs a side for {100 * (noise.detect or 0):g}%"
+    return (COLUMNS[name].title if name in COLUMNS else TITLES.get(name, "")) or name
+
+
+def _cells(noise: Noise, name: str) -> list[str]:
+    """The texts of one column."""
+    if name == "case":
+        return names_of([one.case for one in noise.cases])
+    if name == noise.metric:
+        return [number(one.centre) or "no value" for one in noise.cases]
+    if name in COLUMNS:
+        return [COLUMNS[name].text(one, noise) for one in noise.cases]
+    return [one.case.label if name == "label" else str(one.case.key.get(name, "")) for one in noise.cases]
+
+
+def _spread(one: CaseNoise) -> str:
+    return "" if one.coefficient_of_variation is None else f"{100 * one.coefficient_of_variation:.2f}%"
+
+
+def _change_seen(one: CaseNoise) -> str:
+    return "" if one.change_seen is None else f"{two_digits(100 * one.change_seen)}%"
+
+
+def _interval(one: CaseNoise) -> str:
+    low, high = one.low, one.high
+    return f"[{100 * low:.2f}, {100 * high:.2f}]%" if low is not None and high is not None else ""
+
+
+def _run_spread(one: CaseNoise) -> str:
+    """What runs of one campaign differ by, with its degrees of freedom."""
+    level = one.campaigns
+    return f"{100 * level.run_spread:.2f}% ({level.run_freedom})" if level is not None and level.run_freedom else ""
+
+
+def _campaign_spread(one: CaseNoise) -> str:
+    """What campaigns differ by beyond their runs, with its degrees of freedom."""
+    level = one.campaigns
+    return "" if level is None else f"{100 * level.campaign_spread:.2f}% ({level.freedom})"
+
+
+def _needed(one: CaseNoise) -> str:
+    if one.runs_needed is not None:
+        return str(one.runs_needed)
+    return "" if not one.change_seen and not one.coefficient_of_variation else ">1000"
+
+
+def _mark(one: CaseNoise) -> str:
+    """The footnote's mark: where the numbers come from, or why there are none."""
+    if one.pooled and (one.runs_needed or one.change_seen):
+        return "1"
+    if one.coefficient_of_variation == 0:
+        return "2"
+    return "3" if not one.change_seen and not one.runs_needed else ""
+
+
+def _caption(noise: Noise) -> str:
+    """How the numbers were made."""
+    spread = "spread between runs: standard deviation of logarithms"
+    of_table = f"of {noise.table.rows}" if noise.table.rows > 1 else "alone"
+    margin = f"margin {100 * noise.table.margin:g} %, level {100 * LEVEL:g} %"
+    test = f"a chance of {100 * WANTED:g} % that `perflog compare` calls one changed case {of_table} ({margin})"
+    of_history = (
+        f"; campaigns of one version and machine in {noise.history}, their spread beyond that of their runs, df: "
+        "degrees of freedom"
+    )
+    test += of_history if noise.history else ""
+    return f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
+
+
+# ----------------------------------------------------------------------------------------------------
+# The same as CSV and as JSON.
+
+SCHEMA = "perflog/noise/1"
+FORMATS = ("table", "markdown", "csv", "json")
+
+
+def noise_document(noise: Noise) -> dict[str, Any]:
+    """The noise of all cases as plain data, in the schema of docs/compare.md."""
+    return {
+        "schema": SCHEMA,
+        "metric": noise.metric,
+        "detect": noise.detect,
+        "table": {"rows": noise.table.rows, "margin": noise.table.margin, "level": noise.table.level},
+        "cases": [_member(one) for one in noise.cases],
+    }
+
+
+def _member(one: CaseNoise) -> dict[str, Any]:
+    level = one.campaigns
+    return {
+        "case": one.case.key, "label": one.case.label, "n": one.n, "median": one.centre,
+        "unit": one.unit, "spread": one.coefficient_of_variation,
+        "interval": None if one.low is None else {"low": one.low, "high": one.high, "level": 0.8},
+        "change_seen": one.change_seen, "runs_needed": one.runs_needed, "pooled": one.pooled,
+        "campaigns": None if level is None else {
+            "campaigns": level.campaigns, "spread": level.campaign_spread, "degrees_of_freedom": level.freedom,
+            "run_spread": level.run_spread, "run_degrees_of_freedom": level.run_freedom,
+        },
+    }  # fmt: skip
+
+
+def noise_csv(noise: Noise, columns: Sequence[str] = ()) -> str:
+    """A row for every case with the numbers of the document; spreads are fractions, not per cent.
+
+    Args:
+        columns: these columns alone, in this order; empty: all.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
+    rows = [_csv_row(one) for one in noise.cases]
+    keys = dict.fromkeys(key for one in noise.cases for key in one.case.key)
+    known = list(dict.fromkeys([*keys, *(name for row in rows for name in row)]))
+    require_columns(columns, known)
+    names = columns or known
+    return to_csv(names, [[row.get(name) for name in names] for row in rows])
+
+
+def _csv_row(one: CaseNoise) -> dict[str, Any]:
+    """What stands in a case's row, by column."""
+    member = _member(one)
+    interval = member["interval"] or {"low": None, "high": None}
+    return {
+        **one.case.key, **{name: member[name] for name in ("label", "n", "median", "unit", "spread")},
+        "low": interval["low"], "high": interval["high"], "change_seen": one.change_seen,
+        "runs_needed": one.runs_needed, "pooled": str(one.pooled).lower(),
+    }  # fmt: skip
+
+
+def noise_json(noise: Noise) -> str:
+    """The document as indented JSON."""
+    return json_text(noise_document(noise)) + "\n"

@@ -7,10 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
-from perflog.compare.columns import caption, columns_of, comparison_table, units_of
 from perflog.compare.rows import CaseComparison, Comparison, centre
-from perflog.compare.rule import names_of
-from perflog.compare.sentences import explanations, opening, per_cent, verdict_words
+from perflog.compare.rule import VERDICTS, per_cent, verdict_words
+from perflog.compare.table import (
+    NUMBERS,
+    caption,
+    columns_of,
+    comparison_table,
+    explanations,
+    opening,
+    units_of,
+)
 from perflog.errors import UsageError
 from perflog.export.case_table import Shown
 from perflog.export.text import TextTable
@@ -36,8 +43,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: The classes of the page's style sheet by verdict.
-_LOOKS = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.SAME: "same"}
 #: The size of a row's picture, in the units of its own.
 _WIDTH, _HEIGHT = 180.0, 20.0
 
@@ -65,7 +70,6 @@ def _part(comparison: Comparison) -> dict[str, Any]:
     first, *others = opening(comparison, apart_first=False)
     numbered = sum(note[:1].isdigit() for note in table.footnotes)
     *verdicts, interval = explanations(comparison)
-    names = names_of([unpaired.case for unpaired in comparison.unpaired]) if comparison.unpaired else []
     sides = {"old": comparison.old, "new": comparison.new}
     return {
         "title": f"{comparison.new} against {comparison.old}",
@@ -76,10 +80,7 @@ def _part(comparison: Comparison) -> dict[str, Any]:
         "made": caption(comparison, units_of([comparison])),
         "notes": [note.partition(". ")[2] for note in table.footnotes[:numbered]],
         "below": table.footnotes[numbered:],
-        "alone": [
-            (sides[unpaired.side], name, unpaired.reason)
-            for unpaired, name in zip(comparison.unpaired, names, strict=True)
-        ],
+        "alone": [(sides[unpaired.side], name, unpaired.reason) for unpaired, name in comparison.named_unpaired],
         "explained": [tuple(text.split(": ", 1)) for text in verdicts],
         "interval_explained": interval,
     }
@@ -109,7 +110,7 @@ def _rows(comparison: Comparison, table: TextTable) -> list[dict[str, Any]]:
         rows.append({
             "name": texts["case"],
             "verdict": texts["verdict"],
-            "look": _LOOKS.get(row.verdict, "open"),
+            "look": VERDICTS[row.verdict].look,
             "marks": [mark for mark in texts["notes"].split(",") if mark],
             "change": _cell(texts["change"], row.ratio.value),
             "chart": _chart(row, comparison.rule.margin, scale),
@@ -161,12 +162,6 @@ def _chart(row: CaseComparison, margin: float, scale: float) -> Any:
 # ----------------------------------------------------------------------------------------------------
 # A picture of comparisons: each case's ratio with its interval, the margin shaded.
 
-#: Better, worse, and what is neither, as colours the colour-blind tell apart, and markers.
-_MARKERS = {
-    Verdict.FASTER: (COLOURS[2], "^"), Verdict.SLOWER: (COLOURS[1], "v"), Verdict.SAME: (COLOURS[0], "o"),
-    Verdict.INCONCLUSIVE: (LINE, "s"), Verdict.NOT_ENOUGH_DATA: (LINE, "x"),
-}  # fmt: skip
-
 
 def picture(comparisons: Sequence[Comparison], form: str) -> bytes:
     """The ratios as SVG or PNG, a part for every side.
@@ -183,7 +178,7 @@ def comparison_figure(comparisons: Sequence[Comparison]) -> Figure:
     """A legend of the verdicts, then each side against the first: a row for every case that has a ratio."""
     verdicts = {row.verdict for comparison in comparisons for row in _drawable(comparison)}
     margin = comparisons[0].rule.margin
-    present = [verdict for verdict in _MARKERS if verdict in verdicts]
+    present = [verdict for verdict in Verdict if verdict in verdicts]
     legend = legend_block([Entry(verdict_words(verdict, margin), _look(verdict)) for verdict in present])
     parts = [block for comparison in comparisons for block in _side(comparison)]
     foot = f"{caption(comparisons[0], units_of(comparisons))} Grey: within the margin."
@@ -198,9 +193,8 @@ def _drawable(comparison: Comparison) -> list[CaseComparison]:
 def _side(comparison: Comparison) -> list[Block]:
     """One side against the first; nothing but its title where no case has a ratio."""
     rule = comparison.rule
-    names = names_of([row.pair.old for row in comparison.rows])
-    named = [(row, name) for row, name in zip(comparison.rows, names, strict=True) if row.ratio.value is not None]
-    title = text_block(f"{rule.metric}: {comparison.new} against {comparison.old}", 10)
+    named = [(row, name) for row, name in comparison.named if row.ratio.value is not None]
+    title = text_block(comparison.title, 10)
     if not named:
         return [title, text_block("No case has a ratio.", 8)]
 
@@ -210,20 +204,17 @@ def _side(comparison: Comparison) -> list[Block]:
         for (row, _), middle in zip(named, middles, strict=True):
             _ratio_bar(axes, middle, row)
 
+    count = NUMBERS["n"].text
     direction = "right" if rule.better is Better.HIGHER else "left"
-    rows = [Row(f"{name} (n = {_counts(row)})", per_cent(row.ratio.value or 0.0)) for row, name in named]
+    rows = [Row(f"{name} (n = {count(row, comparison)})", per_cent(row.ratio.value or 0.0)) for row, name in named]
     return [title, rows_block(rows, f"change of {rule.metric} (%), better to the {direction}", draw)]
 
 
-def _counts(row: CaseComparison) -> str:
-    old, new = row.ratio.n_old, row.ratio.n_new
-    return f"{old}" if old == new else f"{old}/{new}"
-
-
 def _look(verdict: Verdict) -> dict[str, Any]:
-    """How a verdict's marks look."""
-    colour, marker = _MARKERS[verdict]
-    return {"color": colour, "marker": marker, "markersize": 6, "linewidth": 1.4}
+    """How a verdict's marks look, in colours that the colour-blind tell apart."""
+    shown = VERDICTS[verdict]
+    colour = LINE if shown.colour is None else COLOURS[shown.colour]
+    return {"color": colour, "marker": shown.marker, "markersize": 6, "linewidth": 1.4}
 
 
 def _ratio_bar(axes: Axes, middle: float, row: CaseComparison) -> None:
@@ -238,10 +229,7 @@ def _ratio_bar(axes: Axes, middle: float, row: CaseComparison) -> None:
 
 def described(comparisons: Sequence[Comparison]) -> str:
     """What the picture shows, in words."""
-    sentences = []
-    for comparison in comparisons:
-        counts = {verdict: sum(row.verdict is verdict for row in comparison.rows) for verdict in Verdict}
-        margin = comparison.rule.margin
-        verdicts = ", ".join(f"{count} {verdict_words(verdict, margin)}" for verdict, count in counts.items() if count)
-        sentences.append(f"{comparison.rule.metric} of {comparison.new} against {comparison.old}: {verdicts}")
-    return "; ".join(sentences)
+    return "; ".join(
+        f"{comparison.rule.metric} of {comparison.new} against {comparison.old}: {comparison.counts}"
+        for comparison in comparisons
+    )

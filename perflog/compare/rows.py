@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case, why_open
-from perflog.cases.pairs import Pair, Unpaired
-from perflog.compare.rule import Rule
+from perflog.cases.pairs import Pair, Unpaired, metric_kind
+from perflog.compare.rule import Rule, names_of, verdict_words
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
 from perflog.stats.campaigns import CampaignLevel
@@ -29,13 +29,9 @@ from perflog.stats.verdict import Decision, Verdict, decide, refused
 # The runs of a case all share one baseline, which has its own noise. Dividing each run by the baseline's median gives
 # values that may be shown, but whose spread says nothing of the baseline; so a row is judged by the samples themselves.
 
-#: Metrics that are a case's throughput over its baseline's.
-_DERIVED = ("speedup", "efficiency")
 
-
-def is_derived(metric: str) -> bool:
-    """Whether a metric is made of a case and its baseline."""
-    return metric in _DERIVED
+#: The value of each run of a side.
+_Values = tuple[float, ...]
 
 
 def run_values(case: Case, metric: str) -> list[float]:
@@ -44,14 +40,21 @@ def run_values(case: Case, metric: str) -> list[float]:
     return [m.value if m is not None and m.value is not None else math.nan for m in metrics]
 
 
-def derived_values(case: Case, metric: str) -> list[float]:
-    """For show: each run's throughput over the centre of its baseline; NaN for none."""
+def values(case: Case, metric: str) -> list[float]:
+    """Each run's value; NaN for none. A derived metric's are each run's throughput over the centre of its baseline."""
+    if not metric_kind(metric).is_derived:
+        return run_values(case, metric)
     base = case.base.throughput.value if case.base is not None else None
-    factor = _factor(case, metric)
-    return [factor * value / base if base else math.nan for value in run_values(case, "throughput")]
+    return [value / base if base else math.nan for value in _scaled(case, metric)]
 
 
-def why_none(case: Case, metric: str) -> str:
+def centre(run_values: Sequence[float]) -> float | None:
+    """The median of the runs that have a value."""
+    finite = [v for v in run_values if math.isfinite(v)]
+    return median(finite) if finite else None
+
+
+def _why_none(case: Case, metric: str) -> str:
     """Why a case has no value of a derived metric; empty where it has one."""
     if case.base is None:
         return f"no {metric} on a side: {case.name} has no baseline"
@@ -69,26 +72,26 @@ def _factor(case: Case, metric: str) -> float:
     return case.efficiency / case.speedup
 
 
-def _scaled(case: Case, metric: str) -> tuple[float, ...]:
+def _scaled(case: Case, metric: str) -> _Values:
     """The throughput of a case's runs times the factor of the metric."""
     factor = _factor(case, metric)
     return tuple(factor * value for value in run_values(case, "throughput"))
 
 
-def is_baseline(pair: Pair, metric: str) -> bool:
+def _is_baseline(pair: Pair, metric: str) -> bool:
     """Whether a row is its own baseline on both sides, so that its derived metric is 1 whatever the runs say."""
-    return is_derived(metric) and pair.old.base is pair.old and pair.new.base is pair.new
+    return metric_kind(metric).is_derived and pair.old.base is pair.old and pair.new.base is pair.new
 
 
-def derived_row(
-    pair: Pair, metric: str, old: tuple[float, ...], new: tuple[float, ...], level: float
-) -> tuple[Ratio, RowSamples | None, Decision | None]:
-    """(the ratio of two derived values, the samples to judge it by, why there are none)."""
+#: The ratio of a row by itself, the samples to judge it by among all rows, and why there are none.
+_Estimate = tuple[Ratio, RowSamples | None, Decision | None]
+
+
+def _derived_estimate(pair: Pair, metric: str, old: _Values, new: _Values, level: float) -> _Estimate:
     counts = len(old), len(new)
-    if pair.old.base is None or pair.new.base is None or any(why_none(case, metric) for case in (pair.old, pair.new)):
-        estimate = ratio(old, new, level)
-        return estimate, None, refused(estimate, level)
-    if is_baseline(pair, metric):
+    if pair.old.base is None or pair.new.base is None or any(_why_none(case, metric) for case in (pair.old, pair.new)):
+        return _refused(ratio(old, new, level), level)
+    if _is_baseline(pair, metric):
         reason = "this case is the baseline, whose own value is 1 on both sides by definition"
         return Ratio(*counts, level, 1.0), None, Decision(Verdict.SAME, reason)
     samples = RowSamples(
@@ -158,14 +161,14 @@ class CaseComparison:
         decision: the verdict on the ratio, with the reason where there can be none.
         adjusted_p: the p adjusted over all rows; None where there is none.
         notes: what speaks against trusting the row.
-        in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.rounds`).
+        in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.comparing`).
         by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
     """
 
     pair: Pair
     unit: str
-    old: tuple[float, ...]
-    new: tuple[float, ...]
+    old: _Values
+    new: _Values
     ratio: Ratio
     decision: Decision
     adjusted_p: float | None = None
@@ -206,6 +209,27 @@ class Comparison:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """What is compared: ``throughput: v2 against v1``."""
+        return f"{self.rule.metric}: {self.new} against {self.old}"
+
+    @property
+    def named(self) -> list[tuple[CaseComparison, str]]:
+        """The rows, each with the short name of its case."""
+        return list(zip(self.rows, names_of([row.pair.old for row in self.rows]), strict=True))
+
+    @property
+    def named_unpaired(self) -> list[tuple[Unpaired, str]]:
+        """The cases without a partner, each with its short name."""
+        return list(zip(self.unpaired, names_of([unpaired.case for unpaired in self.unpaired]), strict=True))
+
+    @property
+    def counts(self) -> str:
+        """How many cases have each verdict, in words: ``1 slower, 2 same within 2 %``."""
+        counts = {verdict: sum(row.verdict is verdict for row in self.rows) for verdict in Verdict}
+        return ", ".join(f"{n} {verdict_words(verdict, self.rule.margin)}" for verdict, n in counts.items() if n)
+
 
 def compared_cases(
     pairs: Sequence[Pair], rule: Rule, campaigns: Sequence[CampaignLevel | None] = ()
@@ -217,12 +241,13 @@ def compared_cases(
         rule: the metric, the margin and the level.
         campaigns: what earlier campaigns say of each pair; empty where none is looked for.
     """
-    alone = [_row_alone(pair, rule) for pair in pairs]
-    judged = [place for place, row in enumerate(alone) if row.samples is not None]
-    samples = [row.samples for row in alone if row.samples is not None]
+    sides = [(tuple(values(pair.old, rule.metric)), tuple(values(pair.new, rule.metric))) for pair in pairs]
+    alone = [_estimated(pair, old, new, rule) for pair, (old, new) in zip(pairs, sides, strict=True)]
+    judged = [place for place, (_, samples, _) in enumerate(alone) if samples is not None]
     levels = [campaigns[place] for place in judged] if campaigns else ()
+    samples = [own for _, own, _ in alone if own is not None]
     results = dict(zip(judged, family(samples, rule.margin, rule.level, levels), strict=True))
-    return [_row(row, results.get(place), rule) for place, row in enumerate(alone)]
+    return [_row(pair, sides[place], alone[place], results.get(place), rule) for place, pair in enumerate(pairs)]
 
 
 def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geomean:
@@ -233,63 +258,49 @@ def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geo
     return geomean([*(row.ratio.value for row in rows if not row.by_definition), *(None for _ in unpaired)])
 
 
-@dataclass(frozen=True, slots=True)
-class _RowAlone:
-    """A row before it is judged with the others.
-
-    Attributes:
-        estimate: its ratio by itself.
-        samples: what it is judged by; None where there is not enough data, for which ``decision`` has the reason.
-    """
-
-    pair: Pair
-    unit: str
-    old: tuple[float, ...]
-    new: tuple[float, ...]
-    estimate: Ratio
-    samples: RowSamples | None
-    decision: Decision | None
-
-
-def _row_alone(pair: Pair, rule: Rule) -> _RowAlone:
-    old, new = tuple(values(pair.old, rule.metric)), tuple(values(pair.new, rule.metric))
+def _estimated(pair: Pair, old: _Values, new: _Values, rule: Rule) -> _Estimate:
+    """A row before it is judged with the others."""
     units = [_unit(case, rule.metric) for case in (pair.old, pair.new)]
-    unit = units[0] or units[1]
     if units[0] and units[1] and kind(units[0]) != kind(units[1]):
-        estimate = Ratio(len(old), len(new), rule.level, reason=f"one side counts {units[0]}, the other {units[1]}")
-        return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
-    undecided = _why_open(pair, rule.metric)
-    if undecided:
-        estimate = Ratio(len(old), len(new), rule.level, reason=undecided)
-        return _RowAlone(pair, unit, old, new, estimate, None, refused(estimate, rule.level))
-    alike = _why_alike(pair, is_derived(rule.metric))
-    if alike:
+        reason = f"one side counts {units[0]}, the other {units[1]}"
+    else:
+        reason = _why_open(pair, rule.metric)
+    if reason:
+        return _refused(Ratio(len(old), len(new), rule.level, reason=reason), rule.level)
+    is_derived = metric_kind(rule.metric).is_derived
+    if alike := _why_alike(pair, is_derived):
         value = ratio(old, new, rule.level).value
         estimate = Ratio(len(old), len(new), rule.level, value, reason=alike if value is None else "")
-        return _RowAlone(pair, unit, old, new, estimate, None, Decision(Verdict.NOT_ENOUGH_DATA, alike))
-    if is_derived(rule.metric):
-        estimate, samples, decision = derived_row(pair, rule.metric, old, new, rule.level)
-        return _RowAlone(pair, unit, old, new, estimate, samples, decision)
-    estimate = ratio(old, new, rule.level)
-    decision = refused(estimate, rule.level)
-    return _RowAlone(pair, unit, old, new, estimate, RowSamples(old, new) if decision is None else None, decision)
+        return estimate, None, Decision(Verdict.NOT_ENOUGH_DATA, alike)
+    if is_derived:
+        return _derived_estimate(pair, rule.metric, old, new, rule.level)
+    estimate, _, decision = _refused(ratio(old, new, rule.level), rule.level)
+    return estimate, RowSamples(old, new) if decision is None else None, decision
+
+
+def _refused(estimate: Ratio, level: float) -> _Estimate:
+    """A ratio with the reason why it has no verdict, where there is one."""
+    return estimate, None, refused(estimate, level)
 
 
 def _why_open(pair: Pair, metric: str) -> str:
     """Why a pair has no verdict though it has numbers: the logs of a side leave open which of two is meant."""
-    if metric not in ("throughput", "step_time") and not is_derived(metric):
+    known = metric_kind(metric)
+    if not known.is_windowed and not known.is_derived:
         return ""
-    sides = [("old", pair.old), ("new", pair.new)]
-    bases = [(f"{word} side's baseline", case.base) for word, case in sides if case.base is not None]
-    named = [(f"{word} side", case) for word, case in sides] + (bases if is_derived(metric) else [])
-    return next((why_open(f"the {words}") for words, case in named if case is not None and case.is_open), "")
+    return next((why_open(f"the {words}") for words, case in _cases(pair, known.is_derived) if case.is_open), "")
 
 
-def _why_alike(pair: Pair, derived: bool) -> str:
-    """Why the runs of a side tell nothing of how trainings differ: they are parts of one log."""
+def _cases(pair: Pair, with_bases: bool) -> list[tuple[str, Case]]:
+    """The cases that a row is made of, in words."""
     sides = [("old side", pair.old), ("new side", pair.new)]
     bases = [(f"{word}'s baseline", case.base) for word, case in sides if case.base is not None]
-    for word, case in sides + (bases if derived else []):
+    return sides + (bases if with_bases else [])
+
+
+def _why_alike(pair: Pair, with_bases: bool) -> str:
+    """Why the runs of a side tell nothing of how trainings differ: they are parts of one log."""
+    for word, case in _cases(pair, with_bases):
         logs = {run.log for run in case.runs}
         if len(case.runs) > 1 and len(logs) == 1:
             runs = f"all {len(case.runs)} runs of the {word} are of one log, {logs.pop().name}"
@@ -297,33 +308,23 @@ def _why_alike(pair: Pair, derived: bool) -> str:
     return ""
 
 
-def _row(row: _RowAlone, result: RowResult | None, rule: Rule) -> CaseComparison:
+def _row(
+    pair: Pair, sides: tuple[_Values, _Values], alone: _Estimate, result: RowResult | None, rule: Rule
+) -> CaseComparison:
     """The row with its verdict: by the result that it has in its table, or why there is none."""
-    estimate, pair = row.estimate, row.pair
+    (old, new), (estimate, _, decision) = sides, alone
     if result is not None:
-        estimate = replace(result.ratio, notes=row.estimate.notes)
-    decision = row.decision or decide(estimate, rule.better, rule.margin, rule.level)
+        estimate = replace(result.ratio, notes=estimate.notes)
     notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
-    if row.old == row.new and any(map(math.isfinite, row.old)) and not is_derived(rule.metric):
+    if old == new and any(map(math.isfinite, old)) and not metric_kind(rule.metric).is_derived:
         notes.append(SAME_VALUES)
-    notes += [unequal] if result is not None and (unequal := unequal_spreads(row.old, row.new, rule.margin)) else []
+    notes += [unequal] if result is not None and (unequal := unequal_spreads(old, new, rule.margin)) else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
-    adjusted = result.adjusted_p if result is not None else None
-    defined = is_baseline(pair, rule.metric)
     return CaseComparison(
-        pair, row.unit, row.old, row.new, estimate, decision, adjusted, tuple(notes), by_definition=defined
-    )
-
-
-def values(case: Case, metric: str) -> list[float]:
-    """Each run's value; NaN for none. A derived metric's values are those that :mod:`.derived` shows for the runs."""
-    return derived_values(case, metric) if is_derived(metric) else run_values(case, metric)
-
-
-def centre(run_values: Sequence[float]) -> float | None:
-    """The median of the runs that have a value."""
-    finite = [v for v in run_values if math.isfinite(v)]
-    return median(finite) if finite else None
+        pair, _unit(pair.old, rule.metric) or _unit(pair.new, rule.metric), old, new, estimate,
+        decision or decide(estimate, rule.better, rule.margin, rule.level),
+        result.adjusted_p if result is not None else None, tuple(notes), by_definition=_is_baseline(pair, rule.metric),
+    )  # fmt: skip
 
 
 def _unit(case: Case, metric: str) -> str:
@@ -331,8 +332,8 @@ def _unit(case: Case, metric: str) -> str:
 
 
 def _reasons(case: Case, metric: str) -> list[str]:
-    if is_derived(metric):
-        return [reason] if (reason := why_none(case, metric)) else []
+    if metric_kind(metric).is_derived:
+        return [reason] if (reason := _why_none(case, metric)) else []
     metrics = [run.metrics.get(metric) for run in case.runs]
     if all(m is None for m in metrics):
         return [f"the logs give no {metric}"]

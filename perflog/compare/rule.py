@@ -1,4 +1,4 @@
-"""What is compared and by which rule: the metric, the change that does not matter, and the level of the statistics."""
+"""What is compared, by which rule (the metric, the change that does not matter, the level), and what verdicts mean."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from perflog.cases.case import Case, short_labels
-from perflog.cases.pairs import BETTER
+from perflog.cases.pairs import KINDS, metric_kind
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.settings.config import one_of
-from perflog.stats.verdict import Better
+from perflog.stats.ratio import Ratio
+from perflog.stats.verdict import MARGIN, Better, Verdict
 
-#: The metrics that can be compared, and which direction is better.
-METRICS: Mapping[str, Better] = {
-    name: BETTER[name]
-    for name in ("throughput", "step_time", "time_to_train", "speedup", "efficiency", "reported", "memory")
-}
+#: The metrics that can be compared.
+METRICS = tuple(name for name, kind in KINDS.items() if kind.is_compared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +32,20 @@ class Rule:
     """
 
     metric: str = "throughput"
-    margin: float = 0.02
+    margin: float = MARGIN
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        one_of("metric", self.metric, list(METRICS))
+        one_of("metric", self.metric, METRICS)
         if not 0.5 <= self.level < 1:
             raise UsageError(f"a level lies between 50 and 100 per cent, not {100 * self.level:g}")
 
     @property
     def better(self) -> Better:
         """The direction in which the metric is better."""
-        return METRICS[self.metric]
+        better = metric_kind(self.metric).better
+        assert better is not None
+        return better
 
 
 def share(value: str | float, option: str) -> float:
@@ -62,6 +62,91 @@ def share(value: str | float, option: str) -> float:
     if rest.strip() or not 0 <= parsed < 1:
         raise UsageError(f"{option} {value!r}: expected a share such as 2% or 0.02")
     return parsed
+
+
+# ----------------------------------------------------------------------------------------------------
+# The verdicts: all that any output, picture or gate knows of one.
+
+
+@dataclass(frozen=True, slots=True)
+class Appearance:
+    """How a verdict is shown, and what follows from it.
+
+    Attributes:
+        meaning: what it means, for readers who know no statistics; ``{margin}`` is the change that does not matter.
+        gate: the one of :data:`perflog.settings.convention.REASONS` for which a gate fails on it; empty for none.
+        is_change: whether it calls a change.
+        look: its class in the style sheet of pages.
+        colour: of its marks in pictures, a place among :data:`perflog.plot.drawing.COLOURS`; None for that of lines.
+        marker: its mark in pictures, as matplotlib names it.
+        style: its word's on a terminal (ECMA-48, SGR); empty for that of other text.
+    """
+
+    meaning: str
+    gate: str = ""
+    is_change: bool = False
+    look: str = "open"
+    colour: int | None = None
+    marker: str = "o"
+    style: str = ""
+
+
+#: Every verdict, the most important first: where not all rows can be shown, theirs are.
+VERDICTS: Mapping[Verdict, Appearance] = {
+    Verdict.SLOWER: Appearance(
+        "the whole interval of the change lies on the worse side of {margin}: by all that the runs show, the new side "
+        "is worse by more than that.",
+        gate="slower", is_change=True, look="slower", colour=1, marker="v", style="1;31",
+    ),
+    Verdict.FASTER: Appearance(
+        "the whole interval of the change lies on the better side of {margin}: by all that the runs show, the new side "
+        "is better by more than that.",
+        is_change=True, look="faster", colour=2, marker="^", style="1;32",
+    ),
+    Verdict.INCONCLUSIVE: Appearance(
+        "the interval of the change reaches from within {margin} to beyond it: the runs fit a change that matters and "
+        "none. This is no \"same\": more runs would decide it, and `perflog plan` says how many.",
+        gate="inconclusive", marker="s", style="33",
+    ),
+    Verdict.NOT_ENOUGH_DATA: Appearance(
+        "there can be no verdict: too few runs on a side, a run without a value, or runs that are all exactly alike. "
+        "The row's notes say which.",
+        gate="inconclusive", marker="x", style="33",
+    ),
+    Verdict.SAME: Appearance(
+        "the whole interval of the change lies within {margin} to both sides: if there is a change, it is smaller than "
+        "what was said not to matter (--margin).",
+        look="same", colour=0,
+    ),
+}  # fmt: skip
+
+
+def verdict_words(verdict: Verdict, margin: float) -> str:
+    """A verdict as people read it: "same" is said with its margin."""
+    return f"same within {100 * margin:.4g} %" if verdict is Verdict.SAME else verdict.value
+
+
+def per_cent(ratio: float, digits: int = 1) -> str:
+    """A ratio as a change: 0.959 → −4.1 %."""
+    return f"{_signed(ratio, digits)} %"
+
+
+def change_words(ratio: Ratio) -> str:
+    """A change with its interval: −4.1 % (−5.0 to −3.2); empty for none."""
+    if ratio.value is None:
+        return ""
+    interval = interval_words(ratio).removesuffix(" %")
+    return f"{per_cent(ratio.value)} ({interval})" if interval else per_cent(ratio.value)
+
+
+def interval_words(ratio: Ratio) -> str:
+    """The interval of a change: −5.0 to −3.2 %; empty where there is none."""
+    return "" if ratio.low is None or ratio.high is None else f"{_signed(ratio.low)} to {per_cent(ratio.high)}"
+
+
+def _signed(ratio: float, digits: int = 1) -> str:
+    text = f"{100 * (ratio - 1):+.{digits}f}"
+    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.compare.sides import Side, machines
 from perflog.files import LONGEST_DOCUMENT, read_limited
-from perflog.formats.moments import Moment, moment_of
+from perflog.formats.moments import moment_of
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.runs.machine import differences
@@ -101,17 +101,14 @@ def _stamped(run: Run) -> Start | None:
     for line in text.split(b"\n", first + _LINES)[first : first + _LINES]:
         moment = moment_of(line[:_HEAD])
         if moment is not None and moment.form not in _WITHOUT_DAY:
-            return _start(moment)
+            return Start(moment.seconds, moment.form, moment.form in _DATED)
     return None
-
-
-def _start(moment: Moment) -> Start:
-    return Start(moment.seconds, moment.form, moment.form in _DATED)
 
 
 _MEANING = "a drift of the machine cannot be told from a change between the versions"
 _AT_ONCE = "Runs of both sides began at the same time, on one machine or on two: what changed may be the machine."
 _REMEDY = "Make the runs of both sides in turn (interleaved), on one machine."
+_OTHER = {"old": "new", "new": "old"}
 #: Two trainings on one machine in turn are never this near, in seconds: the second has to start.
 _TOGETHER = 2.0
 #: So many facts of two machines are named.
@@ -119,20 +116,6 @@ _MOST_FACTS = 3
 #: Of runs in turn about half of all pairs of an old and a new run have the old one first. Beyond this share of them, in
 #: one order or the other, a drift falls on one side nearly as if all of its runs had been made before the other's.
 _NEARLY_ALL = 0.9
-
-
-@dataclass(frozen=True, slots=True)
-class _Apart:
-    """A case of which all runs of one side began before all of the other's.
-
-    ``earlier`` and ``later``: the sides' words; ``last``: the start of the earlier side's last run; ``first``: that of
-    the later side's first one.
-    """
-
-    earlier: str
-    later: str
-    last: Start
-    first: Start
 
 
 def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = False) -> list[str]:
@@ -164,39 +147,39 @@ def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
     if not cases:
         return _AT_ONCE if any(_at_once(pair) for pair in pairs) else _nearly_apart(pairs)
     share = "" if len(cases) == len(pairs) else f" in {len(cases)} of {len(pairs)} cases"
-    first = cases[0]
-    if any(case.earlier != first.earlier for case in cases):
+    earlier, last, first = cases[0]
+    later = _OTHER[earlier]
+    if any(case[0] != earlier for case in cases):
         return f"All runs of one side were made before all of the other{share}: {_MEANING}."
-    dated = len(cases) == 1 and first.last.dated and first.first.dated
-    times = f" (the first {first.later} run {_text(first)})" if dated else ""
-    return f"All {first.earlier} runs were made before all {first.later} ones{share}{times}: {_MEANING}."
+    times = ""
+    if len(cases) == 1 and last.dated and first.dated:
+        times = f" (the first {later} run began at {_minute(first)}, the last {earlier} one at {_minute(last)})"
+    return f"All {earlier} runs were made before all {later} ones{share}{times}: {_MEANING}."
 
 
-def _apart(pair: Pair) -> _Apart | None:
-    """How the sides of a pair lie apart in time; None where they interleave, or where it is not known."""
-    starts = {"old": _starts(pair.old), "new": _starts(pair.new)}
-    if min(map(len, starts.values())) < 2 or len({start.form for side in starts.values() for start in side}) != 1:
-        return None
-    for earlier, later in (("old", "new"), ("new", "old")):
-        last = max(starts[earlier], key=lambda start: start.seconds)
-        first = min(starts[later], key=lambda start: start.seconds)
+def _apart(pair: Pair) -> tuple[str, Start, Start] | None:
+    """(the side of which all runs began before all of the other's, the start of its last one, of the other's first).
+
+    None where the sides interleave, or where it is not known.
+    """
+    starts = _in_order(pair)
+    for earlier, later in _OTHER.items() if starts else ():
+        last, first = starts[earlier][-1], starts[later][0]
         if last.seconds < first.seconds:
-            return _Apart(earlier, later, last, first)
+            return earlier, last, first
     return None
 
 
 def _nearly_apart(pairs: Sequence[Pair]) -> str:
     """What is said of sides that a few runs alone keep from lying wholly apart in time; empty where they do not."""
     old_first = new_first = 0
-    for pair in pairs:
-        old, new = _starts(pair.old), _starts(pair.new)
-        if min(len(old), len(new)) > 1 and len({start.form for start in (*old, *new)}) == 1:
-            old_first += sum(one.seconds < other.seconds for one in old for other in new)
-            new_first += sum(other.seconds < one.seconds for one in old for other in new)
+    for starts in filter(None, map(_in_order, pairs)):
+        old_first += sum(one.seconds < other.seconds for one in starts["old"] for other in starts["new"])
+        new_first += sum(other.seconds < one.seconds for one in starts["old"] for other in starts["new"])
     if not old_first + new_first or max(old_first, new_first) < _NEARLY_ALL * (old_first + new_first):
         return ""
-    earlier, later = ("old", "new") if old_first > new_first else ("new", "old")
-    return f"Nearly all {earlier} runs were made before the {later} ones: {_MEANING}."
+    earlier = "old" if old_first > new_first else "new"
+    return f"Nearly all {earlier} runs were made before the {_OTHER[earlier]} ones: {_MEANING}."
 
 
 def _at_once(pair: Pair) -> bool:
@@ -214,12 +197,20 @@ def _all_with(starts: Sequence[Start], others: Sequence[Start]) -> bool:
 
 def interleaved(pair: Pair) -> bool:
     """Whether both sides' runs are known to be made in turn: the sides change as often as one of them has runs."""
-    starts = {"old": _starts(pair.old), "new": _starts(pair.new)}
-    if not all(starts.values()) or len({start.form for side in starts.values() for start in side}) != 1:
-        return False
+    starts = _in_order(pair, least=1)
     order = sorted((start.seconds, side) for side, its in starts.items() for start in its)
     changes = sum(before[1] != after[1] for before, after in pairwise(order))
-    return changes >= max(2, min(map(len, starts.values())))
+    return bool(starts) and changes >= max(2, min(map(len, starts.values())))
+
+
+def _in_order(pair: Pair, least: int = 2) -> dict[str, list[Start]]:
+    """The starts of each side's runs, in order; empty where they cannot all be put in order, or are too few."""
+    starts = {
+        "old": sorted(_starts(pair.old), key=lambda start: start.seconds),
+        "new": sorted(_starts(pair.new), key=lambda start: start.seconds),
+    }
+    forms = {start.form for side in starts.values() for start in side}
+    return starts if len(forms) == 1 and min(map(len, starts.values())) >= least else {}
 
 
 def _starts(case: Case) -> list[Start]:
@@ -229,9 +220,8 @@ def _starts(case: Case) -> list[Start]:
     return known if len(known) == len(starts) else []
 
 
-def _text(apart: _Apart) -> str:
-    times = [f"{datetime.fromtimestamp(start.seconds, UTC):%Y-%m-%d %H:%M}" for start in (apart.first, apart.last)]
-    return f"began at {times[0]}, the last {apart.earlier} one at {times[1]}"
+def _minute(start: Start) -> str:
+    return f"{datetime.fromtimestamp(start.seconds, UTC):%Y-%m-%d %H:%M}"
 
 
 def _in_place(old: Side, new: Side, pairs: Sequence[Pair]) -> str:

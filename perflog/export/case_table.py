@@ -18,7 +18,8 @@ from perflog.settings.config import names_in
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
-_TITLES = {
+#: The headings of columns that are not called as what they hold.
+TITLES = {
     "framework_version": "version", "batch_size": "batch/device", "tokens_per_second_per_device": "tokens/s/device",
     "tflops_per_device": "TFLOPS/device",
 }  # fmt: skip
@@ -138,10 +139,7 @@ class _Columns:
         Raises:
             UsageError: for a name that no case has, with the nearest one.
         """
-        known = known_fields(self.cases)
-        for name in names:
-            if name not in known:
-                raise unknown_name("columns", name, known)
+        require_columns(names, known_fields(self.cases))
         wanted = list(names)
         if "throughput" in wanted and "unit" not in wanted and len({case.throughput.unit for case in self.cases}) > 1:
             wanted.insert(wanted.index("throughput") + 1, "unit")
@@ -161,9 +159,9 @@ class _Columns:
             right = name not in ("unit", "interval") or (name == "interval" and not self.is_wide)
             return _Column(name, name, cells, right)
         if name in self.metrics:
-            return _Column(name, _TITLES.get(name, name), [_metric(case, name) for case in self.cases], True)
+            return _Column(name, TITLES.get(name, name), [_metric(case, name) for case in self.cases], True)
         cells = [str(case.key.get(name, "")) for case in self.cases]
-        return _Column(name, _TITLES.get(name, name), cells, name in INTEGERS)
+        return _Column(name, TITLES.get(name, name), cells, name in INTEGERS)
 
     def _interval(self, case: Case) -> str:
         """The ends of the interval and its level, or how far it reaches from the centre; empty for none."""
@@ -211,6 +209,13 @@ def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
     return UsageError(f"--{option} {name!r}: no case has such a field{hint}")
 
 
+def require_columns(names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UsageError for a column that there is not, with the nearest one."""
+    for name in names:
+        if name not in known:
+            raise unknown_name("columns", name, known)
+
+
 def _throughput(case: Case) -> str:
     text = number(case.throughput.value) or "no value"
     return marked(text, case.mark, number(case.mark.other) if case.mark else "")
@@ -221,15 +226,26 @@ def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], li
     if every is False:
         return [""] * len(cases), []
     shown = [notes_of(case) if every else texts(note for note in case.notes if note.is_needed) for case in cases]
-    numbered = list(enumerate(alike(note for own in shown for note in own), 1))
-    numbers = {note: mark for mark, (members, _) in numbered for note in members}
-    marks = [",".join(map(str, sorted({numbers[note] for note in own}))) for own in shown]
-    lines = [f"{mark}. {text}" for mark, (_, text) in numbered]
+    marks, lines = numbered_notes(shown)
     in_cells = [{case.mark.text} if case.mark is not None else set() for case in cases]
     more = sum(
         bool(set(notes_of(case)) - {*own} - in_cell) for case, own, in_cell in zip(cases, shown, in_cells, strict=True)
     )
     return marks, lines + ([remarks(more)] if more else [])
+
+
+def numbered_notes(notes: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
+    """(the marks of each row, the rows' notes as numbered lines, each once), in the order in which they come.
+
+    Where notes differ in numbers alone, one with the ranges of these stands for them.
+
+    >>> numbered_notes([["a rate of +1.7 %", "b"], ["a rate of +1.9 %"]])
+    (['1,2', '1'], ['1. a rate of +1.7 to +1.9 %', '2. b'])
+    """
+    numbered = list(enumerate(alike(note for own in notes for note in own), 1))
+    numbers = {note: mark for mark, (members, _) in numbered for note in members}
+    marks = [",".join(map(str, sorted({numbers[note] for note in own}))) for own in notes]
+    return marks, [f"{mark}. {text}" for mark, (_, text) in numbered]
 
 
 def notes_of(case: Case) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perflog.errors import PerflogError
 from perflog.escaping import csv_cell, decodable, decodable_data, visible
 from perflog.escaping import latex as escaped
-from perflog.export.case_table import Shown, case_table, unknown_name
+from perflog.export.case_table import Shown, case_table, require_columns
 from perflog.export.document import finite, reason_code, to_json
 from perflog.export.text import MARK, TextTable, counted, to_markdown, to_terminal
 from perflog.extraction import Extraction
@@ -191,9 +191,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
         row |= {name: finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
         rows.append(row)
     frame = _frame(rows)
-    for name in columns:
-        if name not in frame.columns:
-            raise unknown_name("columns", name, frame.columns)
+    require_columns(columns, frame.columns)
     return frame.select(columns) if columns else frame
 
 

@@ -7,12 +7,13 @@ same in all rows goes above the table, then what is spare goes, and then each ro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from perflog.cases.case import Case, data_of
+from perflog.escaping import csv_cell, visible
 from perflog.escaping import markdown as escaped
-from perflog.escaping import visible
 from perflog.extraction import Extraction
 from perflog.notes import Note
 from perflog.settings.options import Options
@@ -37,6 +38,7 @@ class TextTable:
         heading: what is true of all rows; stands above the table.
         keys: how many of the first columns name the row.
         spare: titles of columns that a narrow terminal may leave out.
+        styles: texts of cells that have a colour of their own on a terminal, each with its parameters (ECMA-48, SGR).
     """
 
     titles: list[str]
@@ -47,6 +49,7 @@ class TextTable:
     heading: str = ""
     keys: int = 1
     spare: tuple[str, ...] = ()
+    styles: Mapping[str, str] = field(default_factory=dict)
 
 
 def number(value: float | None) -> str:
@@ -127,10 +130,7 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
 # Tables drawn.
 
 #: Cells that stand out on a terminal, each with the parameters of its colour (ECMA-48, SGR).
-_STYLES = {
-    "no value": "1;31", "slower": "1;31", "faster": "1;32", "same": "32", "not enough data": "33",
-    "inconclusive": "33",
-}  # fmt: skip
+_STYLES = {"no value": "1;31"}
 _HEADING, _WARNING = "1", "33"
 #: Blanks between two columns, where there is room and where there is not.
 _GAPS = (3, 2)
@@ -160,6 +160,16 @@ def _paragraphs(notes: Iterable[str]) -> list[str]:
         lines += [note] if numbered and in_list else ["", note]
         in_list = numbered
     return lines
+
+
+def to_csv(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows of any values as CSV: text of logs and paths is no formula of a spreadsheet."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([csv_cell(cell) for cell in row] for row in [titles, *rows])
+    return out.getvalue()
 
 
 def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
@@ -254,7 +264,7 @@ def _cells(text: str) -> int:
 
 def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
     """The lines of a table: its headings, a rule, its rows."""
-    widths = _widths(table)
+    widths, styles = _widths(table), {**_STYLES, **table.styles}
     warned = [max((_cells(_parted(row[place])[1]) for row in table.rows), default=0) for place in range(len(widths))]
 
     def line(texts: Sequence[str], style: str = "") -> str:
@@ -262,7 +272,7 @@ def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
         for text, width, right, behind in zip(texts, widths, table.right, warned, strict=True):
             own, warning = _parted(text)
             before, after = " " * (width - behind - _cells(own)), " " * (behind - _cells(warning))
-            shown = _styled(own, style or _STYLES.get(text, ""), colour) + _styled(warning, _WARNING, colour)
+            shown = _styled(own, style or styles.get(text, ""), colour) + _styled(warning, _WARNING, colour)
             padded.append(f"{before}{shown}{after}" if right else f"{shown}{before}{after}")
         return (" " * gap).join(padded)
 
@@ -273,6 +283,7 @@ def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
 def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
     """Each row as a block: what names it, then a line for each cell that says something."""
     lines: list[str] = []
+    styles = {**_STYLES, **table.styles}
     for row in table.rows:
         named = [
             cell if place == 0 and table.keys == 1 else f"{title} {cell}"
@@ -285,7 +296,7 @@ def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
         for title, cell in rest_of_row:
             first, *rest = _wrapped(cell, max(1, width - margin))
             label = f"  {title}{' ' * (margin - 2 - _cells(title))}"
-            lines.append(label + _styled(first, _WARNING if MARK in cell else _STYLES.get(cell, ""), colour))
+            lines.append(label + _styled(first, _WARNING if MARK in cell else styles.get(cell, ""), colour))
             lines += [" " * margin + text for text in rest]
         lines.append("")
     return lines

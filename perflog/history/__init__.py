@@ -16,74 +16,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perflog.history.following import Part, Series, parts, series
+    from perflog.history.following import Part, Point, Series, parts, series
     from perflog.history.level_changes import Regressions, regressions, render_regressions
-    from perflog.history.picture import draw_series
+    from perflog.history.pictures import draw_series
     from perflog.history.place import Database, default_database, name_of
-    from perflog.history.points import Point
     from perflog.history.publishing import publish
-    from perflog.history.rendering import FORMATS, Entry, campaigns, delete, render_campaigns, render_series
-    from perflog.history.saving import Campaign, Saved, load, save
+    from perflog.history.rendering import FORMATS, render_campaigns, render_series
+    from perflog.history.saving import Campaign, Entry, Saved, campaigns, delete, load, save
     from perflog.history.site_pages import Site, site
 
 __all__ = [
-    "FORMATS",
-    "Campaign",
-    "Database",
-    "Entry",
-    "Part",
-    "Point",
-    "Regressions",
-    "Saved",
-    "Series",
-    "Site",
-    "campaigns",
-    "default_database",
-    "delete",
-    "draw_series",
-    "load",
-    "name_of",
-    "parts",
-    "publish",
-    "regressions",
-    "render_campaigns",
-    "render_regressions",
-    "render_series",
-    "save",
-    "series",
-    "site",
-]
-#: Where each name is; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
+    "FORMATS", "Campaign", "Database", "Entry", "Part", "Point", "Regressions", "Saved", "Series", "Site", "campaigns",
+    "default_database", "delete", "draw_series", "load", "name_of", "parts", "publish", "regressions",
+    "render_campaigns", "render_regressions", "render_series", "save", "series", "site",
+]  # fmt: skip
+#: What each module gives; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
-    "FORMATS": "rendering",
-    "Campaign": "saving",
-    "Database": "place",
-    "Entry": "rendering",
-    "Part": "following",
-    "Point": "points",
-    "Regressions": "level_changes",
-    "Saved": "saving",
-    "Series": "following",
-    "Site": "site_pages",
-    "campaigns": "rendering",
-    "default_database": "place",
-    "delete": "rendering",
-    "draw_series": "picture",
-    "load": "saving",
-    "name_of": "place",
-    "parts": "following",
-    "publish": "publishing",
-    "regressions": "level_changes",
-    "render_campaigns": "rendering",
-    "render_regressions": "level_changes",
-    "render_series": "rendering",
-    "save": "saving",
-    "series": "following",
-    "site": "site_pages",
+    "following": ("Part", "Point", "Series", "parts", "series"),
+    "level_changes": ("Regressions", "regressions", "render_regressions"),
+    "pictures": ("draw_series",),
+    "place": ("Database", "default_database", "name_of"),
+    "publishing": ("publish",),
+    "rendering": ("FORMATS", "render_campaigns", "render_series"),
+    "saving": ("Campaign", "Entry", "Saved", "campaigns", "delete", "load", "save"),
+    "site_pages": ("Site", "site"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"perflog.history.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"perflog.history.{module}"), name)
     raise AttributeError(f"module 'perflog.history' has no attribute {name!r}")

@@ -8,19 +8,29 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
-from sqlalchemy import URL, Connection, Engine, Executable, NullPool, RowMapping, create_engine, event, inspect, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    NullPool,
+    RowMapping,
+    Select,
+    Table,
+    create_engine,
+    event,
+    inspect,
+    select,
+)
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from perflog.errors import PerflogError, refused_by_system
 from perflog.files import missing_folder
 from perflog.history.place import Database, default_database, shown, url_of
-from perflog.history.schema import VERSION, version
+from perflog.history.schema import VERSION, options_from, value_of, version
 from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
 
 # ----------------------------------------------------------------------------------------------------
@@ -29,109 +39,9 @@ from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
 # Others may write to a database, and disks fail. A row of another form, a row that is missing and a value that was
 # changed are errors that name the campaign and the table; no number is made of what is left.
 
-Count = Annotated[int, Meta(ge=0)]
-_Texts = dict[str, str]
-
 
 class DamagedError(Exception):
     """Rows that are not as perflog wrote them; the text says where, and what is wrong."""
-
-
-class CampaignRow(Struct):
-    """A row of ``perflog_campaign``."""
-
-    id: int
-    label: str
-    content: str
-    date: datetime
-    saved_at: datetime
-    perflog: str
-    options: dict[str, Any]
-    skipped: list[tuple[str, int, str, str]]
-    cases: Count
-    runs: Count
-
-
-class MachineRow(Struct):
-    """A row of ``perflog_machine``."""
-
-    campaign: int
-    number: Count
-    facts: dict[str, Any]
-
-
-class CaseRow(Struct):
-    """A row of ``perflog_case``."""
-
-    campaign: int
-    number: Count
-    key: dict[str, str | int]
-    log: str
-    parser: str
-
-
-class RunRow(Struct):
-    """A row of ``perflog_run``."""
-
-    case_number: Count
-    number: Count
-    path: str
-    member: str
-    size: Annotated[int, Meta(ge=-1)]
-    parser: str
-    framework: str
-    label: str
-    window_taken: str
-    first_line: Count
-    last_line: Count
-    lines: Count
-    facts: dict[str, str | int]
-    sources: _Texts
-    doubts: list[str]
-    notes: list[str]
-    more: dict[str, Any]
-    machine: Count | None
-
-
-class MetricRow(Struct):
-    """A row of ``perflog_metric``."""
-
-    case_number: Count
-    run_number: Count
-    number: Count
-    name: str
-    value: float | None
-    unit: str
-    estimator: str
-    used: Count
-    excluded: dict[str, Count]
-    first_line: Count
-    last_line: Count
-    first_step: float | None
-    last_step: float | None
-    reason: str
-    parser: str
-    time_per_step: float | None
-    more: dict[str, Any]
-
-
-class PointRow(Struct):
-    """What a point of a series is made of: a run of a case, with the metric that is followed."""
-
-    id: int
-    number: Count
-    key: dict[str, str | int]
-    log: str
-    parser: str
-    machine: Count | None
-    run: Count
-    window_taken: str
-    notes: list[str]
-    value: float | None
-    unit: str
-    estimator: str
-    used: Count
-    reason: str
 
 
 @contextmanager
@@ -147,15 +57,20 @@ def damages(what: str) -> Iterator[None]:
         raise DamagedError(f"{what}: {' '.join(str(error).split()) or type(error).__name__}") from None
 
 
-def rows_of(connection: Connection, query: Executable, kind: type[Struct], what: str) -> Sequence[RowMapping]:
-    """The rows of a query, each as ``kind`` says.
+def rows_of(
+    connection: Connection, query: Select[Any], what: str, may_lack: Table | None = None
+) -> Sequence[RowMapping]:
+    """The rows of a query, whose values are all what perflog writes to their columns.
 
     Args:
         what: which rows they are, in words.
+        may_lack: a table of which a row may be missing.
 
     Raises:
         DamagedError: when one of them is not.
     """
+    columns = [(str(column.name), value_of(column, may_lack)) for column in query.selected_columns]
+    kind = msgspec.defstruct("Row", columns)
     with damages(what):
         rows = connection.execute(query).mappings().all()
         for row in rows:
@@ -171,8 +86,6 @@ def options_of(plain: Mapping[str, Any], what: str) -> Options:
     Raises:
         DamagedError: when it is another form.
     """
-    from perflog.history.schema import options_from
-
     with damages(what):
         options = msgspec.convert(msgspec.to_builtins(options_from(plain)), Options)
         for value, known in ((options.estimator, ESTIMATORS), (options.aggregate, AGGREGATES)):

@@ -1,4 +1,4 @@
-"""Cases followed over campaigns.
+"""Cases followed over campaigns: a metric of each in every campaign, the series of these points, and what changed.
 
 A series is one configuration, whatever version of the framework it ran on. Where campaigns hold several cases that only
 the version or the logs' folders tell apart, each of these is a series of its own.
@@ -8,18 +8,242 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from datetime import datetime
+from itertools import groupby, pairwise
+from typing import Any
 
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
+
+from perflog.cases.build import summary_of
+from perflog.cases.case import Summary
 from perflog.cases.case import name_of as case_name
+from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
-from perflog.formats.vocabulary import Scalar
-from perflog.history.database import reading
+from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
+from perflog.history import schema
+from perflog.history.database import complete, damages, options_of, reading, rows_of
 from perflog.history.place import Database, name_of
-from perflog.history.points import Point, missing, points_of
-from perflog.runs.machine import differences
+from perflog.runs.machine import differences, identity
+from perflog.runs.run import Metric
+from perflog.runs.sight import findings_in
+from perflog.spelling import did_you_mean_or_list
+from perflog.stats.centre import median
 from perflog.stats.changes import Change, change_points
 from perflog.stats.prediction import Prediction, predict
-from perflog.stats.verdict import MARGIN
+from perflog.stats.verdict import MARGIN, Better
+
+#: Values that a message names: more do not help a reader.
+NAMED = 50
+#: A campaign's label, date and rule, and how many cases and runs were saved.
+_Head = tuple[str, datetime, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case in one campaign.
+
+    Attributes:
+        campaign, date: the campaign's label, and its place in the series.
+        key, log, parser: the case, what its logs' labels do not share with others, and the parser that read them.
+        summary: the median of the metric over its ``runs``, with its interval, or the reason why there is none.
+        rule: how the value was made.
+        machines: what the runs' machines are known by, as far as they are known.
+        values: of each run; None for a run without one.
+        number: the case's number in its campaign.
+        throttled: how many of its runs are known to have been throttled, and ``slowed_by``: what slowed them.
+    """
+
+    campaign: str
+    date: datetime
+    key: Mapping[str, Scalar]
+    log: str
+    parser: str
+    summary: Summary
+    runs: int
+    rule: str
+    machines: tuple[Mapping[str, str], ...] = ()
+    values: tuple[float | None, ...] = ()
+    number: int = 0
+    throttled: int = 0
+    slowed_by: tuple[str, ...] = ()
+
+    @property
+    def throttling(self) -> str:
+        """In a sentence that runs were throttled; empty where none is known to have been."""
+        if not self.throttled:
+            return ""
+        return f"{self.throttled} of {self.runs} runs were throttled while they ran ({'; '.join(self.slowed_by)})"
+
+    @property
+    def version(self) -> str:
+        return str(self.key.get("framework_version", ""))
+
+
+def points_of(
+    database: Database, wanted: Mapping[str, str], metric: str = "throughput", ignored: Collection[str] = (),
+    need: bool = False,
+) -> list[Point]:  # fmt: skip
+    """The points of a metric of all cases that are as ``wanted``, by date and then in the order of saving.
+
+    Args:
+        ignored: machine facts that do not tell machines apart.
+        need: whether it is an error that there is no such point.
+
+    Raises:
+        UsageError: when there is no history yet, or, with ``need``, no such case or metric, naming what there is.
+        PerflogError: when the database cannot be read.
+    """
+    with reading(database) as connection:
+        if connection is None:
+            raise UsageError(f"no history in {name_of(database)} yet; `perflog save LOGS --label v1` begins one")
+        points = list(_points_of(connection, wanted, metric, ignored))
+        if need and not points:
+            raise UsageError(_missing(connection, wanted, metric))
+        return points
+
+
+def _conditions_of(wanted: Mapping[str, str]) -> list[ColumnElement[bool]]:
+    """What the database can tell; the rest is for :func:`_is`."""
+    conditions: list[ColumnElement[bool]] = []
+    for key, text in wanted.items():
+        value = normal(key, text)
+        if value is None:
+            raise UsageError(f"--case {key}={text}: expected {'a whole number' if key in INTEGERS else 'a value'}")
+        if key not in CASE_KEYS:
+            continue
+        column = schema.case.c[key]
+        if isinstance(value, int):
+            conditions.append(column == value)
+        elif value.isascii():
+            conditions.append(func.lower(column) == value.lower())
+    return conditions
+
+
+def _is(key: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    return all(str(key.get(k, "")).lower() == str(normal(k, v)).lower() for k, v in wanted.items())
+
+
+def _points_of(
+    connection: Connection, wanted: Mapping[str, str], metric: str, ignored: Collection[str]
+) -> Iterator[Point]:
+    conditions = _conditions_of(wanted)
+    heads, machines = _heads(connection, conditions, ignored)
+    expected = _run_counts(connection, conditions, heads)
+    found = rows_of(connection, _query(metric, conditions), f"the runs with the metric {metric!r}")
+    for (campaign, number), group in groupby(found, lambda row: (row["id"], row["number"])):
+        rows = list(group)
+        if metric == "throughput":  # every run has it
+            complete(len(rows), expected[campaign, number], f"campaign {heads[campaign][0]!r}, {schema.metric.name}")
+        if _is(rows[0]["key"], wanted):
+            numbers = dict.fromkeys(row["machine"] for row in rows if row["machine"] is not None)
+            with damages(f"campaign {heads[campaign][0]!r}, {schema.machine.name}"):
+                known = [machines[campaign, number] for number in numbers]
+            yield _point(heads[campaign], rows, metric, known)
+
+
+def _run_counts(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], heads: Mapping[int, _Head]
+) -> dict[tuple[int, int], int]:
+    """How many runs each case has, by campaign and case, of the campaigns that have a case that meets the conditions.
+
+    Raises:
+        DamagedError: when a campaign has not as many cases and runs as were saved.
+    """
+    matching = select(schema.case.c.campaign).where(*conditions)
+    case, run = schema.case.c, schema.run.c
+    joined = schema.case.outerjoin(schema.run, (run.campaign == case.campaign) & (run.case_number == case.number))
+    query = select(case.campaign, case.number, func.count(run.number)).select_from(joined)
+    grouped = connection.execute(query.where(case.campaign.in_(matching)).group_by(case.campaign, case.number))
+    counts = {(campaign, number): count for campaign, number, count in grouped}
+    for campaign, (label, _, _, cases, runs) in heads.items():
+        own = [count for (of, _), count in counts.items() if of == campaign]
+        complete(len(own), cases, f"campaign {label!r}, {schema.case.name}")
+        complete(sum(own), runs, f"campaign {label!r}, {schema.run.name}")
+    return counts
+
+
+def _query(metric: str, conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
+    """A row for each run that has the metric, of the cases that meet the conditions."""
+    campaign, of_case, of_run, of_metric = schema.campaign.c, schema.case.c, schema.run.c, schema.metric.c
+    values = (of_metric[name] for name in ("value", "unit", "estimator", "used", "reason"))
+    columns = (campaign.id, of_case.number, of_case.key, of_case.log, of_case.parser, of_run.machine)
+    same_run = (of_metric.case_number == of_run.case_number) & (of_metric.run_number == of_run.number)
+    return (
+        select(*columns, of_run.number.label("run"), of_run.window_taken, of_run.notes, *values)
+        .join_from(schema.campaign, schema.case, of_case.campaign == campaign.id)
+        .join(schema.run, (of_run.campaign == of_case.campaign) & (of_run.case_number == of_case.number))
+        .join(schema.metric, (of_metric.campaign == of_run.campaign) & same_run)
+        .where(of_metric.name == metric, *conditions)
+        .order_by(campaign.date, campaign.id, of_case.number, of_run.number)
+    )
+
+
+def _heads(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], ignored: Collection[str]
+) -> tuple[dict[int, _Head], dict[tuple[int, int], dict[str, str]]]:
+    """The campaigns' labels, dates, rules and counts, and what their machines are known by."""
+    matching = select(schema.case.c.campaign).where(*conditions)
+    heads = {}
+    query = select(schema.campaign).where(schema.campaign.c.id.in_(matching))
+    for row in rows_of(connection, query, schema.campaign.name):
+        options = options_of(row["options"], f"campaign {row['label']!r}, its options")
+        convention = f"; convention {options.convention}" if options.convention else ""
+        rule = convention + (" (values as printed)" if options.as_printed else "")
+        heads[row["id"]] = (row["label"], row["date"], rule, row["cases"], row["runs"])
+    of_machines = select(schema.machine).where(schema.machine.c.campaign.in_(matching))
+    facts = rows_of(connection, of_machines, schema.machine.name)
+    with damages(schema.machine.name):
+        return heads, {(row["campaign"], row["number"]): identity(row["facts"], ignored) for row in facts}
+
+
+def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Sequence[dict[str, str]]) -> Point:
+    label, date, convention, _, _ = head
+    metrics = [
+        Metric(metric, row["value"], row["unit"], row["estimator"], row["used"], reason=row["reason"]) for row in rows
+    ]
+    first = rows[0]
+    rule = f"estimator {first['estimator']}"
+    if metric_kind(metric).is_windowed:
+        rule += f"; {first['window_taken']}{convention}"
+    throttled = [findings for row in rows if (findings := findings_in(row["notes"]))]
+    return Point(
+        label, date, first["key"], first["log"], first["parser"], summary_of(metric, metrics, "median"), len(rows),
+        rule, tuple(machines), tuple(row["value"] for row in rows), first["number"], len(throttled),
+        tuple(dict.fromkeys(finding for findings in throttled for finding in findings)),
+    )  # fmt: skip
+
+
+def _missing(connection: Connection, wanted: Mapping[str, str], metric: str) -> str:
+    """What to say where no case is as wanted, or none of those that are has the metric."""
+    asked = ",".join(f"{k}={v}" for k, v in wanted.items())
+    query = select(schema.case.c.key).where(*_conditions_of(wanted))
+    with damages(schema.case.name):
+        is_there = any(_is(key, wanted) for (key,) in connection.execute(query))
+    if is_there:
+        names = sorted(connection.scalars(select(schema.metric.c.name).distinct()))
+        return f"no case {asked} has the metric {metric!r}; metrics saved are {', '.join(names)}"
+    for key, text in wanted.items():
+        if key in CASE_KEYS:
+            values = connection.scalars(select(schema.case.c[key]).distinct())
+            there = sorted(value for value in values if value is not None)
+            if str(normal(key, text)).lower() not in {str(value).lower() for value in there}:
+                known = ", ".join(map(str, there[:NAMED])) or "none that say it"
+                return f"no saved case has {key}={text}; there are {known}"
+    unknown = [key for key in wanted if key not in known_keys(connection)]
+    if unknown:
+        return f"no saved case has a key {unknown[0]!r}{did_you_mean_or_list(unknown[0], known_keys(connection))}"
+    return f"no saved case is {asked}; `perflog history` lists the campaigns"
+
+
+def known_keys(connection: Connection) -> list[str]:
+    """The keys that saved cases have, those of every case first."""
+    with damages(schema.case.name):
+        keys = connection.scalars(select(schema.case.c.key)).all()
+        return list(dict.fromkeys((*CASE_KEYS, *(name for key in keys for name in key))))
+
+
+# ----------------------------------------------------------------------------------------------------
+# Points of one configuration as series.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +280,11 @@ def series(
         UsageError: when there is no such case or metric, naming what there is.
         PerflogError: when the database cannot be read.
     """
-    with reading(database) as connection:
-        if connection is None:
-            raise UsageError(f"no history in {name_of(database)} yet; `perflog save LOGS --label v1` begins one")
-        points = list(points_of(connection, wanted, metric, ignored))
-        if not points:
-            raise UsageError(missing(connection, wanted, metric))
-    return _grouped(points, metric)
+    unnamed: list[Series] = []
+    for members in _split(points_of(database, wanted, metric, ignored, need=True), _configuration).values():
+        telling, parts = _told_apart(members)
+        unnamed += [Series(_extra(part[-1], telling), _shared(part, telling), metric, tuple(part)) for part in parts]
+    return _named(unnamed)
 
 
 # ---------------------------------------------------------------- grouping
@@ -72,17 +294,9 @@ _Identity = tuple[object, ...]
 _Telling = Callable[[Point], _Identity]
 
 
-def _grouped(points: Sequence[Point], metric: str) -> list[Series]:
-    unnamed: list[Series] = []
-    for members in _split(points, _configuration).values():
-        telling, parts = _told_apart(members)
-        unnamed += [Series(_extra(part[-1], telling), _shared(part, telling), metric, tuple(part)) for part in parts]
-    return _named(unnamed)
-
-
 def _told_apart(members: Sequence[Point]) -> tuple[_Telling, list[list[Point]]]:
     """The least that splits points into series with one point a campaign, and these; else all that can be told."""
-    for telling in (_nothing, _version, _log, _version_and_log, _everything):
+    for telling in _TELLINGS:
         parts = list(_split(members, telling).values())
         if all(len({p.campaign for p in part}) == len(part) for part in parts):
             break
@@ -100,24 +314,14 @@ def _configuration(point: Point) -> _Identity:
     return tuple(sorted((k, str(v)) for k, v in point.key.items() if k != "framework_version"))
 
 
-def _nothing(_: Point) -> _Identity:
-    return ()
-
-
-def _version(point: Point) -> _Identity:
-    return (point.version,)
-
-
-def _log(point: Point) -> _Identity:
-    return (point.log,)
-
-
-def _version_and_log(point: Point) -> _Identity:
-    return (point.version, point.log)
-
-
-def _everything(point: Point) -> _Identity:
-    return (point.version, point.log, point.parser)
+#: What tells points apart, the least first.
+_TELLINGS: tuple[_Telling, ...] = (
+    lambda _: (),
+    lambda point: (point.version,),
+    lambda point: (point.log,),
+    lambda point: (point.version, point.log),
+    lambda point: (point.version, point.log, point.parser),
+)
 
 
 def _extra(point: Point, telling: _Telling) -> str:
@@ -125,7 +329,7 @@ def _extra(point: Point, telling: _Telling) -> str:
 
 
 def _shared(points: Sequence[Point], telling: _Telling) -> dict[str, Scalar]:
-    with_version = telling in (_version, _version_and_log, _everything)
+    with_version = telling in (_TELLINGS[1], *_TELLINGS[3:])
     return {k: v for k, v in points[-1].key.items() if k != "framework_version" or with_version}
 
 
@@ -134,15 +338,10 @@ def _named(unnamed: Sequence[Series]) -> list[Series]:
 
     A name is the configuration in short, what tells it from others of that name, and what only versions or logs tell.
     """
-    names = [case_name(line.key) for line in unnamed]
-    return [
-        replace(line, name=_full_name(line, name, _of_name(unnamed, names, name)))
-        for line, name in zip(unnamed, names, strict=True)
-    ]
-
-
-def _of_name(unnamed: Sequence[Series], names: Sequence[str], name: str) -> list[Series]:
-    return [other for other, theirs in zip(unnamed, names, strict=True) if theirs == name]
+    same: dict[str, list[Series]] = {}
+    for line in unnamed:
+        same.setdefault(case_name(line.key), []).append(line)
+    return [replace(line, name=_full_name(line, case_name(line.key), same[case_name(line.key)])) for line in unnamed]
 
 
 def _full_name(line: Series, name: str, same: Sequence[Series]) -> str:
@@ -166,6 +365,12 @@ class Shift:
 
     point: Point
     change: Change
+
+    def is_worse(self, better: Better | None) -> bool | None:
+        """Whether the level got worse; None where the change, or the direction that is better, is not known."""
+        if self.change.ratio is None or better is None:
+            return None
+        return (self.change.ratio > 1) is not (better is Better.HIGHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +399,23 @@ class Part:
     shifts: tuple[Shift, ...]
     unseen: str
     outlook: Outlook | None
+
+    @property
+    def valued(self) -> list[tuple[Point, float]]:
+        """The points that have a value, with it."""
+        return _valued(self.points)
+
+    @property
+    def levels(self) -> list[tuple[Point, Point, float]]:
+        """The levels between changes: the first point with a value of each, the last one, and the values' median."""
+        valued = self.valued
+        order = {id(point): place for place, (point, _) in enumerate(valued)}
+        borders = [0, *(order[id(shift.point)] for shift in self.shifts), len(valued)]
+        return [
+            (valued[begin][0], valued[end - 1][0], median([value for _, value in valued[begin:end]]))
+            for begin, end in pairwise(borders)
+            if begin < end
+        ]
 
 
 def parts(series: Series, margin: float = MARGIN) -> list[Part]:
@@ -227,7 +449,7 @@ def _difference(old: Point, new: Point, machines: Sequence[Mapping[str, str]]) -
 
 
 def _part(points: Sequence[Point], broken: str, margin: float) -> Part:
-    valued = [(point, point.summary.value) for point in points if point.summary.value is not None]
+    valued = _valued(points)
     values = [value for _, value in valued]
     changes = change_points(values)
     large = [change for change in changes.points if change.ratio is None or abs(change.ratio - 1) > margin]
@@ -235,3 +457,12 @@ def _part(points: Sequence[Point], broken: str, margin: float) -> Part:
     since = changes.points[-1].index if changes.points else 0
     outlook = Outlook(valued[-1][0], predict(values[since:-1])) if valued else None
     return Part(tuple(points), broken, shifts, changes.reason, outlook)
+
+
+def _valued(points: Sequence[Point]) -> list[tuple[Point, float]]:
+    return [(point, point.summary.value) for point in points if point.summary.value is not None]
+
+
+def share_words(ratio: float | None) -> str:
+    """A ratio as a change: 0.959 → −4.1 %; empty for none."""
+    return "" if ratio is None else f"{100 * (ratio - 1):+.1f} %".replace("-", "−")

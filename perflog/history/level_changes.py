@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
 
 from perflog._version import __version__
-from perflog.cases.pairs import BETTER
+from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
-from perflog.escaping import csv_cell, json_text
+from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.export.text import TextTable, counted, number, to_markdown, to_terminal
-from perflog.history.following import Outlook, Part, Series, Shift, parts, series
+from perflog.export.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
+from perflog.history.following import Outlook, Point, Series, Shift, parts, series, share_words
 from perflog.history.place import Database, name_of
-from perflog.history.points import Point
-from perflog.history.rendering import campaigns, unknown
+from perflog.history.saving import campaigns, unknown
 from perflog.settings.convention import DEFAULT, GateResult, gate_result
-from perflog.stats.centre import median
 from perflog.stats.verdict import MARGIN, Better
 
 
@@ -67,7 +64,8 @@ class LevelChange:
     @property
     def harm(self) -> float | None:
         """By which factor the case got worse, as a logarithm; below 0 where it got better; None where none is known."""
-        return _harm(self.shift.change.ratio, self.better)
+        ratio = self.shift.change.ratio
+        return None if ratio is None or self.better is None else math.log(ratio) * _DIRECTIONS[self.better]
 
     @property
     def lasting(self) -> float | None:
@@ -78,21 +76,42 @@ class LevelChange:
     @property
     def is_worse(self) -> bool | None:
         """Whether the case got worse; None where the direction is not known."""
-        return None if self.harm is None else self.harm > 0
+        return self.shift.is_worse(self.better)
 
     @property
     def lasts(self) -> bool:
         """Whether the case is worse still than before the change, by more than the margin."""
-        still = _harm(self.lasting, self.better)
-        if still is None or self.lasting is None:
+        if self.lasting is None or self.better is None:
             return bool(self.is_worse)
-        return still > 0 and abs(self.lasting - 1) > self.margin
+        return math.log(self.lasting) * _DIRECTIONS[self.better] > 0 and abs(self.lasting - 1) > self.margin
+
+    @property
+    def state(self) -> State:
+        """What became of it."""
+        if self.is_worse:
+            return State.WORSE if self.lasts else State.MADE_GOOD
+        return State.CHANGED if self.is_worse is None else State.BETTER
 
 
-def _harm(ratio: float | None, better: Better | None) -> float | None:
-    if ratio is None or better is None:
-        return None
-    return -math.log(ratio) if better is Better.HIGHER else math.log(ratio)
+#: A larger value does harm (1) or good (-1).
+_DIRECTIONS = {Better.HIGHER: -1, Better.LOWER: 1}
+
+
+class State(Enum):
+    """What became of a change of level, the worst first.
+
+    Attributes:
+        word: of a change; ``of_case``: of a case that has it.
+        key: of its words in the pages' languages; ``look``: its class in their style sheet.
+    """
+
+    WORSE = "worse", "got worse", "worse", "worse"
+    MADE_GOOD = "made good since", "made good since", "made_good", "open"
+    BETTER = "better", "got better", "better", "better"
+    CHANGED = "changed", "changed", "changed", "open"
+
+    def __init__(self, word: str, of_case: str, key: str, look: str) -> None:
+        self.word, self.of_case, self.key, self.look = word, of_case, key, look
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +143,7 @@ class Regressions:
     @property
     def worse(self) -> tuple[LevelChange, ...]:
         """The changes for the worse that have not been made good, worst first."""
-        return tuple(change for change in self.changes if change.is_worse and change.lasts)
+        return tuple(change for change in self.changes if change.state is State.WORSE)
 
     def gate(self, fail_on: Sequence[str] = DEFAULT) -> GateResult:
         """Whether any of the reasons asked for is there.
@@ -139,22 +158,24 @@ class Regressions:
             "slower": slower, "inconclusive": len(self.unseen), "missing": len(self.missing),
             "nothing-compared": int(not self.looked_at),
         }  # fmt: skip
-        return gate_result(counts, _WORDS, _ABSENT, fail_on, cases)
+        return gate_result(counts, _WORDS, fail_on, cases)
 
 
+#: What is said of each reason where it is there, and where it was asked for and is not.
 _WORDS = {
-    "slower": "{n} of {of} got worse",
-    "inconclusive": "{n} of {of} with too few comparable campaigns to look for a change",
-    "missing": "{n} of {of} without a value in the newest campaign",
-    "nothing-compared": "no case has enough comparable campaigns to look for a change",
-}
-#: What is said of a reason that was asked for and is not there.
-_ABSENT = {
-    "slower": "no case got worse",
-    "inconclusive": "every case has enough comparable campaigns",
-    "missing": "every case has a value in the newest campaign",
-    "nothing-compared": "at least one case has enough comparable campaigns",
-}
+    "slower": ("{n} of {of} got worse", "no case got worse"),
+    "inconclusive": (
+        "{n} of {of} with too few comparable campaigns to look for a change",
+        "every case has enough comparable campaigns",
+    ),
+    "missing": (
+        "{n} of {of} without a value in the newest campaign", "every case has a value in the newest campaign",
+    ),
+    "nothing-compared": (
+        "no case has enough comparable campaigns to look for a change",
+        "at least one case has enough comparable campaigns",
+    ),
+}  # fmt: skip
 
 
 def regressions(
@@ -179,16 +200,34 @@ def regressions(
     begin = _since(since, labels, name_of(database))
     newest = list(labels)[-1]
     along = [(line, parts(line, margin)) for line in followed]
-    changes = [change for line, of_line in along for change in _changes(line, of_line, begin, margin)]
+    better = metric_kind(metric).better
+    changes = [
+        LevelChange(line, shift, part.levels[-1][2], better, margin)
+        for line, of_line in along
+        for part in of_line
+        for shift in part.shifts
+        if begin.holds(shift.point)
+    ]
     known = {id(change.series) for change in changes}
     last = [(line, of_line[-1]) for line, of_line in along]
+    unexpected = [
+        (line, part.outlook) for line, part in last
+        if id(line) not in known and part.outlook is not None and part.outlook.holds is False
+    ]  # fmt: skip
+    missing = [
+        line for line, of_line in along
+        if not any(point.campaign == newest for part in of_line for point, _ in part.valued)
+    ]  # fmt: skip
     return Regressions(
         metric, margin, begin, tuple(followed), tuple(sorted(changes, key=_turn)),
         tuple((line, part.unseen) for line, part in last if part.unseen),
-        sum(any(not part.unseen for part in of_line) for _, of_line in along),
-        tuple((line, odd) for line, part in last if id(line) not in known and (odd := _unexpected(part)) is not None),
-        tuple(line for line in followed if not _has_value_at(line, newest)),
+        sum(any(not part.unseen for part in of_line) for _, of_line in along), tuple(unexpected), tuple(missing),
     )  # fmt: skip
+
+
+def _turn(change: LevelChange) -> tuple[bool, float]:
+    """The worst first, what has no direction last."""
+    return change.harm is None, -(change.harm or 0.0)
 
 
 def _since(text: str, labels: Mapping[str, tuple[int, datetime]], database: str) -> Since:
@@ -202,36 +241,6 @@ def _since(text: str, labels: Mapping[str, tuple[int, datetime]], database: str)
         error = unknown(text, list(labels), database)
         raise UsageError(f"--since {text!r}: {error} (or give a day such as 2025-01-31)") from None
     return Since(text, ranks, date=moment if moment.tzinfo else moment.replace(tzinfo=UTC))
-
-
-def _changes(line: Series, along: Sequence[Part], since: Since, margin: float) -> list[LevelChange]:
-    """The changes of a series that count."""
-    better = BETTER.get(line.metric)
-    return [
-        LevelChange(line, shift, level_at_end(part), better, margin)
-        for part in along for shift in part.shifts if since.holds(shift.point)
-    ]  # fmt: skip
-
-
-def level_at_end(part: Part) -> float:
-    """The level at the end of a part: the median of its values since its last change."""
-    valued = [(point, point.summary.value) for point in part.points if point.summary.value is not None]
-    begin = next((n for n, (point, _) in enumerate(valued) if part.shifts and point is part.shifts[-1].point), 0)
-    return median([value for _, value in valued[begin:]])
-
-
-def _unexpected(part: Part) -> Outlook | None:
-    """The last value of a part, where it is not as those before it lead to expect."""
-    return part.outlook if part.outlook is not None and part.outlook.holds is False else None
-
-
-def _has_value_at(line: Series, campaign: str) -> bool:
-    return any(point.campaign == campaign and point.summary.value is not None for point in line.points)
-
-
-def _turn(change: LevelChange) -> tuple[bool, float]:
-    """The worst first, what has no direction last."""
-    return change.harm is None, -(change.harm or 0.0)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -265,7 +274,7 @@ def opening(found: Regressions) -> list[str]:
     """The first line: how many cases did what, and which got worse."""
     states = _states_of_cases(found)
     unseen = len({line.name for line, _ in found.unseen} - {*states})
-    counts = {word: list(states.values()).count(word) for word in _STATES}
+    counts = {state.of_case: list(states.values()).count(state) for state in State}
     counts["without a change of level"] = len(found.followed) - len(states) - unseen
     counts["with too few comparable campaigns to say"] = unseen
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
@@ -276,36 +285,16 @@ def opening(found: Regressions) -> list[str]:
     return [f"{first} Worse: {'; '.join([*named, *more])}."] if named else [first]
 
 
-#: What became of a case that changed, the worst first.
-_STATES = ("got worse", "made good since", "got better", "changed")
-
-
-def _states_of_cases(found: Regressions) -> dict[str, str]:
+def _states_of_cases(found: Regressions) -> dict[str, State]:
     """What became of each case that changed, by its name: the worst of what its changes say."""
-    states: dict[str, str] = {}
-    for change in found.changes:
-        words = {"worse": "got worse", "better": "got better"}
-        state = words.get(state_words(change), state_words(change))
-        states[change.series.name] = min(states.get(change.series.name, state), state, key=_STATES.index)
+    states: dict[str, State] = {}
+    for state in reversed(State):
+        states |= {change.series.name: state for change in found.changes if change.state is state}
     return states
 
 
 def _named(change: LevelChange) -> str:
     return f"{change.series.name} {share_words(change.shift.change.ratio)} at {change.shift.point.campaign}"
-
-
-def share_words(ratio: float | None) -> str:
-    """A ratio as a change: 0.959 → −4.1 %; empty for none."""
-    return "" if ratio is None else f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
-
-
-def state_words(change: LevelChange) -> str:
-    """What became of a change: worse, worse but made good since, better, changed."""
-    if change.is_worse is None:
-        return "changed"
-    if not change.is_worse:
-        return "better"
-    return "worse" if change.lasts else "made good since"
 
 
 def changes_table(found: Regressions) -> TextTable:
@@ -318,9 +307,9 @@ def changes_table(found: Regressions) -> TextTable:
         version = [point.version] if versions else []
         levels = [number(level.before), number(level.after), share_words(level.ratio), share_words(change.lasting)]
         head = [change.series.name, point.campaign, f"{point.date:%Y-%m-%d}"]
-        rows.append([*head, *version, *levels, change.series.unit, state_words(change)])
+        rows.append([*head, *version, *levels, change.series.unit, change.state.word])
     right = [False, False, False, *([False] if versions else []), True, True, True, True, False, False]
-    better = BETTER.get(found.metric)
+    better = metric_kind(found.metric).better
     direction = f"{better.value} is better" if better is not None else "which direction is better is not known"
     how = f"{found.metric}, {direction}; changes of level above {100 * found.margin:g} %, in medians of campaigns"
     now = "now: the level at the end against that before the change"
@@ -392,14 +381,8 @@ def _unexpected_row(line: Series, outlook: Outlook) -> dict[str, Any]:
 
 def _csv(changes: Sequence[LevelChange]) -> str:
     """A line for each change; the heading alone where there is none."""
-    out = io.StringIO()
     fields = (
         "name", "campaign", "date", "framework_version", "unit", "before", "after", "ratio", "now", "now_ratio",
         "worse", "lasts",
     )  # fmt: skip
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(fields)
-    for change in changes:
-        plain = _change(change)
-        writer.writerow([csv_cell("" if plain[name] is None else plain[name]) for name in fields])
-    return out.getvalue()
+    return to_csv(fields, [[row[name] for name in fields] for row in map(_change, changes)])

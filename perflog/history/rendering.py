@@ -1,112 +1,19 @@
-"""The history as text: tables for terminals and Markdown, JSON and CSV."""
+"""Campaigns and series as text: tables for terminals and Markdown, JSON and CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select
-from sqlalchemy import delete as deletion
-
 from perflog._version import __version__
 from perflog.cases.case import Summary
-from perflog.errors import UsageError
-from perflog.escaping import csv_cell, json_text
-from perflog.export.text import TextTable, number
-from perflog.history import schema
-from perflog.history.database import CampaignRow, damages, options_of, reading, rows_of, writing
-from perflog.history.following import Outlook, Part, Series, parts
-from perflog.history.place import Database, name_of
-from perflog.history.points import Point
+from perflog.escaping import json_text
+from perflog.export.text import TextTable, number, to_csv, to_markdown, to_terminal
+from perflog.history.following import Outlook, Part, Point, Series, parts
+from perflog.history.saving import Entry
 from perflog.settings.options import Options
-from perflog.spelling import did_you_mean
-
-# ----------------------------------------------------------------------------------------------------
-# Which campaigns there are; taking one away.
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A campaign as the list shows it.
-
-    Attributes:
-        date: its place in a series; ``saved_at``: when it was saved.
-        cases, runs: how many it has.
-        frameworks: those of its cases, each with its version.
-        options: those it was extracted with.
-    """
-
-    label: str
-    date: datetime
-    saved_at: datetime
-    cases: int
-    runs: int
-    frameworks: tuple[str, ...]
-    options: Options
-
-
-def campaigns(database: Database) -> list[Entry]:
-    """All campaigns by date, then in the order they were saved in; none where there is no history yet.
-
-    Raises:
-        UsageError: for a text that names no database.
-        PerflogError: when the database cannot be read.
-    """
-    with reading(database) as connection:
-        if connection is None:
-            return []
-        frameworks: dict[int, list[str]] = {}
-        columns = (schema.case.c.campaign, schema.case.c.framework, schema.case.c.framework_version)
-        with damages(schema.case.name):
-            for key, *parts in connection.execute(select(*columns).distinct().order_by(*columns)):
-                frameworks.setdefault(key, []).append(" ".join(part for part in parts if part))
-        table = schema.campaign
-        rows = rows_of(connection, select(table).order_by(table.c.date, table.c.id), CampaignRow, table.name)
-        return [_entry(row, frameworks.get(row["id"], ())) for row in rows]
-
-
-def _entry(row: Mapping[Any, Any], frameworks: Sequence[str]) -> Entry:
-    named = tuple(framework for framework in frameworks if framework)
-    options = options_of(row["options"], f"campaign {row['label']!r}, its options")
-    return Entry(row["label"], row["date"], row["saved_at"], row["cases"], row["runs"], named, options)
-
-
-def delete(database: Database, label: str) -> None:
-    """Take a campaign out of the history.
-
-    Raises:
-        UsageError: when there is none of that label, naming those near it.
-    """
-    name = name_of(database)
-    with reading(database) as connection:
-        if connection is None:
-            raise unknown(label, [], name)
-    with writing(database) as connection:
-        gone = connection.execute(deletion(schema.campaign).where(schema.campaign.c.label == label))
-        if not gone.rowcount:
-            raise unknown(label, labels_of(connection), name)
-
-
-def labels_of(connection: Connection) -> list[str]:
-    """The campaigns' labels by date, then in the order they were saved in."""
-    table = schema.campaign
-    with damages(table.name):
-        return list(connection.scalars(select(table.c.label).order_by(table.c.date, table.c.id)))
-
-
-def unknown(label: str, there: Sequence[str], name: str) -> UsageError:
-    """What to say of a label that no campaign has."""
-    if not there:
-        begin = f"`perflog save LOGS --label {label}` begins one"
-        return UsageError(f"no campaign {label!r}: no history in {name} yet; {begin}")
-    hint = did_you_mean(label, there, cutoff=0.4, otherwise=f"there are {', '.join(there[-10:])}")
-    return UsageError(f"no campaign {label!r} in {name}{hint}")
-
 
 FORMATS = ("table", "markdown", "csv", "json")
 SCHEMA = "perflog/history/1"
@@ -130,7 +37,7 @@ def render_campaigns(entries: Sequence[Entry], form: str, width: int | None = No
         colour: whether a table has the colours of a terminal.
     """
     if form == "json":
-        return _to_json(campaigns_document(entries))
+        return json_text(campaigns_document(entries)) + "\n"
     if form == "csv":
         return _to_csv([campaign_row(entry) for entry in entries])
     return _tables([campaign_table(entries)], form, width, colour) if entries else ""
@@ -146,7 +53,7 @@ def render_series(
         width, colour: as for :func:`render_campaigns`.
     """
     if form == "json":
-        return _to_json(series_document(followed, margin))
+        return json_text(series_document(followed, margin)) + "\n"
     if form == "csv":
         return _to_csv(point_rows(followed, margin))
     return _tables([series_table(series, margin) for series in followed], form, width, colour)
@@ -164,8 +71,6 @@ def series_document(followed: Sequence[Series], margin: float) -> dict[str, Any]
 
 
 def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: bool) -> str:
-    from perflog.export.text import to_markdown, to_terminal
-
     return "\n".join(
         to_markdown(table) if form == "markdown" else to_terminal(table, width, colour) for table in tables
     )
@@ -177,16 +82,10 @@ def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: b
 def campaign_table(entries: Sequence[Entry]) -> TextTable:
     titles = ["campaign", "date", "cases", "runs", "frameworks", "options"]
     rows = [
-        [
-            entry.label,
-            _day(entry.date),
-            str(entry.cases),
-            str(entry.runs),
-            ", ".join(entry.frameworks),
-            rule(entry.options),
-        ]
+        [entry.label, _day(entry.date), str(entry.cases), str(entry.runs), ", ".join(entry.frameworks),
+         rule(entry.options)]
         for entry in entries
-    ]
+    ]  # fmt: skip
     return TextTable(titles, rows, [False, False, True, True, False, False])
 
 
@@ -336,18 +235,10 @@ def _point_row(series: Series, point: Point, part: int, change: float | None) ->
     }  # fmt: skip
 
 
-def _to_json(value: Any) -> str:
-    return json_text(value) + "\n"
-
-
 def _to_csv(rows: Sequence[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({k: csv_cell(", ".join(v) if isinstance(v, list) else v) for k, v in row.items()})
-    return out.getvalue()
+    """Rows of the same columns; a list in a cell has commas between its members. Nothing where there is no row."""
+    cells = ([", ".join(v) if isinstance(v, list) else v for v in row.values()] for row in rows)
+    return to_csv(list(rows[0]), cells) if rows else ""
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""One campaign into the history: whole or not at all, and once."""
+"""Campaigns in the history: one saved whole or not at all, and once; loaded as it was; listed; and taken away."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from msgspec import Struct
-from sqlalchemy import Connection, Table, delete, insert, or_, select
+from sqlalchemy import Connection, Table, insert, or_, select
+from sqlalchemy import delete as deletion
 from sqlalchemy.exc import IntegrityError
 
 from perflog._version import __version__
@@ -17,24 +17,11 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import schema
-from perflog.history.database import (
-    TRIES,
-    CampaignRow,
-    CaseRow,
-    DamagedError,
-    MachineRow,
-    MetricRow,
-    RunRow,
-    complete,
-    damages,
-    options_of,
-    reading,
-    rows_of,
-    writing,
-)
+from perflog.history.database import TRIES, DamagedError, complete, damages, options_of, reading, rows_of, writing
 from perflog.history.place import Database, name_of
-from perflog.history.rendering import labels_of, unknown
 from perflog.history.schema import Record, Records, content_of, records_of, run_from, skipped_from
+from perflog.settings.options import Options
+from perflog.spelling import did_you_mean
 
 #: Letters of a label: it stands in a column of a table and below a point of a picture.
 LONGEST = 200
@@ -108,7 +95,7 @@ def _stored(
     now = datetime.now(UTC)
     when = date or (old["date"] if old is not None else now)
     if old is not None:
-        connection.execute(delete(table).where(table.c.id == old["id"]))
+        connection.execute(deletion(table).where(table.c.id == old["id"]))
     _insert_all(connection, records, {"label": label, "date": when, "saved_at": now})
     return when, "saved" if old is None else "replaced"
 
@@ -136,15 +123,13 @@ def _insert_all(connection: Connection, records: Records, named: Record) -> None
     content = {"content": records.content, "options": records.options, "skipped": records.skipped}
     row = {**named, **content, **counts, "perflog": __version__}
     key = connection.execute(insert(table).values(row).returning(table.c.id)).scalar_one()
-    _insert(connection, schema.machine, key, records.machines)
-    _insert(connection, schema.case, key, records.cases)
-    _insert(connection, schema.run, key, records.runs)
-    _insert(connection, schema.metric, key, records.metrics)
-
-
-def _insert(connection: Connection, table: Table, campaign: Any, members: Sequence[Record]) -> None:
-    if members:
-        connection.execute(insert(table), [{"campaign": campaign, **row} for row in members])
+    parts = (
+        (schema.machine, records.machines), (schema.case, records.cases), (schema.run, records.runs),
+        (schema.metric, records.metrics),
+    )  # fmt: skip
+    for part, members in parts:
+        if members:
+            connection.execute(insert(part), [{"campaign": key, **member} for member in members])
 
 
 def _day(moment: datetime) -> str:
@@ -186,7 +171,7 @@ def load(database: Database, label: str) -> Campaign:
         if connection is None:
             raise unknown(label, [], name)
         query = select(schema.campaign).where(schema.campaign.c.label == label)
-        head = next(iter(rows_of(connection, query, CampaignRow, f"campaign {label!r}")), None)
+        head = next(iter(rows_of(connection, query, f"campaign {label!r}")), None)
         if head is None:
             raise unknown(label, labels_of(connection), name)
         return _campaign(connection, head)
@@ -194,10 +179,10 @@ def load(database: Database, label: str) -> Campaign:
 
 def _campaign(connection: Connection, head: Mapping[Any, Any]) -> Campaign:
     what = f"campaign {head['label']!r}"
-    machines = _rows(connection, schema.machine, head, MachineRow)
-    cases = _rows(connection, schema.case, head, CaseRow)
-    run_rows = _rows(connection, schema.run, head, RunRow)
-    metric_rows = _rows(connection, schema.metric, head, MetricRow)
+    machines = _rows(connection, schema.machine, head)
+    cases = _rows(connection, schema.case, head)
+    run_rows = _rows(connection, schema.run, head)
+    metric_rows = _rows(connection, schema.metric, head)
     complete(len(cases), head["cases"], f"{what}, {schema.case.name}")
     complete(len(run_rows), head["runs"], f"{what}, {schema.run.name}")
     if content_of(head["options"], machines, cases, run_rows, metric_rows) != head["content"]:
@@ -215,10 +200,91 @@ def _campaign(connection: Connection, head: Mapping[Any, Any]) -> Campaign:
     return Campaign(head["label"], head["date"], head["saved_at"], head["perflog"], extraction)
 
 
-def _rows(
-    connection: Connection, table: Table, head: Mapping[Any, Any], kind: type[Struct]
-) -> Sequence[Mapping[Any, Any]]:
+def _rows(connection: Connection, table: Table, head: Mapping[Any, Any]) -> Sequence[Mapping[Any, Any]]:
     """A campaign's rows of a table, in the order of their numbers. Raises DamagedError as :func:`rows_of` does."""
     order = [column for column in table.primary_key.columns if column.name != "campaign"]
     query = select(table).where(table.c.campaign == head["id"]).order_by(*order)
-    return rows_of(connection, query, kind, f"campaign {head['label']!r}, {table.name}")
+    return rows_of(connection, query, f"campaign {head['label']!r}, {table.name}")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which campaigns there are; taking one away.
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A campaign as the list shows it.
+
+    Attributes:
+        date: its place in a series; ``saved_at``: when it was saved.
+        cases, runs: how many it has.
+        frameworks: those of its cases, each with its version.
+        options: those it was extracted with.
+    """
+
+    label: str
+    date: datetime
+    saved_at: datetime
+    cases: int
+    runs: int
+    frameworks: tuple[str, ...]
+    options: Options
+
+
+def campaigns(database: Database) -> list[Entry]:
+    """All campaigns by date, then in the order they were saved in; none where there is no history yet.
+
+    Raises:
+        UsageError: for a text that names no database.
+        PerflogError: when the database cannot be read.
+    """
+    with reading(database) as connection:
+        if connection is None:
+            return []
+        frameworks: dict[int, list[str]] = {}
+        columns = (schema.case.c.campaign, schema.case.c.framework, schema.case.c.framework_version)
+        with damages(schema.case.name):
+            for key, *parts in connection.execute(select(*columns).distinct().order_by(*columns)):
+                frameworks.setdefault(key, []).append(" ".join(part for part in parts if part))
+        table = schema.campaign
+        rows = rows_of(connection, select(table).order_by(table.c.date, table.c.id), table.name)
+        return [
+            Entry(
+                row["label"], row["date"], row["saved_at"], row["cases"], row["runs"],
+                tuple(filter(None, frameworks.get(row["id"], ()))),
+                options_of(row["options"], f"campaign {row['label']!r}, its options"),
+            )
+            for row in rows
+        ]  # fmt: skip
+
+
+def delete(database: Database, label: str) -> None:
+    """Take a campaign out of the history.
+
+    Raises:
+        UsageError: when there is none of that label, naming those near it.
+    """
+    name = name_of(database)
+    with reading(database) as connection:
+        if connection is None:
+            raise unknown(label, [], name)
+    with writing(database) as connection:
+        gone = connection.execute(deletion(schema.campaign).where(schema.campaign.c.label == label))
+        if not gone.rowcount:
+            raise unknown(label, labels_of(connection), name)
+
+
+def labels_of(connection: Connection) -> list[str]:
+    """The campaigns' labels by date, then in the order they were saved in."""
+    table = schema.campaign
+    with damages(table.name):
+        return list(connection.scalars(select(table.c.label).order_by(table.c.date, table.c.id)))
+
+
+def unknown(label: str, there: Sequence[str], name: str) -> UsageError:
+    """What to say of a label that no campaign has."""
+    if not there:
+        begin = f"`perflog save LOGS --label {label}` begins one"
+        return UsageError(f"no campaign {label!r}: no history in {name} yet; {begin}")
+    hint = did_you_mean(label, there, cutoff=0.4, otherwise=f"there are {', '.join(there[-10:])}")
+    return UsageError(f"no campaign {label!r} in {name}{hint}")

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import convert, to_builtins
+from msgspec import Meta, convert, to_builtins
 from sqlalchemy import (
     JSON,
     BigInteger,
     Column,
+    ColumnElement,
     DateTime,
     Double,
     ForeignKey,
@@ -43,6 +44,156 @@ from perflog.settings.options import Amount, Options, Window
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
 
+# ----------------------------------------------------------------------------------------------------
+# The history's tables.
+#
+# What is stored are the runs as extracted, in full: a case's summary follows from its runs and the options. The table
+# of cases is for finding them. A campaign is inserted once and never updated; all that belongs to it is keyed by it
+# first, so that one range of each table's key is one campaign.
+
+#: The newest migration that this perflog knows; the tables below are as it leaves them.
+VERSION = "0001"
+#: The key of ``campaign``: SQLite numbers rows of a plain INTEGER only.
+Number = BigInteger().with_variant(Integer, "sqlite")
+_ESCAPED = "json:"
+
+
+class Words(TypeDecorator[str]):
+    """Text exactly as it is. What no database holds (NUL, undecodable bytes of a file name) is kept in its JSON
+    form.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        if value is None:
+            return None
+        plain = value.isprintable() or not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
+        return value if plain and not value.startswith(_ESCAPED) else _ESCAPED + json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return json.loads(value.removeprefix(_ESCAPED)) if value is not None and value.startswith(_ESCAPED) else value
+
+
+class Moment(TypeDecorator[datetime]):
+    """A point in time, in UTC; SQLite knows no time zones."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return value.astimezone(UTC) if value is not None else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+#: What values of a kind of column are, where the column does not say it.
+_VALUES: Mapping[type[Any], Any] = {
+    Words: str, String: str, Double: float, Moment: datetime, Integer: Annotated[int, Meta(ge=0)],
+    BigInteger: Annotated[int, Meta(ge=0)],
+}  # fmt: skip
+
+
+def value_of(column: ColumnElement[Any], may_lack: Table | None) -> Any:
+    """The type of the values that perflog writes to a column, for whoever checks what a database gives.
+
+    Args:
+        may_lack: a table of which a row may be missing.
+    """
+    own = getattr(column, "element", column)
+    kind = own.info.get("values", _VALUES.get(type(own.type)))
+    return kind | None if own.nullable or own.table is may_lack else kind
+
+
+def _required(name: str, kind: Any, values: Any = None, **options: Any) -> Column[Any]:
+    """A column without NULL; ``values``: what it holds, where its kind leaves that open."""
+    return Column(name, kind, nullable=False, info={} if values is None else {"values": values}, **options)
+
+
+def _campaign() -> Column[Any]:
+    return Column(
+        "campaign", Number, ForeignKey("perflog_campaign.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+
+
+def _number(name: str) -> Column[Any]:
+    return Column(name, Integer, primary_key=True, autoincrement=False)
+
+
+METADATA = MetaData()
+#: What JSON of a case's key, or of a run's facts, holds.
+_FACTS = dict[str, str | int]
+
+#: ``content``: the hash of what was saved; ``date``: the campaign's place in a series; ``cases``, ``runs``: how many.
+campaign = Table(
+    "perflog_campaign", METADATA,
+    Column("id", Number, primary_key=True),
+    _required("label", Words, unique=True),
+    _required("content", String(64), unique=True),
+    _required("date", Moment),
+    _required("saved_at", Moment),
+    _required("perflog", String(40)),
+    _required("options", JSON, dict[str, Any]),
+    _required("skipped", JSON, list[tuple[str, int, str, str]]),
+    _required("cases", Integer),
+    _required("runs", Integer),
+)  # fmt: skip
+
+machine = Table("perflog_machine", METADATA, _campaign(), _number("number"), _required("facts", JSON, dict[str, Any]))
+
+#: What tells cases apart, to find them by; ``key`` has it in full, ``log`` what their logs' labels do not share.
+case = Table(
+    "perflog_case", METADATA, _campaign(), _number("number"),
+    *(Column(name, BigInteger if name in INTEGERS else Words) for name in CASE_KEYS),
+    _required("key", JSON, _FACTS), _required("log", Words), _required("parser", Words),
+    Index("perflog_case_model", "model", "devices"),
+)  # fmt: skip
+
+#: ``facts``, ``sources``, ``doubts``: the metadata; ``more``: what later versions of perflog know of a run.
+run = Table(
+    "perflog_run", METADATA, _campaign(), _number("case_number"), _number("number"),
+    _required("path", Words), _required("member", Words), _required("size", BigInteger, Annotated[int, Meta(ge=-1)]),
+    _required("parser", Words), _required("framework", Words), _required("label", Words),
+    _required("window_taken", Words),
+    _required("first_line", BigInteger), _required("last_line", BigInteger), _required("lines", BigInteger),
+    _required("facts", JSON, _FACTS), _required("sources", JSON, dict[str, str]),
+    _required("doubts", JSON, list[str]), _required("notes", JSON, list[str]), _required("more", JSON, dict[str, Any]),
+    Column("machine", Integer),
+    ForeignKeyConstraint(
+        ["campaign", "case_number"], ["perflog_case.campaign", "perflog_case.number"], ondelete="CASCADE"
+    ),
+    ForeignKeyConstraint(
+        ["campaign", "machine"], ["perflog_machine.campaign", "perflog_machine.number"], ondelete="CASCADE"
+    ),
+)  # fmt: skip
+
+metric = Table(
+    "perflog_metric", METADATA, _campaign(), _number("case_number"), _number("run_number"), _number("number"),
+    _required("name", Words), Column("value", Double), _required("unit", Words), _required("estimator", Words),
+    _required("used", BigInteger), _required("excluded", JSON, dict[str, Annotated[int, Meta(ge=0)]]),
+    _required("first_line", BigInteger), _required("last_line", BigInteger),
+    Column("first_step", Double), Column("last_step", Double), _required("reason", Words), _required("parser", Words),
+    Column("time_per_step", Double), _required("more", JSON, dict[str, Any]),
+    ForeignKeyConstraint(
+        ["campaign", "case_number", "run_number"],
+        ["perflog_run.campaign", "perflog_run.case_number", "perflog_run.number"],
+        ondelete="CASCADE",
+    ),
+)  # fmt: skip
+
+version = Table("perflog_version", MetaData(), Column("version_num", String(32), primary_key=True))
+#: The fields of a metric that have a column of their own.
+_METRIC = tuple(
+    column.name
+    for column in metric.columns
+    if column.name not in ("campaign", "case_number", "run_number", "number", "more")
+)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Runs and options as rows of the tables, and back.
 
 #: A row of a table, without the campaign's key.
 Record = dict[str, Any]
@@ -52,10 +203,6 @@ _RUN = frozenset({
     "log", "parser", "framework", "metadata", "label", "metrics", "notes", "window", "first_line", "last_line", "lines",
     "machine", "clock", "digest",
 })  # fmt: skip
-_METRIC = (
-    "name", "value", "unit", "estimator", "used", "excluded", "first_line", "last_line", "first_step", "last_step",
-    "reason", "parser", "time_per_step",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,126 +398,3 @@ def options_from(plain: Mapping[str, Any]) -> Options:
     amounts: dict[str, Any] = {name: Amount(**value) if value else None for name, value in known.items()}
     window = Window(**amounts)
     return Options(**{**_known(Options, plain), "window": window})
-
-
-# ----------------------------------------------------------------------------------------------------
-# The history's tables.
-#
-# What is stored are the runs as extracted, in full: a case's summary follows from its runs and the options. The table
-# of cases is for finding them. A campaign is inserted once and never updated; all that belongs to it is keyed by it
-# first, so that one range of each table's key is one campaign.
-
-#: The newest migration that this perflog knows; the tables below are as it leaves them.
-VERSION = "0001"
-#: The key of ``campaign``: SQLite numbers rows of a plain INTEGER only.
-Number = BigInteger().with_variant(Integer, "sqlite")
-_ESCAPED = "json:"
-
-
-class Words(TypeDecorator[str]):
-    """Text exactly as it is. What no database holds (NUL, undecodable bytes of a file name) is kept in its JSON
-    form.
-    """
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        if value is None:
-            return None
-        plain = value.isprintable() or not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
-        return value if plain and not value.startswith(_ESCAPED) else _ESCAPED + json.dumps(value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return json.loads(value.removeprefix(_ESCAPED)) if value is not None and value.startswith(_ESCAPED) else value
-
-
-class Moment(TypeDecorator[datetime]):
-    """A point in time, in UTC; SQLite knows no time zones."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        return value.astimezone(UTC) if value is not None else None
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        return None if value is None else value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-
-
-def _required(name: str, kind: Any, *more: Any, **options: Any) -> Column[Any]:
-    return Column(name, kind, *more, nullable=False, **options)
-
-
-def _campaign() -> Column[Any]:
-    return Column(
-        "campaign", Number, ForeignKey("perflog_campaign.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
-
-
-def _number(name: str) -> Column[Any]:
-    return Column(name, Integer, primary_key=True, autoincrement=False)
-
-
-METADATA = MetaData()
-
-#: ``content``: the hash of what was saved; ``date``: the campaign's place in a series; ``cases``, ``runs``: how many.
-campaign = Table(
-    "perflog_campaign", METADATA,
-    Column("id", Number, primary_key=True),
-    _required("label", Words, unique=True),
-    _required("content", String(64), unique=True),
-    _required("date", Moment),
-    _required("saved_at", Moment),
-    _required("perflog", String(40)),
-    _required("options", JSON),
-    _required("skipped", JSON),
-    _required("cases", Integer),
-    _required("runs", Integer),
-)  # fmt: skip
-
-machine = Table("perflog_machine", METADATA, _campaign(), _number("number"), _required("facts", JSON))
-
-#: What tells cases apart, to find them by; ``key`` has it in full, ``log`` what their logs' labels do not share.
-case = Table(
-    "perflog_case", METADATA, _campaign(), _number("number"),
-    Column("framework", Words), Column("framework_version", Words), Column("model", Words), Column("precision", Words),
-    Column("batch_size", BigInteger), Column("nodes", BigInteger), Column("devices", BigInteger),
-    Column("accelerator", Words),
-    _required("key", JSON), _required("log", Words), _required("parser", Words),
-    Index("perflog_case_model", "model", "devices"),
-)  # fmt: skip
-
-#: ``facts``, ``sources``, ``doubts``: the metadata; ``more``: what later versions of perflog know of a run.
-run = Table(
-    "perflog_run", METADATA, _campaign(), _number("case_number"), _number("number"),
-    _required("path", Words), _required("member", Words), _required("size", BigInteger),
-    _required("parser", Words), _required("framework", Words), _required("label", Words),
-    _required("window_taken", Words),
-    _required("first_line", BigInteger), _required("last_line", BigInteger), _required("lines", BigInteger),
-    _required("facts", JSON), _required("sources", JSON), _required("doubts", JSON), _required("notes", JSON),
-    _required("more", JSON),
-    Column("machine", Integer),
-    ForeignKeyConstraint(
-        ["campaign", "case_number"], ["perflog_case.campaign", "perflog_case.number"], ondelete="CASCADE"
-    ),
-    ForeignKeyConstraint(
-        ["campaign", "machine"], ["perflog_machine.campaign", "perflog_machine.number"], ondelete="CASCADE"
-    ),
-)  # fmt: skip
-
-metric = Table(
-    "perflog_metric", METADATA, _campaign(), _number("case_number"), _number("run_number"), _number("number"),
-    _required("name", Words), Column("value", Double), _required("unit", Words), _required("estimator", Words),
-    _required("used", BigInteger), _required("excluded", JSON), _required("first_line", BigInteger),
-    _required("last_line", BigInteger),
-    Column("first_step", Double), Column("last_step", Double), _required("reason", Words), _required("parser", Words),
-    Column("time_per_step", Double), _required("more", JSON),
-    ForeignKeyConstraint(
-        ["campaign", "case_number", "run_number"],
-        ["perflog_run.campaign", "perflog_run.case_number", "perflog_run.number"],
-        ondelete="CASCADE",
-    ),
-)  # fmt: skip
-
-version = Table("perflog_version", MetaData(), Column("version_num", String(32), primary_key=True))

@@ -8,217 +8,39 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta, Struct
-from sqlalchemy import select
+from sqlalchemy import RowMapping, select
 
 from perflog._version import __version__
-from perflog.cases.pairs import BETTER
+from perflog.cases.pairs import metric_kind
 from perflog.export.text import counted, number
 from perflog.export.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.history import schema
-from perflog.history.charts import chart, sparkline
 from perflog.history.database import reading, rows_of
-from perflog.history.following import Part, Series, parts
-from perflog.history.level_changes import LevelChange, Regressions, regressions, share_words
+from perflog.history.following import Part, Point, Series, parts, share_words
+from perflog.history.level_changes import LevelChange, Regressions, State, regressions
+from perflog.history.pictures import LOOKS, chart, sparkline, what_changed
 from perflog.history.place import Database
-from perflog.history.points import Point
-from perflog.history.rendering import Entry, campaigns, rule
+from perflog.history.rendering import rule
+from perflog.history.saving import Entry, campaigns
 from perflog.logs.find import LogFile
 from perflog.report.contents import address
 from perflog.runs.machine import differences
 from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
 
-# ----------------------------------------------------------------------------------------------------
-# Which logs the points of a history stand on: the names of the runs' logs, with their lines and values.
-
 #: A campaign's label, and a case's number in it.
-CaseOfCampaign = tuple[str, int]
-
-
-class _LogRow(Struct):
-    """A run's log, with the metric where the run has it."""
-
-    label: str
-    case_number: Annotated[int, Meta(ge=0)]
-    path: str
-    member: str
-    first_line: Annotated[int, Meta(ge=0)] | None
-    last_line: Annotated[int, Meta(ge=0)] | None
-    value: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunLog:
-    """The log of one run.
-
-    Attributes:
-        path: where it lay when its campaign was saved.
-        name: its name for people.
-        first_line, last_line: the lines that the metric's value comes from; 0 where none are known.
-        value: the run's value, in the unit of the point; None where there is none.
-    """
-
-    path: str
-    name: str
-    first_line: int
-    last_line: int
-    value: float | None
-
-
-def run_logs(database: Database, metric: str) -> dict[CaseOfCampaign, list[RunLog]]:
-    """The logs of every case of every campaign, in the order of the runs.
-
-    Raises:
-        PerflogError: when the database cannot be read.
-    """
-    campaign, run, of_metric = schema.campaign.c, schema.run.c, schema.metric.c
-    same_run = (of_metric.case_number == run.case_number) & (of_metric.run_number == run.number)
-    same = (of_metric.campaign == run.campaign) & same_run & (of_metric.name == metric)
-    query = (
-        select(
-            campaign.label, run.case_number, run.path, run.member, of_metric.first_line, of_metric.last_line,
-            of_metric.value,
-        )
-        .join_from(schema.run, schema.campaign, run.campaign == campaign.id)
-        .outerjoin(schema.metric, same)
-        .order_by(campaign.date, campaign.id, run.case_number, run.number)
-    )  # fmt: skip
-    logs: dict[CaseOfCampaign, list[RunLog]] = {}
-    with reading(database) as connection:
-        rows = [] if connection is None else rows_of(connection, query, _LogRow, schema.run.name)
-    for row in rows:
-        name = LogFile(row["path"], 0, row["member"]).name
-        lines = row["first_line"] or 0, row["last_line"] or 0
-        logs.setdefault((row["label"], row["case_number"]), []).append(RunLog(row["path"], name, *lines, row["value"]))
-    return logs
-
-
-# ----------------------------------------------------------------------------------------------------
-# The page of one case: its picture, its changes of level, its points with their logs, and the machines it ran on.
-
-
-@dataclass(frozen=True, slots=True)
-class CasePage:
-    """What a case's page is made of.
-
-    Attributes:
-        line: the case over its campaigns.
-        along: its parts.
-        changes: its changes of level.
-        logs: for each point, the logs of its runs.
-        folder: where the page will lie: links to logs are relative to it.
-        language: of the page.
-    """
-
-    line: Series
-    along: Sequence[Part]
-    changes: Sequence[LevelChange]
-    logs: Sequence[Sequence[RunLog]]
-    folder: Path
-    language: str
-
-
-def case_page(shown: CasePage) -> dict[str, Any]:
-    """The values of the page."""
-    line, texts = shown.line, words("pages", shown.language)["history"]
-    metric = words("reports", shown.language)["metrics"].get(line.metric, line.metric)
-    described = texts["picture"].format(metric=metric, name=line.name)
-    logs = {id(point): of_point for point, of_point in zip(line.points, shown.logs, strict=True)}
-    return {
-        "title": line.name,
-        "metric": f"{metric} ({line.unit})" if line.unit else metric,
-        "key": list(line.key.items()),
-        "picture": chart(shown.along, BETTER.get(line.metric), texts, described),
-        "described": described,
-        "changes": [_change_of_case(change, texts) for change in shown.changes],
-        "parts": [
-            _part(nth, part, [logs[id(point)] for point in part.points], shown, texts)
-            for nth, part in reversed(list(enumerate(shown.along)))
-        ],
-    }
-
-
-def _change_of_case(change: LevelChange, texts: Mapping[str, str]) -> dict[str, Any]:
-    point, level = change.shift.point, change.shift.change
-    look = {True: "worse", False: "better", None: "open"}[change.is_worse]
-    return {
-        "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "before": number(level.before),
-        "after": number(level.after), "change": share_words(level.ratio), "look": look,
-        "now": texts["now"].format(share=share_words(change.lasting)) if change.lasting is not None else "",
-    }  # fmt: skip
-
-
-def _part(
-    nth: int, part: Part, logs: Sequence[Sequence[RunLog]], shown: CasePage, texts: Mapping[str, str]
-) -> dict[str, Any]:
-    """A part of the series, its newest points first."""
-    rows = [_row_of_case(point, of_point, part, shown) for point, of_point in zip(part.points, logs, strict=True)]
-    machines = {tuple(sorted(machine.items())): None for point in part.points for machine in point.machines}
-    return {
-        "number": nth + 1, "broken": what_changed(part.broken, texts), "rows": rows[::-1],
-        "rule": part.points[-1].rule, "machines": list(machines), "prediction": _prediction(part, texts),
-        "unseen": texts["unseen"].format(reason=_reason(part, texts)) if part.unseen else "",
-    }  # fmt: skip
-
-
-def _reason(part: Part, texts: Mapping[str, str]) -> str:
-    """Why no change of level was looked for, in the page's words where these have it."""
-    count = sum(point.summary.value is not None for point in part.points)
-    return texts["unseen_points"].format(n=count, least=LEAST) if count < LEAST else part.unseen
-
-
-def what_changed(broken: str, texts: Mapping[str, str]) -> str:
-    """What changed before a part, with the names of what can change in the page's words."""
-    for name in ("machine", "rule", "unit"):
-        broken = broken.replace(f"the {name}: ", f"{texts[f'the_{name}']}: ", 1)
-    return broken
-
-
-def _prediction(part: Part, texts: Mapping[str, str]) -> str:
-    """Whether the last value is where those before it lead to expect it; empty where nothing was expected."""
-    outlook = part.outlook
-    if outlook is None or outlook.holds is None:
-        return ""
-    prediction = outlook.prediction
-    return texts["expected" if outlook.holds else "not_expected"].format(
-        campaign=outlook.point.campaign, low=number(prediction.low), high=number(prediction.high), n=prediction.n,
-        level=f"{100 * prediction.level:g} %",
-    )  # fmt: skip
-
-
-def _row_of_case(point: Point, logs: Sequence[RunLog], part: Part, shown: CasePage) -> dict[str, Any]:
-    s = point.summary
-    interval = ""
-    if s.low is not None and s.high is not None and s.level is not None:
-        interval = f"[{number(s.low)}, {number(s.high)}] {100 * s.level:.4g} %"
-    changed = next((shift.change for shift in part.shifts if shift.point is point), None)
-    notes = s.reason if s.value is None else "", point.throttling
-    return {
-        "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
-        "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
-        "sort": "" if s.value is None else repr(s.value), "interval": interval,
-        "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",
-        "logs": [_log(log, shown.folder) for log in logs],
-    }  # fmt: skip
-
-
-def _log(log: RunLog, folder: Path) -> dict[str, str]:
-    """A log's name, where its value comes from, and its address where the log is there still."""
-    lines = f"{log.first_line}–{log.last_line}" if log.first_line else ""
-    return {
-        "name": log.name, "lines": lines, "value": number(log.value),
-        "address": address(log.path, folder) if Path(log.path).is_file() else "",
-    }  # fmt: skip
-
-
+_Case = tuple[str, int]
 INDEX, CASES = "index.html", "cases"
 #: So many changes of level stand on the index.
 MOST_CHANGES = 30
-#: How a case may stand, the worst first.
-_STATES = ("worse", "unexpected", "made_good", "changed", "better", "new_part_state", "too_few", "steady")
+#: How a case may stand, the worst first, and the class that it looks by.
+_STATES = {
+    State.WORSE.key: State.WORSE.look, "unexpected": "open", State.MADE_GOOD.key: State.MADE_GOOD.look,
+    State.CHANGED.key: State.CHANGED.look, State.BETTER.key: State.BETTER.look, "new_part_state": "open",
+    "too_few": "open", "steady": "same",
+}  # fmt: skip
 #: What the name of a file keeps of a case's name, and how much of it.
 _PLAIN, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
 
@@ -255,7 +77,7 @@ def site(
         PerflogError: when the database cannot be read.
     """
     found = regressions(database, "", metric, margin, wanted, ignored)
-    logs, entries = run_logs(database, metric), campaigns(database)
+    logs, entries = _run_logs(database, metric), campaigns(database)
     names = _file_names(found.followed)
     templates = page_templates()
     files: dict[str, bytes] = {}
@@ -263,8 +85,8 @@ def site(
     for line, name in zip(found.followed, names, strict=True):
         along = parts(line, margin)
         changes = [change for change in found.changes if change.series is line]
-        shown = CasePage(line, along, changes, _logs_of(line, logs), folder / CASES, language)
-        files[f"{CASES}/{name}"] = _page(templates, "history_case.html.j2", language, case_page(shown))
+        values = _case(line, along, changes, logs, folder / CASES, language)
+        files[f"{CASES}/{name}"] = _page(templates, "history_case.html.j2", language, values)
         rows.append(_row(line, along, changes, f"{CASES}/{name}", language))
     places = {id(line): f"{CASES}/{name}" for line, name in zip(found.followed, names, strict=True)}
     index = _index(found, rows, places, entries, language)
@@ -280,11 +102,6 @@ def _page(templates: Any, name: str, language: str, values: Mapping[str, Any]) -
         words=words("pages", language)["history"], names=words("reports", language)["environment"], **values,
     )  # fmt: skip
     return str(text).encode("utf-8", "backslashreplace")
-
-
-def _logs_of(line: Series, logs: Mapping[CaseOfCampaign, list[RunLog]]) -> list[list[RunLog]]:
-    """The logs of each point of a series."""
-    return [logs.get((point.campaign, point.number), []) for point in line.points]
 
 
 def _file_names(followed: Sequence[Series]) -> list[str]:
@@ -308,34 +125,33 @@ def _row(
     """A case in the table of the index."""
     last = next((point for point in reversed(line.points) if point.summary.value is not None), None)
     newest = max(changes, key=lambda change: change.shift.point.date, default=None)
-    state, look = _state(along, newest)
+    state = _state(along, newest)
     texts = words("pages", language)["history"]
     ratio = newest.shift.change.ratio if newest is not None else None
     described = texts["sparkline"].format(name=line.name, points=len(line.points))
     return {
-        "name": line.name, "place": place, "sparkline": sparkline(along, BETTER.get(line.metric), described),
+        "name": line.name, "place": place, "sparkline": sparkline(along, metric_kind(line.metric).better, described),
         "points": len(line.points), "value": number(last.summary.value) if last is not None else "",
         "sort": repr(last.summary.value) if last is not None else "", "unit": line.unit,
         "change": share_words(ratio), "change_sort": "" if ratio is None else repr(ratio),
         "change_at": newest.shift.point.campaign if newest is not None else "",
-        "state": texts[state], "rank": _STATES.index(state), "look": look, "last": f"{line.points[-1].date:%Y-%m-%d}",
+        "state": texts[state], "rank": list(_STATES).index(state), "look": _STATES[state],
+        "last": f"{line.points[-1].date:%Y-%m-%d}",
     }  # fmt: skip
 
 
-def _state(along: Sequence[Part], newest: LevelChange | None) -> tuple[str, str]:
-    """How a case stands, as a key of the words, and the class that it looks by."""
+def _state(along: Sequence[Part], newest: LevelChange | None) -> str:
+    """How a case stands, as a key of the words."""
     last = along[-1]
-    if newest is not None and newest.is_worse and newest.lasts:
-        return "worse", "worse"
+    if newest is not None and newest.state is State.WORSE:
+        return newest.state.key
     if last.outlook is not None and last.outlook.holds is False:
-        return "unexpected", "open"
+        return "unexpected"
     if newest is not None:
-        return ("made_good", "open") if newest.is_worse else ("better", "better") if newest.is_worse is False else (
-            "changed", "open"
-        )  # fmt: skip
+        return newest.state.key
     if last.unseen:
-        return ("new_part_state" if len(along) > 1 else "too_few"), "open"
-    return "steady", "same"
+        return "new_part_state" if len(along) > 1 else "too_few"
+    return "steady"
 
 
 def _index(
@@ -353,7 +169,13 @@ def _index(
         cases=len(rows), campaigns=len(entries), first=f"{entries[0].date:%Y-%m-%d}",
         last=f"{entries[-1].date:%Y-%m-%d}",
     )  # fmt: skip
-    changes = [_change(change, places[id(change.series)], texts) for change in found.changes[:MOST_CHANGES]]
+    changes = [
+        _change(change) | {
+            "place": places[id(change.series)], "now": share_words(change.lasting), "look": change.state.look,
+            "state": texts[change.state.key],
+        }
+        for change in found.changes[:MOST_CHANGES]
+    ]  # fmt: skip
     return {
         "title": texts["title"].format(metric=metric), "metric": metric, "lead": lead,
         "counts": texts["separator"].join(f"{count} {state}" for state, count in counts.items()),
@@ -369,15 +191,13 @@ def _index(
     }  # fmt: skip
 
 
-def _change(change: LevelChange, place: str, texts: Mapping[str, str]) -> dict[str, Any]:
+def _change(change: LevelChange) -> dict[str, Any]:
+    """A change of level, as both kinds of pages have it."""
     point, level = change.shift.point, change.shift.change
-    states = {True: "worse" if change.lasts else "made_good", False: "better", None: "changed"}
-    looks = {True: "worse" if change.lasts else "open", False: "better", None: "open"}
     return {
-        "name": change.series.name, "place": place, "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}",
-        "version": point.version, "before": number(level.before), "after": number(level.after),
-        "unit": change.series.unit, "change": share_words(level.ratio), "now": share_words(change.lasting),
-        "state": texts[states[change.is_worse]], "look": looks[change.is_worse],
+        "name": change.series.name, "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}",
+        "before": number(level.before), "after": number(level.after), "unit": change.series.unit,
+        "change": share_words(level.ratio),
     }  # fmt: skip
 
 
@@ -395,3 +215,112 @@ def _machines(followed: Sequence[Series]) -> list[dict[str, Any]]:
         machines.append({"facts": sorted(machine.items()), "campaigns": list(labels), "new": new})
         before = machine
     return machines
+
+
+# ----------------------------------------------------------------------------------------------------
+# The page of one case: its picture, its changes of level, its points with their logs, and the machines it ran on.
+
+
+def _case(
+    line: Series, along: Sequence[Part], changes: Sequence[LevelChange], logs: Mapping[_Case, Sequence[RowMapping]],
+    folder: Path, language: str,
+) -> dict[str, Any]:  # fmt: skip
+    """The values of the page; ``folder``: where it will lie, which links to logs are relative to."""
+    texts = words("pages", language)["history"]
+    metric = words("reports", language)["metrics"].get(line.metric, line.metric)
+    described = texts["picture"].format(metric=metric, name=line.name)
+    return {
+        "title": line.name,
+        "metric": f"{metric} ({line.unit})" if line.unit else metric,
+        "key": list(line.key.items()),
+        "picture": chart(along, metric_kind(line.metric).better, texts, described),
+        "described": described,
+        "changes": [
+            _change(change) | {
+                "look": LOOKS[change.is_worse],
+                "now": "" if change.lasting is None else texts["now"].format(share=share_words(change.lasting)),
+            }
+            for change in changes
+        ],
+        "parts": [_part(nth, part, logs, folder, texts) for nth, part in reversed(list(enumerate(along, 1)))],
+    }  # fmt: skip
+
+
+def _part(
+    nth: int, part: Part, logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, texts: Mapping[str, str]
+) -> dict[str, Any]:
+    """A part of the series, its newest points first."""
+    rows = [
+        _point(point, part, logs.get((point.campaign, point.number), ()), folder) for point in reversed(part.points)
+    ]
+    machines = {tuple(sorted(machine.items())): None for point in part.points for machine in point.machines}
+    return {
+        "number": nth, "broken": what_changed(part.broken, texts), "rows": rows,
+        "rule": part.points[-1].rule, "machines": list(machines), "prediction": _prediction(part, texts),
+        "unseen": texts["unseen"].format(reason=_reason(part, texts)) if part.unseen else "",
+    }  # fmt: skip
+
+
+def _reason(part: Part, texts: Mapping[str, str]) -> str:
+    """Why no change of level was looked for, in the page's words where these have it."""
+    count = len(part.valued)
+    return texts["unseen_points"].format(n=count, least=LEAST) if count < LEAST else part.unseen
+
+
+def _prediction(part: Part, texts: Mapping[str, str]) -> str:
+    """Whether the last value is where those before it lead to expect it; empty where nothing was expected."""
+    outlook = part.outlook
+    if outlook is None or outlook.holds is None:
+        return ""
+    prediction = outlook.prediction
+    return texts["expected" if outlook.holds else "not_expected"].format(
+        campaign=outlook.point.campaign, low=number(prediction.low), high=number(prediction.high), n=prediction.n,
+        level=f"{100 * prediction.level:g} %",
+    )  # fmt: skip
+
+
+def _point(point: Point, part: Part, logs: Sequence[RowMapping], folder: Path) -> dict[str, Any]:
+    s = point.summary
+    interval = ""
+    if s.low is not None and s.high is not None and s.level is not None:
+        interval = f"[{number(s.low)}, {number(s.high)}] {100 * s.level:.4g} %"
+    changed = next((shift.change for shift in part.shifts if shift.point is point), None)
+    notes = s.reason if s.value is None else "", point.throttling
+    return {
+        "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
+        "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
+        "sort": "" if s.value is None else repr(s.value), "interval": interval,
+        "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",
+        "logs": [_log(log, folder) for log in logs],
+    }  # fmt: skip
+
+
+def _log(log: RowMapping, folder: Path) -> dict[str, str]:
+    """A log's name, where its value comes from, and its address where the log is there still."""
+    return {
+        "name": LogFile(log["path"], 0, log["member"]).name, "value": number(log["value"]),
+        "lines": f"{log['first_line']}–{log['last_line'] or 0}" if log["first_line"] else "",
+        "address": address(log["path"], folder) if Path(log["path"]).is_file() else "",
+    }  # fmt: skip
+
+
+def _run_logs(database: Database, metric: str) -> dict[_Case, list[RowMapping]]:
+    """The logs of every case of every campaign, in the order of the runs: path, lines, and the value of each."""
+    campaign, run, of_metric = schema.campaign.c, schema.run.c, schema.metric.c
+    same_run = (of_metric.case_number == run.case_number) & (of_metric.run_number == run.number)
+    same = (of_metric.campaign == run.campaign) & same_run & (of_metric.name == metric)
+    query = (
+        select(
+            campaign.label, run.case_number, run.path, run.member, of_metric.first_line, of_metric.last_line,
+            of_metric.value,
+        )
+        .join_from(schema.run, schema.campaign, run.campaign == campaign.id)
+        .outerjoin(schema.metric, same)
+        .order_by(campaign.date, campaign.id, run.case_number, run.number)
+    )  # fmt: skip
+    logs: dict[_Case, list[RowMapping]] = {}
+    with reading(database) as connection:
+        rows = [] if connection is None else rows_of(connection, query, schema.run.name, may_lack=schema.metric)
+    for row in rows:
+        logs.setdefault((row["label"], row["case_number"]), []).append(row)
+    return logs

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +9,6 @@ from typing import Any
 
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
-from perflog.escaping import csv_cell
 from perflog.export.text import TextTable
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
@@ -224,10 +221,9 @@ def encoded_table(made: MadeTable, form: str) -> str | bytes:
     if form in ("html", "latex"):
         return to_html(table) if form == "html" else to_latex(table)
     if form == "csv":
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerows([csv_cell(cell) for cell in row] for row in [table.titles, *table.rows])
-        return out.getvalue()
+        from perflog.export.text import to_csv
+
+        return to_csv(table.titles, table.rows)
     import polars as pl
 
     notes = pl.DataFrame({"note": [table.caption, *table.footnotes]})

@@ -154,24 +154,23 @@ class GateResult:
 
 
 def gate_result(
-    counts: Mapping[str, int], words: Mapping[str, str], absent: Mapping[str, str], fail_on: Sequence[str], cases: str
+    counts: Mapping[str, int], words: Mapping[str, tuple[str, str]], fail_on: Sequence[str], cases: str
 ) -> GateResult:
     """The answer of a gate.
 
     Args:
         counts: how often each of :data:`REASONS` is there.
-        words: what is said of each where it is there: ``{n}`` its count, ``{of}`` the cases.
-        absent: what is said of each of :data:`REASONS` where it is not there.
+        words: what is said of each where it is there (``{n}`` its count, ``{of}`` the cases), and where it is not.
         fail_on: the reasons that were asked for.
         cases: how many cases were looked at, in words.
     """
-    present = {reason: words[reason].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
+    present = {reason: words[reason][0].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
     failing = [reason for reason in fail_on if reason in present]
     if failing:
         status = min(REASONS[reason] for reason in failing)
         why = "; ".join(text for reason, text in present.items() if reason in failing)
         return GateResult(status, f"The gate failed (exit status {status}): {why}.")
-    found = "; ".join(absent[reason] for reason in fail_on)
+    found = "; ".join(words[reason][1] for reason in fail_on)
     beside = f" It was not asked to fail on this: {'; '.join(present.values())}." if present else ""
     return GateResult(0, f"The gate passed (exit status 0) on {cases}: {found}.{beside}")
 

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.compare.checks import LONGEST, comment
-from perflog.compare.columns import comparison_table
+from perflog.compare.outputs import LONGEST, comment
 from perflog.compare.page import html_page
+from perflog.compare.table import comparison_table
 from perflog.export.case_table import Shown
 from perflog.stats.verdict import Verdict
 from tests.campaigns import write_campaign

@@ -18,7 +18,7 @@ import pytest
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.cli.comparison_output import PullRequest, post, pull_request_of
-from perflog.compare.checks import LONGEST, MOST_OF_A_LEVEL, comment, findings, marker_of
+from perflog.compare.outputs import LONGEST, MOST_OF_A_LEVEL, comment, findings, marker_of
 from perflog.compare.page import html_page
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import Rule

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.compare.columns import footnotes
+from perflog.export.case_table import numbered_notes
 from tests.campaigns import write_campaign, write_run
 
 EIGHT, ONE = "1n8g/rn50_b128_fp32", "1n1g/rn50_b128_fp32"
@@ -199,9 +199,9 @@ def test_a_speedup_carries_the_noise_of_its_baseline(tmp_path: Path) -> None:
 
 def test_equal_notes_are_told_once_and_those_that_differ_in_a_share_with_its_range() -> None:
     rows = [["old: +1.7 % off", "x"], ["old: +1.9 % off"], ["new: −2 % to 3 % off"], ["new: −1 % to 4 % off", "x"]]
-    told = footnotes(rows)
-    assert told.texts == ("old: +1.7 to +1.9 % off", "x", "new: −2 to 4 % off")
-    assert told.marks == ((1, 2), (1,), (3,), (2, 3))
+    marks, lines = numbered_notes(rows)
+    assert lines == ["1. old: +1.7 to +1.9 % off", "2. x", "3. new: −2 to 4 % off"]
+    assert marks == ["1,2", "1", "3", "2,3"]
 
 
 def test_an_efficiency_is_a_speedup_over_the_devices(sides: tuple[Path, Path]) -> None:

@@ -19,7 +19,7 @@ import perflog.history as history
 from perflog.cli import app
 from perflog.errors import PerflogError
 from perflog.history.database import DamagedError, writing
-from perflog.history.points import known_keys
+from perflog.history.following import known_keys
 from tests.extractions import campaign
 from tests.history.test_history import rows
 from tests.support import ROOT

@@ -20,8 +20,7 @@ from perflog.extraction import Extraction
 from perflog.history import schema
 from perflog.history.database import reading, writing
 from perflog.history.place import url_of
-from perflog.history.rendering import campaigns, delete
-from perflog.history.saving import load, save
+from perflog.history.saving import campaigns, delete, load, save
 from perflog.notes import Note
 from perflog.runs.run import Metric, Run
 from perflog.settings.options import Amount, Options, Window

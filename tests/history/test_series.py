@@ -18,7 +18,7 @@ from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import following as doubts
 from perflog.history.following import Series, series
-from perflog.history.picture import MOST, draw_series
+from perflog.history.pictures import MOST, draw_series
 from perflog.history.saving import save
 from perflog.runs.machine import differences, identity
 from perflog.settings.options import Amount, Options, Window

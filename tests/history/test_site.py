@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.history import publishing
-from perflog.history.charts import _round_values
+from perflog.history.pictures import _round_values
 from perflog.history.publishing import MANIFEST, publish, refusal
 from perflog.history.saving import save
 from perflog.history.site_pages import site

@@ -9,8 +9,7 @@ from collections import Counter
 
 import pytest
 
-from perflog.history.rendering import campaigns
-from perflog.history.saving import load, save
+from perflog.history.saving import campaigns, load, save
 from tests.extractions import campaign
 from tests.history.test_history import rows
 from tests.support import CAMPAIGN, ROOT

@@ -27,8 +27,7 @@ from tempfile import TemporaryDirectory
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process that is forked must have no threads
 
 from perflog.files import is_temporary
-from perflog.history.rendering import campaigns
-from perflog.history.saving import load, save
+from perflog.history.saving import campaigns, load, save
 from tests.forks.server import MODULES
 
 ROOT = Path(__file__).resolve().parents[2]

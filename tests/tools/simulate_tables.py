@@ -19,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 
 from perflog.cases.pairs import Pair
-from perflog.compare.checks import gate
+from perflog.compare.outputs import gate
 from perflog.compare.rows import CaseComparison, Comparison, compared_cases, mean_of
 from perflog.compare.rule import Rule
 from perflog.settings.options import Options

@@ -1,7 +1,7 @@
-"""Series as inline SVG for the pages of a site: a line of a few words' height, and a whole picture.
+"""Series drawn: inline SVG for the pages of a site (a line of a few words' height, a whole picture), and figures.
 
-The colours are the page's (its style sheet names them), so that both can be read on a light and on a dark ground.
-Numbers and texts alone are put in; texts are escaped.
+In inline SVG the colours are the page's (its style sheet names them), so that both can be read on a light and on a
+dark ground. Numbers and texts alone are put in; texts are escaped.
 """
 
 from __future__ import annotations
@@ -9,15 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from perflog.errors import UsageError
 from perflog.escaping import visible
 from perflog.export.text import number
-from perflog.history.following import Part, Shift
-from perflog.history.points import Point
-from perflog.stats.centre import median
+from perflog.export.words import PictureWords
+from perflog.export.words import words as document_words
+from perflog.history.following import Part, Point, Series, Shift, parts, share_words
+from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
+from perflog.plot.series import drawable_words
 from perflog.stats.verdict import Better
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: The size of a line in a table, its edge, and how many of the last points it shows.
 _LINE_WIDTH, _LINE_HEIGHT, _LINE_EDGE, LINE_POINTS = 150.0, 32.0, 4.0, 100
@@ -27,6 +32,8 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 960.0, 340.0, 84.0, 16.0, 30.0, 
 _LETTERS, _NAMED = 110, 24
 #: Parts take turns with so many looks.
 _LOOKS = 3
+#: The class of a change by whether it is for the worse; None where that is not known.
+LOOKS = {True: "worse", False: "better", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +60,15 @@ def sparkline(along: Sequence[Part], better: Better | None, described: str) -> A
     frame = _frame(len(shown), (min(values), max(values)), _LINE_WIDTH, _LINE_HEIGHT, (_LINE_EDGE,) * 4)
     parts = []
     for part in along:
-        valued = [(places[id(p)], p.summary.value) for p in part.points if id(p) in places]
-        line = [(frame.x(place), frame.y(value)) for place, value in valued if value is not None]
+        valued = [(places[id(point)], value) for point, value in part.valued if id(point) in places]
+        line = [(frame.x(place), frame.y(value)) for place, value in valued]
         for shift in (shift for shift in part.shifts if id(shift.point) in places):
             x = frame.x(places[id(shift.point)] - 0.5)
             parts.append(_line(x, 0, x, _LINE_HEIGHT, f"change {_look(shift, better)}"))
         if len(line) > 1:
             parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3 if last else 1.6}"/>' for x, y, last in _ends(line)]
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in line[-1:]]
     return _svg("sparkline", _LINE_WIDTH, _LINE_HEIGHT, parts, described)
-
-
-def _ends(line: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float, bool]]:
-    """The points of a line that are drawn: the last one, or a lone one."""
-    if line:
-        yield (*line[-1], True)
 
 
 def chart(along: Sequence[Part], better: Better | None, words: Mapping[str, str], described: str) -> Any:
@@ -95,8 +96,7 @@ def chart(along: Sequence[Part], better: Better | None, words: Mapping[str, str]
         if nth:
             body += _border(frame, places[id(part.points[0])] - 0.5, "break", words["new_part"], _TOP - 10)
         for shift in part.shifts:
-            share = "" if shift.change.ratio is None else _share(shift.change.ratio)
-            look = f"change {_look(shift, better)}"
+            look, share = f"change {_look(shift, better)}", share_words(shift.change.ratio)
             body += _border(frame, places[id(shift.point)] - 0.5, look, share, _HEIGHT - _BOTTOM - 6)
     return _svg("chart", _WIDTH, _HEIGHT, body, described)
 
@@ -172,13 +172,9 @@ def _expected(frame: _Frame, part: Part, places: Mapping[int, int]) -> Iterator[
 
 def _levels(frame: _Frame, part: Part, places: Mapping[int, int]) -> Iterator[str]:
     """The level between changes."""
-    valued = [(point, value) for point in part.points if (value := point.summary.value) is not None]
-    order = {id(point): place for place, (point, _) in enumerate(valued)}
-    for begin, end in pairwise([0, *(order[id(shift.point)] for shift in part.shifts), len(valued)]):
-        if begin < end:
-            y = frame.y(median([value for _, value in valued[begin:end]]))
-            first, last = (places[id(valued[place][0])] for place in (begin, end - 1))
-            yield _line(frame.x(first - 0.4), y, frame.x(last + 0.4), y, "level")
+    for first, last, level in part.levels:
+        y = frame.y(level)
+        yield _line(frame.x(places[id(first)] - 0.4), y, frame.x(places[id(last)] + 0.4), y, "level")
 
 
 def _point(frame: _Frame, point: Point, place: int, words: Mapping[str, str]) -> Iterator[str]:
@@ -207,18 +203,11 @@ def _border(frame: _Frame, place: float, look: str, text: str, y: float) -> list
 
 def _look(shift: Shift, better: Better | None) -> str:
     """The class of a change: worse, better, or open where the direction is not known."""
-    ratio = shift.change.ratio
-    if ratio is None or better is None:
-        return "open"
-    return "better" if (ratio > 1) is (better is Better.HIGHER) else "worse"
+    return LOOKS[shift.is_worse(better)]
 
 
-def _share(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 18 else f"{text[:17]}…"
+def _short(text: str, most: int = 18) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 # ---------------------------------------------------------------- elements
@@ -243,3 +232,119 @@ def _svg(look: str, width: float, height: float, body: Sequence[str], described:
 
     head = f'<svg class="{look}" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{_escaped(described)}">'
     return Markup(head + "".join(body) + "</svg>")
+
+
+# ----------------------------------------------------------------------------------------------------
+# A figure of several series, each in a panel of its own.
+
+#: Series in one picture, and campaigns named below one.
+MOST, NAMED = 12, 30
+#: Letters of the names below a picture that stand side by side without touching.
+LETTERS = 80
+#: A part's colour; vermilion is for changes of level.
+_PARTS = tuple(colour for colour in COLOURS if colour != COLOURS[1])
+
+
+def draw_series(followed: Sequence[Series], margin: float, form: str, language: str = "en") -> bytes:
+    """All series as one picture, each in a panel of its own.
+
+    Args:
+        margin: changes of level up to this share do not matter.
+        form: ``svg`` or ``png``.
+        language: of the picture's words, ``en`` or ``zh``; where no font that is installed has these, English.
+
+    Raises:
+        UsageError: when there are more than it can hold, or no value.
+    """
+    if len(followed) > MOST:
+        raise UsageError(
+            f"{len(followed)} series, one picture holds {MOST}: say more of the case, such as --case model=…,devices=8"
+        )
+    drawable = [series for series in followed if any(p.summary.value is not None for p in series.points)]
+    if not drawable:
+        raise UsageError("no point has a value: see `perflog history --case` without -o for the reasons")
+    words = drawable_words(language, form)
+    return rendered(lambda: _figure(drawable, margin, words), form, words.language)[0]
+
+
+def _figure(followed: Sequence[Series], margin: float, words: PictureWords) -> Figure:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 0.5 + 3 * len(followed)), layout="constrained")
+    for axes, series in zip(figure.subplots(len(followed), squeeze=False)[:, 0], followed, strict=True):
+        _panel(axes, series, parts(series, margin), words)
+    figure.supxlabel(words("history"), fontsize=8, color=ink())
+    return figure
+
+
+def _panel(axes: Any, series: Series, along: Sequence[Part], words: PictureWords) -> None:
+    places = {id(point): x for x, point in enumerate(series.points)}
+    texts = document_words("pages", words.language)["history"]
+    for nth, part in enumerate(along):
+        colour = _PARTS[nth % len(_PARTS)]
+        if not part.valued:
+            continue
+        xs, values = [places[id(point)] for point, _ in part.valued], [value for _, value in part.valued]
+        axes.errorbar(xs, values, yerr=_bars(part.valued), fmt="o", markersize=5, capsize=3, color=colour)
+        _draw_levels(axes, part, places, colour)
+        if nth:
+            border = places[id(part.points[0])] - 0.5
+            axes.axvline(border, color=LINE, linewidth=1, linestyle="--")
+            _beside(axes, border, 1, plain(_short(what_changed(part.broken, texts), 46)), len(series.points), ink())
+    _campaigns_below(axes, series)
+    axes.margins(y=0.12)  # room for the words at the head and the foot of upright lines
+    axes.set_title(plain(series.name), fontsize=10)
+    metric = document_words("reports", words.language)["metrics"].get(series.metric, series.metric)
+    axes.set_ylabel(plain(f"{metric} ({series.unit})" if series.unit else metric))
+    axes.ticklabel_format(axis="y", useOffset=False)
+    axes.grid(visible=True, axis="y", **GRID)
+    axes.set_axisbelow(True)
+
+
+def _campaigns_below(axes: Any, series: Series) -> None:
+    """The campaigns' names below the points; only some of many, and aslant where they are long."""
+    named = [p.campaign if p.version in ("", p.campaign) else f"{p.campaign}\n{p.version}" for p in series.points]
+    names = [plain(name) for name in named]
+    step = -(-len(names) // NAMED)
+    crowded = max(map(len, names)) * len(names[::step]) > LETTERS
+    look = {"rotation": 45 if crowded else 0, "ha": "right" if crowded else "center", "fontsize": 8}
+    axes.set_xticks(range(0, len(names), step), names[::step], **look)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+
+
+def _draw_levels(axes: Any, part: Part, places: Mapping[int, int], colour: str) -> None:
+    """The level between changes, each change with its size, and where the last value was expected."""
+    for first, last, level in part.levels:
+        ends = [places[id(first)] - 0.4, places[id(last)] + 0.4]
+        axes.plot(ends, [level, level], color=colour, linewidth=1.2, alpha=0.7)
+    for shift in part.shifts:
+        border = places[id(shift.point)] - 0.5
+        axes.axvline(border, color=COLOURS[1], linewidth=1)
+        if shift.change.ratio is not None:
+            _beside(axes, border, 0, f"{100 * (shift.change.ratio - 1):+.1f} %", len(places), COLOURS[1])
+    outlook = part.outlook
+    if outlook is not None and outlook.prediction.low is not None and outlook.prediction.high is not None:
+        x, expected = places[id(outlook.point)], (outlook.prediction.low, outlook.prediction.high)
+        axes.fill_between([x - 0.35, x + 0.35], *expected, color="#999999", alpha=0.35, linewidth=0)
+
+
+def _beside(axes: Any, x: float, y: int, text: str, points: int, colour: str) -> None:
+    """Words beside a vertical line, at its top (1) or foot (0), on the side with more room."""
+    left = x > points / 2
+    look = {"ha": "right" if left else "left", "va": "top" if y else "bottom", "fontsize": 7.5, "color": colour}
+    offset = {"xytext": (-4 if left else 4, -2 if y else 3), "textcoords": "offset points"}
+    axes.annotate(text, (x, y), xycoords=("data", "axes fraction"), **offset, **look)
+
+
+def _bars(valued: Sequence[tuple[Point, float]]) -> list[list[float]]:
+    """Distances from the median to the interval's ends, (2, n); 0 where there is none."""
+    ends = [(point.summary.low, value, point.summary.high) for point, value in valued]
+    below = [value - low if low is not None else 0.0 for low, value, _ in ends]
+    return [below, [high - value if high is not None else 0.0 for _, value, high in ends]]
+
+
+def what_changed(broken: str, texts: Mapping[str, str]) -> str:
+    """What changed before a part, with the names of what can change in the page's words."""
+    for name in ("machine", "rule", "unit"):
+        broken = broken.replace(f"the {name}: ", f"{texts[f'the_{name}']}: ", 1)
+    return broken

@@ -1,0 +1,378 @@
+"""Comparisons for machines (JSON in the schema of docs/compare.md, CSV), and for CI: its gate, and what it shows.
+
+CI shows annotations of GitHub Actions, tests of a JUnit report, and Markdown as a comment on a pull request.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from perflog._version import __version__
+from perflog.cases.case import Case
+from perflog.compare.rows import CaseComparison, Comparison, centre
+from perflog.compare.rule import VERDICTS, change_words, keys_of
+from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio
+from perflog.errors import UsageError
+from perflog.escaping import json_text
+from perflog.escaping import markdown as escaped
+from perflog.export.case_table import Shown, require_columns
+from perflog.export.exchange import Annotation, Test
+from perflog.export.text import NUMBERED, TextTable, counted, to_csv, to_markdown
+from perflog.settings.convention import DEFAULT, GateResult, gate_result
+from perflog.stats.verdict import Verdict
+
+#: The formats of a comparison: for people, for machines, for browsers and for CI.
+FORMATS = ("table", "markdown", "csv", "json", "html", "github", "junit", "svg", "png")
+SCHEMA = "perflog/comparison/1"
+_CSV_FIELDS = (
+    "unit", "n_old", "n_new", "median_old", "median_new", "ratio", "other_ratio", "low", "high", "level", "p",
+    "adjusted_p", "verdict", "notes",
+)  # fmt: skip
+
+
+def comparison_document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Comparisons that were made by the same options, as plain data in the schema of docs/compare.md."""
+    options = comparisons[0].options
+    made_by = {
+        "estimator": options.estimator, "window": str(options.window), "convention": options.convention or None,
+    }  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "perflog": __version__,
+        "options": made_by,
+        "comparisons": [_comparison(comparison) for comparison in comparisons],
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    rule, mean = comparison.rule, comparison.mean
+    return {
+        "old": comparison.old,
+        "new": comparison.new,
+        "metric": rule.metric,
+        "better": rule.better.value,
+        "margin": rule.margin,
+        "level": rule.level,
+        "summary": opening(comparison),
+        "warnings": list(comparison.warnings),
+        "rows": [_row(row, rule.metric) for row in comparison.rows],
+        "geometric_mean": {"value": mean.value, "rows": mean.n, "left_out": mean.left_out},
+        "notes": list(comparison.notes),
+        "not_compared": [
+            {"side": u.side, "case": u.case.key, "label": u.case.label, "reason": u.reason} for u in comparison.unpaired
+        ],
+    }
+
+
+def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
+    ratio = row.ratio
+    return {
+        "case": row.pair.old.key,
+        "label": row.pair.old.label,
+        "across": list(row.pair.across),
+        "unit": row.unit,
+        "old": _side(row.old, row.pair.old, metric),
+        "new": _side(row.new, row.pair.new, metric),
+        "ratio": ratio.value,
+        "other_ratio": other_ratio(row, metric),
+        "interval": None if ratio.low is None else {"low": ratio.low, "high": ratio.high, "level": ratio.level},
+        "p": ratio.p,
+        "adjusted_p": row.adjusted_p,
+        "verdict": row.verdict.value,
+        "reason": row.decision.reason or None,
+        "runs_needed": row.decision.needs,
+        "in_rounds": row.in_rounds,
+        "notes": list(row.notes),
+    }
+
+
+def _side(values: Sequence[float], case: Case, metric: str) -> dict[str, Any]:
+    runs = [
+        {"file": run.log.name, "value": value if math.isfinite(value) else None}
+        for run, value in zip(case.runs, values, strict=True)
+    ]
+    mark = mark_beside(case, metric)
+    return {
+        "version": case.key.get("framework_version"), "median": centre(values),
+        "other": None if mark is None else mark.other, "n": len(values), "runs": runs,
+    }  # fmt: skip
+
+
+def comparison_json(comparisons: Sequence[Comparison]) -> str:
+    """The document as indented JSON."""
+    return json_text(comparison_document(comparisons)) + "\n"
+
+
+def comparison_csv(comparisons: Sequence[Comparison], columns: Sequence[str] = ()) -> str:
+    """A line per row of every comparison.
+
+    Args:
+        columns: these columns alone, in this order; empty: all.
+
+    Raises:
+        UsageError: for a column that there is not, with the nearest one.
+    """
+    keys = keys_of([row.pair.old for comparison in comparisons for row in comparison.rows])
+    known = ["old", "new", "metric", *keys, "label", *_CSV_FIELDS]
+    require_columns(columns, known)
+    places = [known.index(name) for name in columns] or range(len(known))
+    rows = [
+        [
+            comparison.old, comparison.new, comparison.rule.metric, *(row.pair.old.key.get(key, "") for key in keys),
+            row.pair.old.label, *_csv_cells(row, comparison.rule.metric),
+        ]
+        for comparison in comparisons for row in comparison.rows
+    ]  # fmt: skip
+    return to_csv([known[place] for place in places], [[cells[place] for place in places] for cells in rows])
+
+
+def _csv_cells(row: CaseComparison, metric: str) -> list[Any]:
+    ratio = row.ratio
+    return [
+        row.unit, ratio.n_old, ratio.n_new, centre(row.old), centre(row.new), ratio.value, other_ratio(row, metric),
+        ratio.low, ratio.high, ratio.level, ratio.p, row.adjusted_p, row.verdict.value, "; ".join(notes_of(row)),
+    ]  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------
+# The question that a gate in CI asks of comparisons: is there a reason to fail?
+
+
+def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) -> GateResult:
+    """Whether any of the reasons asked for is there.
+
+    ``slower``: a case is slower. ``inconclusive``: a case is inconclusive or has not enough data. ``missing``: a case
+    of the old side has no partner. ``nothing-compared``: no case at all has enough data for a verdict; a speedup that
+    is 1 by definition is none.
+
+    Args:
+        comparisons: of one command.
+        fail_on: keys of :data:`perflog.settings.convention.REASONS`.
+    """
+    rows = [row for comparison in comparisons for row in comparison.rows]
+    reasons = [VERDICTS[row.verdict].gate for row in rows]
+    counts = {
+        "slower": reasons.count("slower"),
+        "inconclusive": reasons.count("inconclusive"),
+        "missing": sum(unpaired.side == "old" for comparison in comparisons for unpaired in comparison.unpaired),
+        "nothing-compared": int(not any(_is_judged(row) for row in rows)),
+    }
+    words = dict(_WORDS)
+    if _is_blind(rows):
+        there, absent = words["inconclusive"]
+        words["inconclusive"] = there + _BLIND, absent
+    return gate_result(counts, words, fail_on, counted(len(rows), "case"))
+
+
+#: What is said of each reason where it is there, and where it was asked for and is not.
+_WORDS = {
+    "slower": ("{n} of {of} slower", "no case is slower"),
+    "inconclusive": (
+        "{n} of {of} inconclusive or without enough data", "no case is inconclusive or without enough data",
+    ),
+    "missing": ("{n} of the old side without a partner", "no case of the old side is without a partner"),
+    "nothing-compared": ("no case has enough data for a verdict", "at least one case had enough data"),
+}  # fmt: skip
+#: What is said besides where a gate is green though it could see no single change. It does not fail then: too few runs
+#: are as frequent among identical versions.
+_BLIND = ": the runs are too few for so many cases, and no single slower case could have been called"
+
+
+def _is_judged(row: CaseComparison) -> bool:
+    """Whether a row had enough data for its verdict."""
+    return row.verdict is not Verdict.NOT_ENOUGH_DATA and not row.by_definition
+
+
+def _is_blind(rows: Sequence[CaseComparison]) -> bool:
+    """Whether all rows that have enough data, of which there is one, have too few runs for so many rows."""
+    judged = [row for row in rows if _is_judged(row)]
+    return bool(judged) and all(
+        row.verdict is Verdict.INCONCLUSIVE and row.decision.needs is not None for row in judged
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Annotations of GitHub Actions, and tests of a JUnit report.
+
+_TITLE = "perflog compare"
+#: GitHub shows ten annotations of a level for each step; the last one says how many more there are.
+MOST_OF_A_LEVEL = 10
+
+
+def findings(
+    comparisons: Sequence[Comparison], fail_on: Sequence[str] = (), result: GateResult | None = None
+) -> list[Annotation]:
+    """What a pull request shows of comparisons: slower cases, what speaks against the whole, and why the gate failed.
+
+    Args:
+        fail_on: the reasons that the gate was asked for; slower cases are errors where it fails on them.
+        result: what the gate says; None where there is none.
+    """
+    level = "error" if "slower" in fail_on else "warning"
+    slower = [
+        Annotation(
+            f"{name} is slower: {change_words(row.ratio)}", title=f"{_TITLE}: {comparison.rule.metric}", level=level
+        )
+        for comparison in comparisons
+        for row, name in comparison.named
+        if row.verdict is Verdict.SLOWER
+    ]
+    warnings = [
+        Annotation(sentence, title=_TITLE, level="warning")
+        for comparison in comparisons for sentence in comparison.warnings
+    ]  # fmt: skip
+    failed = [Annotation(result.sentence, title=_TITLE)] if result is not None and result.status else []
+    notices = [Annotation(opening(comparison)[0], title=_TITLE, level="notice") for comparison in comparisons]
+    room = MOST_OF_A_LEVEL - (len(failed) if level == "error" else min(len(warnings), MOST_OF_A_LEVEL // 2))
+    return [*failed, *_at_most(slower, room), *warnings[: MOST_OF_A_LEVEL // 2], *notices[:MOST_OF_A_LEVEL]]
+
+
+def _at_most(annotations: Sequence[Annotation], most: int) -> list[Annotation]:
+    if len(annotations) <= most:
+        return list(annotations)
+    last = annotations[-1]
+    rest = Annotation(f"{len(annotations) - most + 1} more cases are slower", title=last.title, level=last.level)
+    return [*annotations[: most - 1], rest]
+
+
+def tests(comparisons: Sequence[Comparison], fail_on: Sequence[str]) -> list[Test]:
+    """A test for each case of every comparison: it failed where the gate that was asked for fails on it.
+
+    A case without a verdict or without a partner is skipped where the gate does not fail on it.
+    """
+    verdicts = [row.verdict for comparison in comparisons for row in comparison.rows]
+    failing = {verdict for verdict, appearance in VERDICTS.items() if appearance.gate in fail_on}
+    if "nothing-compared" in fail_on and set(verdicts) <= {Verdict.NOT_ENOUGH_DATA}:
+        failing.add(Verdict.NOT_ENOUGH_DATA)
+    return [test for comparison in comparisons for test in _tests(comparison, failing, "missing" in fail_on)]
+
+
+def _tests(comparison: Comparison, failing: Collection[Verdict], missing_fails: bool) -> list[Test]:
+    return [_test(row, name, comparison.title, failing) for row, name in comparison.named] + [
+        Test(
+            name, f"{comparison.title}: {unpaired.side} side", kind="missing",
+            failure=unpaired.reason if missing_fails and unpaired.side == "old" else "", skipped=unpaired.reason,
+        )
+        for unpaired, name in comparison.named_unpaired
+    ]  # fmt: skip
+
+
+def _test(row: CaseComparison, name: str, group: str, failing: Collection[Verdict]) -> Test:
+    sentence = f"{row.verdict.value}: {change_words(row.ratio)}".removesuffix(": ")
+    why = f"{sentence}; {row.decision.reason}" if row.decision.reason else sentence
+    fails = row.verdict in failing
+    skipped = VERDICTS[row.verdict].gate == "inconclusive" and not fails
+    return Test(
+        name, group, failure=why if fails else "", skipped=why if skipped else "",
+        kind=row.verdict.value if fails else "", lines=[sentence, *notes_of(row)],
+    )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------
+# Comparisons as Markdown fit for a comment on a pull request or a job's summary.
+#
+# It begins with a marker that nobody sees: a later run with a comparison of the same name finds the comment by it
+# and replaces it.
+
+#: A comment of GitHub's holds 65,536 characters; some are left for what its reader adds.
+LONGEST = 60_000
+#: Names of comparisons: they stand in a comment of HTML, which `--` would end.
+_NAME = re.compile(r"[A-Za-z0-9]+(?:[._ -]?[A-Za-z0-9]+)*")
+#: Where GitHub makes a link, a mention or a reference of text: an empty comment there keeps it text.
+_LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bgh)(?=-\d)", re.IGNORECASE)
+#: The columns that a table has by itself.
+_DEFAULT = Shown()
+
+
+def marker_of(name: str) -> str:
+    """The hidden marker of a comparison's comment.
+
+    Raises:
+        UsageError: for a name that is not made of letters and digits with single separators between them.
+    """
+    if not _NAME.fullmatch(name) or len(name) > 100:
+        expected = "expected letters and digits with single blanks, dots, hyphens or underscores between them"
+        raise UsageError(f"--marker {name!r}: {expected}, at most 100")
+    return f"<!-- perflog compare {name} -->"
+
+
+def comment(
+    comparisons: Sequence[Comparison], name: str, result: GateResult | None = None, explained: bool = False,
+    shown: Shown = _DEFAULT,
+) -> str:  # fmt: skip
+    """Comparisons as Markdown with their marker first.
+
+    Args:
+        comparisons: of one command.
+        name: what tells this comment from others of perflog's on the same pull request, the same in every run.
+        result: what the gate says; None where there is none.
+        explained: say below the tables what the verdicts mean.
+        shown: the columns of the tables.
+
+    Raises:
+        UsageError: for a name that no marker can hold, or a column that there is not.
+    """
+    head = [marker_of(name)]
+    if result is not None:
+        head.append(f"**{_unlinked(escaped(result.sentence))}**")
+    budget = (LONGEST - sum(map(len, head))) // len(comparisons)
+    sections = [_section(comparison, explained, budget, shown) for comparison in comparisons]
+    return "\n\n".join([*head, *sections])
+
+
+def _section(comparison: Comparison, explained: bool, budget: int, shown: Shown) -> str:
+    """One comparison: its first lines and its table, in at most ``budget`` characters."""
+    first, *others = map(_unlinked, map(escaped, opening(comparison)))
+    title = _unlinked(escaped(comparison.title))
+    lines = [f"### {title}", first, *(f"> {other}" for other in others)]
+    above = "\n\n".join(lines)
+    table = comparison_table(comparison, explained, shown)
+    return f"{above}\n\n{_fitting(comparison, table, budget - len(above) - 2)}"
+
+
+def _fitting(comparison: Comparison, table: TextTable, budget: int) -> str:
+    """The table as Markdown, with as many of its most important rows as the budget of characters holds."""
+    text = _unlinked(to_markdown(table))
+    if len(text) <= budget:
+        return text
+    order = sorted(range(len(table.rows)), key=lambda place: _turn(comparison.rows[place]))
+    low, high = 0, len(order)
+    while low < high:  # the largest number of rows that fits
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if len(_shortened(table, order[:middle])) <= budget else (low, middle - 1)
+    return _shortened(table, order[:low])[:budget]
+
+
+def _turn(row: CaseComparison) -> tuple[int, float]:
+    """A row's place by importance: its verdict, then the size of its change."""
+    return list(VERDICTS).index(row.verdict), -abs((row.ratio.value or 1.0) - 1)
+
+
+def _shortened(table: TextTable, places: Sequence[int]) -> str:
+    """The table with the rows at these places and the notes that they bear, numbered anew as lists of Markdown are."""
+    rows = [table.rows[place] for place in sorted(places)]
+    column = table.titles.index("notes") if "notes" in table.titles else None
+    borne = [] if column is None else [mark for row in rows for mark in row[column].split(",") if mark]
+    marks = {mark: str(new) for new, mark in enumerate(sorted(set(borne), key=int), 1)}
+    if column is not None:
+        rows = [
+            [*row[:column], ",".join(marks[mark] for mark in row[column].split(",") if mark), *row[column + 1 :]]
+            for row in rows
+        ]
+    numbered = [(NUMBERED.match(note), note) for note in table.footnotes]
+    notes = [
+        note if found is None else f"{marks[found[1]]}. {found[2]}"
+        for found, note in numbered
+        if found is None or found[1] in marks
+    ]
+    left_out = f"Rows left out for want of room, the least important ones: {len(table.rows) - len(rows)}."
+    return _unlinked(to_markdown(replace(table, rows=rows, footnotes=[left_out, *notes])))
+
+
+def _unlinked(text: str) -> str:
+    """Markdown in which names mention nobody and link nowhere."""
+    return _LINKED.sub("<!-- -->", text)

@@ -89,7 +89,7 @@ def _refused(error: PerflogError) -> int:
 
 def _as_document(code: str, message: str, status: int) -> int:
     """Print an error as JSON too where JSON was asked for; the status."""
-    from perflog.cli.error_document import print_error
+    from perflog.cli.output import print_error
 
     print_error(sys.argv[1:], code, message, status)
     return status

@@ -20,18 +20,13 @@ __all__ = ["COMMANDS", "app", "app_for"]
 
 #: The commands of each module, in the order in which the help lists them (groups of commands come last).
 COMMANDS = {
-    "audit": ("audit",),
-    "example": ("example",),
     "compare": ("compare", "plan", "noise"),
     "history": ("save", "history"),
-    "logs": ("extract", "explain", "config", "conventions"),
+    "logs": ("extract", "explain", "merge", "config", "conventions"),
     "parsers": ("parsers",),
-    "reports": ("table", "plot", "report"),
-    "readme": ("readme",),
+    "reports": ("table", "plot", "report", "readme", "audit"),
     "run": ("run", "watch"),
-    "merge": ("merge",),
-    "setup": ("init", "doctor"),
-    "cache": ("cache",),
+    "setup": ("example", "init", "doctor", "cache"),
 }
 
 

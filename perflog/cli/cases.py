@@ -1,24 +1,79 @@
-"""What `extract` and `merge` print: the cases of an extraction, and on stderr what the table does not say."""
+"""What `extract` and `merge` print: the cases chosen, as they were kept or anew while logs grow, and what to know."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import typer
 
-from perflog.cli.output import emit, to_terminal, width_of
-from perflog.cli.progress import skipped
+from perflog.cli.output import emit, erase_lines, to_terminal, width_of
+from perflog.cli.progress import import_numpy, progress_bar, skipped
 from perflog.escaping import named
 from perflog.export.options import format_for
-from perflog.settings.config import DEFAULTS, FORMATS
+from perflog.settings.config import DEFAULTS, FORMATS, names_in, pairs
 
 if TYPE_CHECKING:
-    from perflog.cli.view import View
+    from perflog.cache.cache import Cache
+    from perflog.cache.printed import Printed
+    from perflog.export.case_table import Shown
     from perflog.extraction import Extraction
     from perflog.settings.config import Settings
+
+
+class View(NamedTuple):
+    """What of an extraction is shown.
+
+    Attributes:
+        where: the cases with these values alone.
+        order: fields by which the cases are sorted; empty: as they are.
+        columns: these columns alone; empty: those that the format has by itself.
+        wide: every column, with the ends of intervals.
+        notes: every note, none, or (None) those without which a table would mislead.
+    """
+
+    where: Mapping[str, str] = MappingProxyType({})
+    order: str = ""
+    columns: tuple[str, ...] = ()
+    wide: bool = False
+    notes: bool | None = None
+
+    @classmethod
+    def asked(cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool, notes: bool | None = None) -> View:
+        """The view that the options of these names ask for.
+
+        Raises:
+            UsageError: for a text of ``where`` without ``=``.
+        """
+        return cls(pairs(where or [], "where"), sort, names_in(columns), wide, notes)
+
+    @property
+    def shown(self) -> Shown:
+        """The columns and notes of tables."""
+        from perflog.export.case_table import Shown
+
+        return Shown(self.columns, self.wide, self.notes)
+
+    def of(self, extraction: Extraction) -> Extraction:
+        """The extraction with the cases chosen, in the order asked for.
+
+        Raises:
+            UsageError: for a field or a value that no case has, with the nearest one.
+        """
+        if not self.where and not self.order:
+            return extraction  # and the modules that make tables are not imported
+        from dataclasses import replace
+
+        from perflog.cases.choosing import chosen
+        from perflog.export.case_table import in_order
+
+        cases = chosen(extraction.cases, self.where) if self.where else extraction.cases
+        return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)
+
 
 #: Formats that are no single text or file.
 OF_SEVERAL_FILES = ("dlperf", "tensorboard")
@@ -141,3 +196,119 @@ def _remarks(extraction: Extraction, form: str) -> Iterator[str]:
         for run in extraction.runs:
             if run.throughput.value is None:
                 yield f"no value {run.log.name}: {run.throughput.reason}"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Extraction with the cache: logs that have not changed are not read, nor their cases made anew.
+
+
+def cache_of(asked: bool | None, quiet: bool) -> Cache | None:
+    """The cache, where it is asked for, which says its remarks on stderr.
+
+    Raises:
+        UsageError: where there is no place for it.
+    """
+    from perflog.cache.asking import cache_if_wanted
+
+    def tell(remark: str) -> None:
+        if not quiet:
+            print(remark, file=sys.stderr)
+
+    return cache_if_wanted(asked, tell)
+
+
+def write_kept_cases(
+    cache: Cache, logs: Sequence[str], chosen: Settings, form: str, view: View, output: Path | None, quiet: bool
+) -> None:
+    """Write the cases as they were written before where no log has changed, else made anew.
+
+    Raises:
+        UsageError: as extraction does, and where others may write to the cache.
+        typer.Exit: with status 3 where a log or a case has no value.
+    """
+    from perflog.cache.printed import Listing
+    from perflog.logs.find import find_logs
+
+    files, options, catalog = find_logs(logs), chosen.options(), chosen.catalog()
+    terminal = to_terminal(output)
+    listing = Listing(cache, files, options, catalog)
+    shown = (
+        form,
+        list(view.where.items()),
+        view.order,
+        view.columns,
+        view.wide,
+        view.notes,
+        terminal,
+        width_of(terminal),
+    )
+    printed = listing.printed(shown)
+    if printed is not None:
+        write_result(_unpacked(printed), output, quiet)
+        return
+    import_numpy()
+    from perflog.extraction import extract_logs
+
+    with progress_bar(quiet)(sum(max(file.size, 0) for file in files)) as progress:
+        extraction = extract_logs(files, options, catalog, progress, cache=cache, named=chosen.parts)
+    result = result_of(view.of(extraction), form, view, terminal)
+    if _is_lasting(extraction):
+        listing.keep(shown, _packed(result))
+    write_result(result, output, quiet)
+
+
+def _is_lasting(extraction: Extraction) -> bool:
+    """Whether the same logs would give the same another time: not where one could not be read."""
+    from perflog.cache.printed import is_lasting
+
+    return all(map(is_lasting, extraction.skipped)) and is_lasting(extraction.runs)
+
+
+def _packed(result: Result) -> Printed:
+    from perflog.cache.printed import Printed
+
+    content = result.content
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return Printed(data, isinstance(content, str), result.remarks, result.complete)
+
+
+def _unpacked(printed: Printed) -> Result:
+    content = printed.content.decode("utf-8", "surrogatepass") if printed.is_text else printed.content
+    return Result(content, printed.remarks, printed.complete)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The table shown anew while logs grow.
+
+#: Seconds between two looks at the logs.
+EVERY = 1.0
+
+
+def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) -> NoReturn:
+    """Show the table of cases whenever a log has grown, until the user ends it; the last table stays.
+
+    On a terminal each table takes the place of the one before; elsewhere they follow on each other.
+
+    Raises:
+        KeyboardInterrupt: when the user ends it.
+        UsageError: as reading the logs does.
+    """
+    from perflog.export.case_table import case_table
+    from perflog.export.text import to_terminal as drawn
+    from perflog.logs.find import find_logs
+    from perflog.report.extractions import Extractions
+
+    terminal, before, lines = to_terminal(None), None, 0
+    while True:
+        state = [(log.name, log.size, log.member) for log in find_logs(logs)]
+        if state != before:
+            extraction = view.of(Extractions().of(logs, settings))
+            width = None if view.wide else width_of(terminal)
+            text = drawn(case_table(extraction, view.shown), width, terminal)
+            text += f"{time.strftime('%H:%M:%S')}, shown anew when a log grows; Ctrl-C ends it\n"
+            if terminal:
+                erase_lines(lines)
+            emit(text if terminal or before is None else f"\n{text}", None, True)
+            sys.stdout.flush()
+            before, lines = state, text.count("\n")
+        time.sleep(EVERY)

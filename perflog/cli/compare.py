@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.kept import cache_of
+from perflog.cli.cases import View, cache_of
 from perflog.cli.options import (
     DatabaseName,
     Given,
@@ -24,7 +24,6 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import end_where_unread, extractions
-from perflog.cli.view import View
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from perflog.cli.base import Application, app, examples
-from perflog.cli.kept import cache_of
+from perflog.cli.cases import cache_of
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
 from perflog.cli.output import emit, say_lacking, to_terminal, width_of
 from perflog.cli.progress import extractions

@@ -1,4 +1,4 @@
-"""Commands that read logs: extract, explain, config, conventions."""
+"""Commands that read logs, and the parts that others read of them: extract, explain, merge, config, conventions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import EXIT_STATUS, app, examples
-from perflog.cli.cases import OF_SEVERAL_FILES, form_of, write_cases
-from perflog.cli.kept import cache_of, write_kept_cases
+from perflog.cli.cases import (
+    OF_SEVERAL_FILES,
+    View,
+    cache_of,
+    form_of,
+    show_again_and_again,
+    write_cases,
+    write_kept_cases,
+)
 from perflog.cli.options import (
+    Aggregate,
+    Baseline,
     Configured,
     Format,
     Given,
     Logs,
     Notes,
     Output,
+    Parsers,
     Quiet,
     Shown,
     Sort,
@@ -29,9 +39,9 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
-from perflog.cli.view import View, show_again_and_again
 from perflog.export.options import format_for
-from perflog.settings.config import DEFAULTS, find_config, settings
+from perflog.logs.addresses import as_addresses
+from perflog.settings.config import DEFAULTS, find_config, pairs, settings
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
@@ -50,6 +60,16 @@ _ON = "Let a cluster read the logs: ray for the one that this machine belongs to
 On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False)]
 _SHARDS = "With --on: in how many shares. [default: 4 for each processor]"
 Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
+
+Parts = Annotated[
+    list[str],
+    typer.Argument(
+        help="All parts of one place: the files that `perflog extract --shard` wrote, or their folder.",
+        metavar="PARTS...",
+        show_default=False,
+        callback=as_addresses,
+    ),
+]
 
 
 @app.command(
@@ -111,6 +131,29 @@ def explain(logs: Logs, given: Given, format_: TextOrJson = None, output: Output
         emit("\n\n".join(explanation.text for explanation in explanations) + "\n", output, quiet)
     if not all(explanation.complete for explanation in explanations):
         raise typer.Exit(3)
+
+
+@app.command(
+    epilog=examples(
+        "perflog merge part*.parquet", "perflog merge parts/ -o cases.json --sort -throughput", more=EXIT_STATUS
+    )
+)
+def merge(
+    parts: Parts, aggregate: Aggregate = None, baseline: Baseline = None, parsers: Parsers = None,
+    where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False, notes: Notes = None,
+    format_: Format = None, output: Output = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Make of the parts that workers read what one machine would have made of all logs."""
+    from dataclasses import replace
+
+    from perflog.cluster.shares import require_parts
+
+    given = {"aggregate": aggregate, "baseline": pairs(baseline or [], "baseline"), "parsers": parsers}
+    chosen = replace(settings(given | {"format": format_}, parts), parts=None)  # all that is named is for parts
+    form = form_of(output, chosen)
+    require_parts(parts)
+    view = View.asked(where, sort, columns, wide, notes)
+    write_cases(view.of(extractions(quiet).of(parts, chosen)), form, view, output, quiet, parts)
 
 
 @app.command(epilog=examples("perflog config logs/", "perflog config logs/ --format json"))

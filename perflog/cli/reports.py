@@ -1,13 +1,15 @@
-"""Commands that make reports: table, plot, report."""
+"""Commands that make reports, keep them true and judge those of others: table, plot, report, readme, audit."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.kept import cache_of
+from perflog.cli.cases import cache_of
 from perflog.cli.options import (
     Columns,
     Digits,
@@ -19,8 +21,11 @@ from perflog.cli.options import (
     Names,
     Notes,
     Output,
+    ParserNames,
+    Parsers,
     Quiet,
     Rows,
+    Set,
     StyleName,
     Templates,
     Titles,
@@ -29,10 +34,14 @@ from perflog.cli.options import (
     WithCache,
     extraction_options,
 )
-from perflog.cli.output import emit, say_lacking, say_written
-from perflog.cli.progress import end_where_unread, extractions
+from perflog.cli.output import emit, emit_commands, prose, say_lacking, say_written, to_terminal
+from perflog.cli.progress import end_where_unread, extractions, progress_bar
 from perflog.export.options import FLAGS
+from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
+
+if TYPE_CHECKING:
+    from perflog.report.regenerate import Regenerated
 
 Html = Annotated[
     bool,
@@ -47,6 +56,20 @@ ReportRows = Annotated[
 ReportColumns = Annotated[
     str, typer.Option(*FLAGS["columns"], help=f"Fields of the tables' columns.{_BY_DEFAULT}", show_default=False)
 ]
+_CHECK = "Change nothing; show what differs and exit with 1 if anything does, with 2 if no file has a region."
+Check = Annotated[bool, typer.Option("--check", help=_CHECK)]
+_ALLOW = "A folder outside the files' repository that recipes may use too (may be repeated)."
+Allow = Annotated[list[Path] | None, typer.Option("--allow", help=_ALLOW, show_default=False)]
+_DIFFERENCES = "What differs, as text (cell by cell), markdown, diff, json or github (annotations of GitHub Actions)."
+Differences = Annotated[str, typer.Option("--format", "-f", help=_DIFFERENCES)]
+_LOGS_HELP = "Logs (may be repeated). [default: those below the files' folders, or that the tables' recipes name]"
+_LOGS = typer.Option("--logs", help=_LOGS_HELP, show_default=False, callback=as_addresses)
+LogFolders = Annotated[list[str] | None, _LOGS]
+Everything = Annotated[bool, typer.Option("--all", help="Show every cell, not only those to look at.")]
+_JUDGED = "text, markdown, json, junit (XML) or github (annotations of GitHub Actions). [default: text]"
+Judged = Annotated[str | None, typer.Option("--format", "-f", help=_JUDGED, show_default=False)]
+_TOLERANCE = "Differences of up to this share fail no cell: 0.1%."
+Tolerance = Annotated[str, typer.Option("--tolerance", help=_TOLERANCE)]
 
 
 @app.command(
@@ -150,3 +173,94 @@ def report(
     result.write()
     say_written(output, quiet, result.described)
     end_where_unread(read, quiet)
+
+
+@app.command(
+    epilog=examples(
+        "perflog readme README.md",
+        "perflog readme --check README.md",
+        "perflog readme --check -f github README.md",
+        more="A region:  <!-- perflog: table logs/ --rows devices --style paddle -->  …  <!-- /perflog -->. "
+        "Paths in it are relative to the file, and lead to its repository alone. Exit status: 0 all regions are true; "
+        "1 with --check, some are not; 2 a marker or recipe is wrong, a log cannot be read, or with --check no region "
+        "is there.",
+    )
+)
+def readme(
+    files: Annotated[list[Path], typer.Argument(help="Markdown files with perflog regions.", show_default=False)],
+    check: Check = False,
+    form: Differences = "text",
+    allow: Allow = None,
+    cache: WithCache = None,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate the tables between perflog's markers, in place."""
+    from perflog.report.regenerate import FORMATS, regenerate, render, summary
+
+    one_of("format", form, FORMATS)
+    regenerated = regenerate(files, extractions(quiet=True, cache=cache_of(cache, quiet)), allow or ())
+    if not check:
+        regenerated.write()
+    if check or form == "json":
+        text = render(regenerated, form)
+        if form == "github":
+            emit_commands(text)
+        else:
+            sys.stdout.write(text)
+    if not quiet or not regenerated.regions:
+        print(summary(regenerated, check), file=sys.stderr)
+    if check:
+        _exit_unless_true(regenerated)
+
+
+def _exit_unless_true(regenerated: Regenerated) -> None:
+    """Raise Exit with 2 where nothing was checked, and with 1 where something differs."""
+    if not regenerated.regions:
+        raise typer.Exit(2)
+    if not regenerated.up_to_date:
+        raise typer.Exit(1)
+
+
+@app.command(
+    epilog=examples(
+        "perflog audit README.md",
+        "perflog audit reports/ --logs logs/ --tolerance 0.1%",
+        "perflog audit reports/ --logs logs/ --all -o audit.md",
+        more="Exit status: 0 cells were checked, none differs or contradicts; 1 some do, or nothing could be checked; "
+        "2 wrong usage.",
+    )
+)
+def audit(
+    files: Annotated[list[Path], typer.Argument(help="Markdown files, or folders of them.", show_default=False)],
+    logs: LogFolders = None,
+    tolerance: Tolerance = "0.1%",
+    everything: Everything = False,
+    form: Judged = None,
+    set_: Set = None,
+    parser: ParserNames = None,
+    parsers: Parsers = None,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Hold the result tables of ordinary READMEs against their logs: which cells do the logs support?"""
+    from perflog.audit import FORMATS, documents, failing, render
+    from perflog.audit import audit as judge_cells
+    from perflog.audit.auditing import folders_of
+    from perflog.compare.rule import share as share_of
+    from perflog.export.options import format_for
+    from perflog.logs.find import find_logs
+
+    chosen_form = format_for(output, form, FORMATS, "text")
+    share = share_of(tolerance, "--tolerance")
+    pages = documents(files)
+    given = {"parser": parser, "parsers": parsers, "set": pairs(set_ or [], "set")}
+    chosen = settings(given, logs or folders_of(pages))
+    found = find_logs(logs) if logs else None
+    judgements = judge_cells(pages, found, chosen.catalog(), chosen.options(), share, progress_bar(quiet))
+    text = render(judgements, chosen_form, everything, to_terminal(output))
+    if chosen_form == "github" and output is None:
+        emit_commands(text)
+    else:
+        emit(prose(text, output) if chosen_form == "text" else text, output, quiet)
+    if failing(judgements):
+        raise typer.Exit(1)

@@ -55,7 +55,7 @@ _OPENED: Mapping[str, str] = {
     "(": "a group without a name; write (?:…), or (?P<name>…)",
 }
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"(?P<class>\[(?:\\.|[^\]\\])*\])"
     r"|(?P<escape>\\(?:x[0-9A-Fa-f]{2}|.))"
     r"|(?P<named>\(\?P<(?P<name>[^>]*)>)"
@@ -104,7 +104,7 @@ class _Reader(Struct):
 
     def read(self) -> str:
         while self.at < len(self.regex):
-            token = _TOKEN.match(self.regex, self.at)
+            token = TOKEN.match(self.regex, self.at)
             if token is None:
                 raise self.fault(self._why_no_token())
             getattr(self, f"_{token.lastgroup}")(token)

@@ -20,7 +20,7 @@ from perflog.formats.toml import Scalar, Text, decode, texts
 from perflog.formats.vocabulary import Fact
 
 # ----------------------------------------------------------------------------------------------------
-# What every match of a regex needs: texts of which at least one stands in it.
+# What every match of a regex needs: sets of texts, of each of which at least one stands in the name.
 #
 # Looking for a text is a thousand times quicker than compiling a regex, and a name has few of the words that the
 # patterns of paths ask for: those whose words it lacks are neither tried nor compiled.
@@ -30,59 +30,137 @@ _parser: Any = re._parser  # type: ignore[attr-defined]
 _codes: Any = re._constants  # type: ignore[attr-defined]
 
 
-def needed_literals(regex: str) -> tuple[str, ...]:
-    """Texts in small letters: one of them is in every ASCII text, in small letters, that the regex matches.
+#: Of each of these sets, one text stands in every ASCII name that a regex matches, as :func:`_folded` writes it.
+Needs = tuple[tuple[str, ...], ...]
+#: So many texts at most are told apart as what one part of a regex may match.
+_MOST_TEXTS = 256
+_REPEATS = (_codes.MAX_REPEAT, _codes.MIN_REPEAT)
+_DIGITS = {ord(digit): "0" for digit in "123456789"}
 
-    Returns:
-        The texts, sorted; none where nothing is known to be needed.
+
+def needed_texts(regex: str) -> Needs:
+    """What every match of a regex needs; nothing where nothing is known to be needed.
 
     Raises:
         re.error: for what is no regex.
     """
-    return tuple(sorted(_of_sequence(_parser.parse(regex))))
+    needs = {tuple(sorted(_shortest(texts))) for texts in _of_sequence(_parser.parse(regex)) if "" not in texts}
+    return tuple(sorted(texts for texts in needs if not any(_implies(other, texts) for other in needs - {texts})))
 
 
-def may_match(literals: Sequence[str], text: str) -> bool:
-    """Whether a regex that needs one of these may match in a text; always for one that is not ASCII.
+def may_match(needs: Needs, name: str) -> bool:
+    """Whether a regex that needs these texts may match in a name; always in one that is not ASCII.
 
     Letters beyond ASCII may match others than those that they become as small letters (ſ matches s).
     """
-    if not literals or not text.isascii():
-        return True
-    small = text.lower()
-    return any(literal in small for literal in literals)
+    return not name.isascii() or _holds(needs, _folded(name))
 
 
-def _of_sequence(nodes: Iterable[tuple[Any, Any]]) -> frozenset[str]:
-    """The most telling of what the parts of a sequence need."""
-    choices: list[frozenset[str]] = []
-    literal = ""
-    for code, value in nodes:
-        if code is _codes.LITERAL and value < 128:
-            literal += chr(value).lower()
+def _folded(name: str) -> str:
+    """A name in small letters, with 0 for each digit."""
+    return name.lower().translate(_DIGITS)
+
+
+def _holds(needs: Needs, folded: str) -> bool:
+    return all(any(text in folded for text in texts) for texts in needs)
+
+
+def _implies(stricter: Iterable[str], texts: Sequence[str]) -> bool:
+    return all(any(text in other for text in texts) for other in stricter)
+
+
+def _shortest(texts: Iterable[str]) -> Iterator[str]:
+    """The texts that hold none of the others."""
+    kept: list[str] = []
+    for text in sorted(texts, key=len):
+        if not any(shorter in text for shorter in kept):
+            kept.append(text)
+            yield text
+
+
+def _of_sequence(nodes: Iterable[tuple[Any, Any]]) -> Iterator[set[str]]:
+    """What the parts of a sequence need; texts that follow on each other are one."""
+    run = {""}
+    for code, value in _without_groups(nodes):
+        texts = _all_texts(code, value)
+        if code is _codes.ASSERT:  # what stands before or behind a match stands in the name too
+            yield from _of_sequence(value[1])
+        if (longer := _product(run, texts)) is not None:
+            run = longer
             continue
-        choices += [frozenset({literal}), _of_node(code, value)]
-        literal = ""
-    choices.append(frozenset({literal}))
-    return max((choice for choice in choices if choice and "" not in choice), key=_worth, default=frozenset())
+        before, run = run, texts or {""}
+        yield before
+        if code in _REPEATS and value[0] > 0:
+            once = _texts_of(value[2])
+            yield from _of_sequence(value[2]) if once is None else [_product(before, once) or once]
+            run = once or {""}  # what is repeated stands before what follows
+        elif code is _codes.BRANCH:
+            branches = [max(_of_sequence(branch), key=_worth) for branch in value[1]]
+            yield set().union(*branches)
+    yield run
 
 
-def _worth(literals: frozenset[str]) -> tuple[int, int]:
-    """Long texts are rare, and few are soon looked for."""
-    return min(map(len, literals)), -len(literals)
+def _product(before: set[str], texts: set[str] | None) -> set[str] | None:
+    """Each text behind each of those before it; None where they are too many, or any may follow."""
+    if texts is None or len(before) * len(texts) > _MOST_TEXTS:
+        return None
+    return {one + other for one in before for other in texts}
 
 
-def _of_node(code: Any, value: Any) -> frozenset[str]:
-    if code is _codes.BRANCH:
-        branches = [_of_sequence(branch) for branch in value[1]]
-        return frozenset().union(*branches) if all(branches) else frozenset()
+def _without_groups(nodes: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    for code, value in nodes:
+        if code is _codes.SUBPATTERN:
+            yield from _without_groups(value[3])
+        else:
+            yield code, value
+
+
+def _worth(texts: set[str]) -> int:
+    """Long texts are rare."""
+    return min(map(len, texts))
+
+
+def _texts_of(nodes: Iterable[tuple[Any, Any]]) -> set[str] | None:
+    """All texts that a sequence may match, as :func:`_folded` writes them; None where they are too many."""
+    run: set[str] | None = {""}
+    for code, value in nodes:
+        run = run and _product(run, _all_texts(code, value))
+    return run
+
+
+def _all_texts(code: Any, value: Any) -> set[str] | None:
+    """All texts that a node may match; none but the empty one where it only looks at what stands around."""
+    if code is _codes.LITERAL:
+        char = _folded(chr(value))
+        return {char} if char.isascii() or char == chr(value).upper() else None
+    if code is _codes.IN:
+        return _of_class(value)
+    if code in (_codes.AT, _codes.ASSERT, _codes.ASSERT_NOT):
+        return {""}
     if code is _codes.SUBPATTERN:
-        return _of_sequence(value[3])
-    if code is _codes.ASSERT:  # what stands before or behind a match stands in the text too
-        return _of_sequence(value[1])
-    if code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT) and value[0] > 0:
-        return _of_sequence(value[2])
-    return frozenset()
+        return _texts_of(value[3])
+    if code is _codes.BRANCH:
+        branches = [_texts_of(branch) for branch in value[1]]
+        return None if None in branches else set().union(*(branch or () for branch in branches))
+    if code in _REPEATS and value[1] <= 3:
+        counts = [_texts_of([*value[2]] * count) for count in range(value[0], value[1] + 1)]
+        return None if None in counts else set().union(*(texts or () for texts in counts))
+    return None
+
+
+def _of_class(members: Iterable[tuple[Any, Any]]) -> set[str] | None:
+    """The characters of a class; None where they are too many."""
+    chars: set[str] = set()
+    for code, value in members:
+        if code is _codes.LITERAL:
+            chars.add(_folded(chr(value)))
+        elif code is _codes.CATEGORY and value is _codes.CATEGORY_DIGIT:
+            chars.add("0")
+        elif code is _codes.RANGE and value[1] < 128:
+            chars |= {_folded(chr(char)) for char in range(value[0], value[1] + 1)}
+        else:
+            return None
+    return chars if "".join(chars).isascii() else None
 
 
 Kind = Literal["file", "folder"]
@@ -119,12 +197,24 @@ class _PathsFile(Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[tuple[_PatternTable, ...], Meta(min_length=1, description="one [[pattern]] or more")]
 
 
+class Choices(Struct, frozen=True):
+    """A regex that is a choice between many words: the text in front of them, each word's, and the text behind.
+
+    ``needs``: what a match of each word needs.
+    """
+
+    head: str
+    words: tuple[str, ...]
+    tail: str
+    needs: tuple[Needs, ...]
+
+
 class PathPattern(Struct, frozen=True, eq=False, dict=True):
     """A regex (Python's) whose named groups are facts; a group ``batch_size_2`` is a second form of ``batch_size``.
 
-    ``source``: the regex's text; ``needs``: one of these stands in every ASCII name that it matches, in small letters;
-    ``given``: facts of every match, for words that hold no number; ``own``: whether it is perflog's, and known to be
-    quick, others are matched in bounded steps.
+    ``source``: the regex's text; ``needs``: what every ASCII name has that it matches; ``given``: facts of every match,
+    for words that hold no number; ``own``: whether it is perflog's, and known to be quick, others are matched in
+    bounded steps; ``choices``: the words of which it is a choice, where it is perflog's and one.
     """
 
     source: str
@@ -132,12 +222,36 @@ class PathPattern(Struct, frozen=True, eq=False, dict=True):
     samples: Mapping[str, Mapping[str, str]]
     given: Mapping[str, str] = field(default_factory=dict)
     own: bool = False
-    needs: tuple[str, ...] = ()
+    needs: Needs = ()
+    choices: Choices | None = None
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
-        """The regex, compiled when a name first may match it: to compile all takes as long as to read ten logs."""
+        """The regex, compiled when it is first used: to compile all takes as long as to read ten logs."""
         return _compiled(self.source, self.own)
+
+    @cached_property
+    def _of_words(self) -> dict[tuple[str, ...], re.Pattern[str]]:
+        return {}
+
+    def regex_for(self, name: str) -> re.Pattern[str] | None:
+        """A regex that matches in a name what :attr:`regex` does; None where that is nothing.
+
+        Of a choice between many words it has those alone that may stand in the name: it is compiled thirty times as
+        fast.
+        """
+        if not name.isascii():
+            return self.regex
+        folded = _folded(name)
+        if not _holds(self.needs, folded):
+            return None
+        if self.choices is None:
+            return self.regex
+        pairs = zip(self.choices.words, self.choices.needs, strict=True)
+        words = tuple(word for word, needs in pairs if _holds(needs, folded))
+        if words and words not in self._of_words:
+            self._of_words[words] = _compiled(f"{self.choices.head}{'|'.join(words)}{self.choices.tail}", self.own)
+        return self._of_words.get(words)
 
     def facts_of(self, match: re.Match[str]) -> dict[str, str]:
         """What a match says, by the names of its groups."""
@@ -259,7 +373,34 @@ def _path_pattern(table: _PatternTable, where: str, own: bool = False) -> PathPa
         told = f"{where}: regex = {table.regex!r}: expected a regular expression of Python: {error}"
         raise ParserError(told) from None
     samples = {name: texts(facts) for name, facts in table.sample.items()}
-    return PathPattern(table.regex, table.where, samples, texts(table.set), own, needed_literals(table.regex))
+    choices = _choices(table.regex) if own else None
+    return PathPattern(table.regex, table.where, samples, texts(table.set), own, needed_texts(table.regex), choices)
+
+
+#: The beginning of a regex up to its first group with a name, and a piece of what follows.
+_HEAD = re.compile(r"(?P<flags>(?:\(\?[a-z]+\))?)(?:\(\?<[!=](?:[^()\\]|\\.)*\))*\(\?P<\w+>")
+_PIECE = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])+\]|(?P<group>\((?:\?P<|(?!\?)))|.", re.DOTALL)
+
+
+def _choices(source: str) -> Choices | None:
+    """The words of a regex that is a choice of some in one group, none of which has a group with a name or number."""
+    head = _HEAD.match(source)
+    if head is None or "#" in source:
+        return None
+    words, depth, begun = [], 0, head.end()
+    for piece in _PIECE.finditer(source, head.end()):
+        if piece["group"]:
+            return None
+        if depth == 0 and piece[0] in "|)":
+            words.append(source[begun : piece.start()])
+            begun = piece.end()
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if depth < 0:
+            break
+    tail = source[begun - 1 :]
+    if len(words) < 2 or any(piece["group"] or piece[0] == "|" for piece in _PIECE.finditer(tail)):
+        return None
+    return Choices(source[: head.end()], tuple(words), tail, tuple(needed_texts(f"{head['flags']}{w}") for w in words))
 
 
 def _compiled(source: str, own: bool) -> re.Pattern[str]:
@@ -312,9 +453,8 @@ def _facts_of_part(part: str, kind: Kind, patterns: Iterable[PathPattern]) -> Pa
     understood: set[int] = set()
     left = part
     for pattern in patterns:
-        if pattern.where not in ("any", kind) or not may_match(pattern.needs, part):
-            continue
-        for match in pattern.regex.finditer(left):
+        regex = pattern.regex_for(part) if pattern.where in ("any", kind) else None
+        for match in regex.finditer(left) if regex is not None else ():
             facts = pattern.facts_of(match)
             if COUNTER in facts and REPEAT in values:
                 continue  # a word says which repeat it is: the other number is text

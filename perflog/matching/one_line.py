@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import suppress
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -31,10 +31,6 @@ def line_regex(regex: str) -> LineRegex:
     Raises:
         ValueError: for a text that is no regex.
     """
-    return _new_regex(regex)
-
-
-def _new_regex(regex: str) -> LineRegex:
     return _Compiled(regex) if use_compiled() else _Polars(regex)
 
 
@@ -139,17 +135,32 @@ def gave_up(pattern: Pattern, line: str) -> str:
     """The line with a caret under the first character that the pattern could not match."""
     if pattern.literal not in line:
         return f"  {line}\n  ^ the literal {pattern.literal!r} does not occur in this line"
-    for size, beginning in _beginnings(pattern.regex):
-        if (matched := beginning.end(line)) > 0:
+    parts, sizes = _beginnings(pattern.regex)
+    # no regex of the dialect is a choice of whole regexes: where a beginning does not match, no longer one does
+    unmatched = bisect_left(parts, True, key=lambda size: line_regex(pattern.regex[:size]).end(line) < 0)
+    for size in sizes[: bisect_left(sizes, parts[unmatched]) if unmatched < len(parts) else None][::-1]:
+        if (matched := line_regex(pattern.regex[:size]).end(line)) > 0:
             return f"  {line}\n  {' ' * matched}^ expected here: {pattern.regex[size:][:60]}"
     return f"  {line}\n  ^ the pattern does not match from its first character on"
 
 
-@lru_cache(maxsize=256)
-def _beginnings(regex: str) -> list[tuple[int, LineRegex]]:
-    """The beginnings of a regex that are regexes, the longest first, with their sizes."""
-    found = []
-    for size in range(len(regex), 0, -1):
-        with suppress(ValueError):
-            found.append((size, _new_regex(regex[:size])))
-    return found
+@lru_cache(maxsize=4096)
+def _beginnings(regex: str) -> tuple[list[int], list[int]]:
+    """The sizes of the beginnings of a regex that are regexes: of those that end with a whole part, a character, class
+    or group with its repeat; and of all."""
+    from perflog.formats.dialect import TOKEN
+
+    parts: list[int] = []
+    sizes: list[int] = []
+    depth = 0
+    for token in TOKEN.finditer(regex):
+        depth += {"open": 1, "named": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if depth:
+            continue
+        if token.lastgroup == "repeat":
+            sizes += [token.end() - 1] if token[0][1:].endswith("?") else []
+            parts.pop()
+        ends = range(token.start() + 1, token.end() + 1) if token.lastgroup == "char" else [token.end()]
+        parts += ends
+        sizes += ends
+    return parts, sizes

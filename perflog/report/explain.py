@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from perflog.errors import UsageError
@@ -63,8 +64,7 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
                 f"{log.name} is a part of logs that were read elsewhere, and holds none of their lines: name the log "
                 "itself, where it lies"
             )
-    for log in logs:
-        yield explain_log(log, catalog, options)
+    yield from explained(logs, catalog, options)
 
 
 def to_json(explanations: Sequence[Explanation]) -> str:
@@ -79,17 +79,27 @@ def document(explanations: Sequence[Explanation]) -> dict[str, Any]:
     return {"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}
 
 
-def explain_log(log: LogFile, catalog: Catalog, options: Options) -> Explanation:
-    """Explain one log."""
+def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> Iterator[Explanation]:
+    """Explain logs that were found, one after the other."""
     builder = RunBuilder(catalog, options)
 
-    def finish(reading: Reading) -> tuple[Reading, Outcome]:
-        outcome = builder.build(reading)
-        if isinstance(outcome, Skipped) and not reading.problem:
-            outcome = inferred_runs(reading, catalog, options) or outcome
-        return reading, outcome
+    def finish_all(readings: Sequence[Reading]) -> list[tuple[Reading, Outcome]]:
+        finished = []
+        for reading, outcome in zip(readings, builder.build_all(readings), strict=True):
+            if isinstance(outcome, Skipped) and not reading.problem:
+                outcome = inferred_runs(reading, catalog, options) or outcome
+            finished.append((reading, outcome))
+        return finished
 
-    ((reading, outcome),) = read_logs([log], catalog, finish, options.as_printed)
+    def finish(reading: Reading) -> tuple[Reading, Outcome]:
+        return finish_all([reading])[0]
+
+    for reading, outcome in read_logs(logs, catalog, finish, options.as_printed, finish_all=finish_all):
+        yield _explanation(reading, outcome, catalog)
+
+
+def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog) -> Explanation:
+    log = reading.log
     lines = [f"{log.name}: {counted(reading.lines, 'line')}, {counted(reading.bytes, 'byte')}"]
     shapes: list[Frequent] = []
     if isinstance(outcome, Skipped):
@@ -197,12 +207,18 @@ def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
     """What matched first, then what was rejected and why."""
     rejected: list[str] = []
     silent: list[str] = []
+    of_log = reading.accounts
+    seen = {reading.patterns[key].parser for key in of_log}
+    beginning = _Beginning(reading.log)
     for parser in catalog.parsers:
-        accounts = [(p, reading.accounts[p.key]) for p in parser.patterns if p.key in reading.accounts]
+        if parser.name not in seen:
+            silent.append(parser.name)
+            continue
+        accounts = [(p, of_log[p.key]) for p in parser.patterns if p.key in of_log]
         if any(a.matches and p.role != "metadata" for p, a in accounts):
-            yield from _matched(reading, parser, accounts)
+            yield from _matched(reading, beginning, parser, accounts)
         elif any(a.candidates for _, a in accounts):
-            rejected.extend(_rejected(reading, parser, accounts))
+            rejected.extend(_rejected(beginning, parser, accounts))
         else:
             silent.append(parser.name)
     yield from rejected
@@ -211,7 +227,9 @@ def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
         yield f"  rejected because none of their literals occurs: {named}"
 
 
-def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+def _matched(
+    reading: Reading, beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]
+) -> Iterator[str]:
     yield f"  {parser.name}: matched"
     for pattern, account in accounts:
         if account.matches:
@@ -221,17 +239,17 @@ def _matched(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Acc
     literals = {p.literal for p, a in accounts if a.matches}
     for pattern, account in accounts:
         if not account.matches and pattern.literal not in literals and account.candidates:
-            yield from _not_understood(reading, pattern, account.candidates)
+            yield from _not_understood(beginning, pattern, account.candidates)
 
 
-def _rejected(reading: Reading, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+def _rejected(beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
     pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
     if account.matches:
         yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
         return
     lines = _hold(account.candidates, repr(pattern.literal))
     yield f"  {parser.name}: rejected, {lines}, none matches '{pattern.name}'"
-    yield from _not_understood(reading, pattern, account.candidates)
+    yield from _not_understood(beginning, pattern, account.candidates)
 
 
 def _hold(count: int, what: str) -> str:
@@ -243,9 +261,9 @@ def _units(reading: Reading, pattern: Pattern) -> str:
     return f", unit {', '.join(units)}" if units else ""
 
 
-def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[str]:
+def _not_understood(beginning: _Beginning, pattern: Pattern, count: int) -> Iterator[str]:
     shown = 0
-    for number, line in _candidates(reading.log, pattern.literal):
+    for number, line in beginning.lines_with(pattern.literal):
         if read_line(pattern, line) is None:
             short = line if len(line) < 400 else line[:400]
             if shown == 0:
@@ -258,15 +276,21 @@ def _not_understood(reading: Reading, pattern: Pattern, count: int) -> Iterator[
                 return
 
 
-def _candidates(log: LogFile, literal: str) -> Iterator[tuple[int, str]]:
-    """Lines with the literal, from the log's first block."""
-    try:
-        data = clean_block(next(blocks_of(log))())
-    except (StopIteration, UnreadableError):
-        return
-    wanted = literal.encode()
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if wanted in line:
-            for part in line.split(b"\r"):
-                if wanted in part:
-                    yield number, part.decode("utf-8", "replace")
+class _Beginning:
+    """The lines of a log's first block, read when they are first needed."""
+
+    def __init__(self, log: LogFile) -> None:
+        self._log = log
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, bytes]]:
+        try:
+            data = clean_block(next(blocks_of(self._log))())
+        except (StopIteration, UnreadableError):
+            return []
+        return [(number, part) for number, line in enumerate(data.split(b"\n"), 1) for part in line.split(b"\r")]
+
+    def lines_with(self, literal: str) -> Iterator[tuple[int, str]]:
+        """The lines that hold a text, with their numbers."""
+        wanted = literal.encode()
+        return ((number, line.decode("utf-8", "replace")) for number, line in self._lines if wanted in line)

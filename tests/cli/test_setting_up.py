@@ -67,14 +67,14 @@ def test_doctor_knows_every_extra() -> None:
 
 
 def test_a_missing_extra_has_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.cli import examination
+    from perflog.cli import setup
 
-    monkeypatch.setattr(examination, "find_spec", lambda name: None if name == "obstore" else object())
-    found = examination.examined([])
+    monkeypatch.setattr(setup, "find_spec", lambda name: None if name == "obstore" else object())
+    found = setup.examined([])
     (missing,) = (extra for extra in found["extras"] if not extra["installed"])
     assert (missing["name"], missing["missing"]) == ("s3", ["obstore"])
     assert missing["command"].endswith("-m pip install 'perflog[s3]'")
-    assert f"s3          not installed (reading logs from a server): {missing['command']}" in examination.text_of(found)
+    assert f"s3          not installed (reading logs from a server): {missing['command']}" in setup.text_of(found)
 
 
 def test_explain_shows_the_most_frequent_lines_of_an_unknown_format(tmp_path: Path) -> None:

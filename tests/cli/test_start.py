@@ -102,7 +102,7 @@ def test_extracting_imports_neither_polars_nor_masked_arrays() -> None:
 #: ``dataclasses.fields`` of what the history keeps.
 DATACLASSES = {
     "Amount", "Case", "Catalog", "Extraction", "LogFile", "Machine", "Metadata", "Metric", "Options", "QuotientInterval",
-    "Run", "Settings", "Skipped", "Summary", "Texts", "Verdict", "View", "Window", "Witness",
+    "Run", "Settings", "Skipped", "Summary", "Texts", "Verdict", "Window", "Witness",
 }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from perflog.cli.cases import View
 from perflog.cli.progress import _Bar
-from perflog.cli.view import View
 from perflog.errors import UsageError
 from perflog.extraction import CountsLogs, extract_paths
 from perflog.settings.options import Options

@@ -18,7 +18,7 @@ from perflog.extraction import Extraction
 from perflog.formats.load import load_parser
 from perflog.logs.find import LogFile
 from perflog.report.contents import contents
-from perflog.report.explain import explain_log
+from perflog.report.explain import explained as explanations
 from perflog.report.html import page
 from perflog.report.provenance import ReadLogs
 from perflog.settings.options import Options
@@ -138,7 +138,8 @@ def explained(tmp_path: Path, line: str) -> list[str]:
     (tmp_path / "made.toml").write_text(FORMAT, encoding="utf-8")
     log = tmp_path / "x.log"
     log.write_text("".join(line.format(second=n, step=n) for n in range(10, 50)), encoding="utf-8")
-    found = explain_log(LogFile(str(log), log.stat().st_size), catalog(load_parser(tmp_path / "made.toml")), Options())
+    file, parsers = LogFile(str(log), log.stat().st_size), catalog(load_parser(tmp_path / "made.toml"))
+    (found,) = explanations([file], parsers, Options())
     return [text for text in found.text.splitlines() if text.startswith(("  evidence", "  rounding"))]
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import perflog
 from perflog.cli import app
-from perflog.cli.error_document import asks_for_json
+from perflog.cli.output import asks_for_json
 from perflog.errors import UsageError
 from perflog.export.document import OTHER, json_schema, schema_names
 from tests.campaigns import write_run

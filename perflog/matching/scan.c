@@ -3,7 +3,7 @@
  * Three steps follow each other over 16 KiB at a time, while those bytes are in the processor's first cache.
  *
  *   1. `classify` makes a bit per byte that says where lines and sub-lines end, counts line feeds, and notices
- *      bytes that need the slow cleaning, which is Python's work.
+ *      bytes that need cleaning: such a text is left until it comes back clean (scan_clean.h).
  *   2. `find_literals` finds every occurrence of every literal. Every literal has two windows of eight bytes, one for
  *      even and one for odd places, put where it has what logs seldom have; so only every second place is looked at.
  *      There the hash of four bytes finds an entry in a small table: which of eight classes of windows may begin with
@@ -50,7 +50,7 @@
 #include <emmintrin.h>
 #endif
 
-#define ABI 9
+#define ABI 10
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -108,6 +108,12 @@ static const char *const OUT_OF_MEMORY = "out of memory";
 
 static bool is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
 
+static bool is_word_byte(uint8_t byte) { return is_digit(byte) || byte == '_' || (uint8_t)((byte | 0x20) - 'a') < 26; }
+
+static bool is_number_byte(uint8_t byte) {
+    return is_digit(byte) || byte == '.' || byte == ',' || byte == '+' || byte == '-' || (byte | 0x20) == 'e';
+}
+
 static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
     size_t size = strlen(text);
     return (size_t)(limit - at) >= size && !memcmp(at, text, size);
@@ -141,10 +147,12 @@ static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
 }
 
 #include "scan_regex.h"
+#include "scan_numbers.h"
 
 typedef struct {
     string name;
     enum group_kind kind;
+    enum form form; /* of a number */
     enum part part;
     uint32_t number;
     int32_t column; /* among the groups of its kind */
@@ -422,7 +430,7 @@ EXPORT void pf_drop(program *p) {
  * and per rule
  *   <parser> <priority> <role> <kind> <groups>\n  then literal, regex, jump, jump's tail, also
  * and per group
- *   <kind> <part>\n  then its name
+ *   <kind> <form> <part>\n  then its name
  * where a string is <size>:<bytes>\n. An empty jump or also is none. Rules come in the order of their priority, and
  * those of one parser together.
  */
@@ -569,6 +577,7 @@ static bool make_ready(program *p, int32_t index, pf_fault *fault) {
 static bool read_group(rule *r, int32_t index, reader *from, int32_t number, pf_fault *fault) {
     group *g = &r->groups[index];
     g->kind = (enum group_kind)read_int(from, ' ', NUMBER, UNIT);
+    g->form = (enum form)read_int(from, ' ', PLAIN, SCALED);
     g->part = (enum part)read_int(from, '\n', FIRST, ALSO);
     g->name = read_string(from);
     if (!from->good) return complain(fault, number, "not a program's text");
@@ -671,141 +680,6 @@ EXPORT program *pf_compile(const uint8_t *text, size_t size, int check, pf_fault
     if (good) return p;
     pf_drop(p);
     return NULL;
-}
-
-/* ---------------------------------------------------------------------------------------------- numbers */
-
-typedef struct {
-    char *bytes;
-    size_t cap;
-} scratch;
-
-static bool reserve(scratch *buffer, size_t size) {
-    if (LIKELY(size <= buffer->cap)) return true;
-    size_t cap = size < 256 ? 256 : 2 * size;
-    char *more = resize(buffer->bytes, cap, 1);
-    if (!more) return false;
-    buffer->bytes = more;
-    buffer->cap = cap;
-    return true;
-}
-
-static bool is_word(const uint8_t *at, size_t size, const char *word) {
-    if (size != strlen(word)) return false;
-    for (size_t n = 0; n < size; n++)
-        if ((at[n] | 0x20) != word[n]) return false;
-    return true;
-}
-
-static const double TENS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-#if LDBL_MANT_DIG == 64 && (defined(__x86_64__) || defined(__i386__))
-static const long double LONG_TENS[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-
-/* All of a 64-bit mantissa and of 10^27 is held by the 80-bit type, so one division or product is rounded once, to 64
- * bits. Rounding that to 53 is right unless it lies exactly between two doubles, where it may have been moved there. */
-static bool by_long_double(uint64_t mantissa, int64_t exponent, double *value) {
-    long double wide = (long double)mantissa;
-    wide = exponent < 0 ? wide / LONG_TENS[-exponent] : wide * LONG_TENS[exponent];
-    uint64_t bits;
-    memcpy(&bits, &wide, sizeof bits);
-    *value = (double)wide;
-    return (bits & 0x7ff) != 0x400;
-}
-#else
-static bool by_long_double(uint64_t mantissa, int64_t exponent, double *value) {
-    (void)mantissa, (void)exponent, (void)value;
-    return false;
-}
-#endif
-
-enum { NO_NUMBER, A_NUMBER, NO_ROOM };
-
-static int by_strtod(const uint8_t *at, size_t size, scratch *buffer, double *value) {
-    if (!reserve(buffer, size + 1)) return NO_ROOM;
-    memcpy(buffer->bytes, at, size);
-    buffer->bytes[size] = 0;
-    locale_t before = uselocale(c_locale);
-    *value = strtod(buffer->bytes, NULL);
-    uselocale(before);
-    return A_NUMBER;
-}
-
-/* [+-]?(digits[.digits*]|.digits)([eE][+-]?digits)? or nan, inf, infinity: what polars' cast takes, and to the same
- * double, the nearest. */
-static int to_double(const uint8_t *at, size_t size, scratch *buffer, double *value) {
-    const uint8_t *from = at, *end = at + size;
-    bool minus = from < end && *from == '-';
-    if (from < end && (*from == '-' || *from == '+')) from++;
-    const uint8_t *start = from;
-    uint64_t mantissa = 0;
-    while (from < end && is_digit(*from)) mantissa = 10 * mantissa + (uint64_t)(*from++ - '0');
-    int64_t digits = from - start, exponent = 0;
-    if (from < end && *from == '.') {
-        const uint8_t *point = ++from;
-        while (from < end && is_digit(*from)) mantissa = 10 * mantissa + (uint64_t)(*from++ - '0');
-        exponent = -(from - point);
-        digits -= exponent;
-    }
-    if (UNLIKELY(!digits)) {
-        size_t rest = (size_t)(end - start);
-        if (is_word(start, rest, "nan"))
-            *value = (double)NAN;
-        else if (is_word(start, rest, "inf") || is_word(start, rest, "infinity"))
-            *value = (double)INFINITY;
-        else
-            return NO_NUMBER;
-        *value = copysign(*value, minus ? -1.0 : 1.0);
-        return A_NUMBER;
-    }
-    if (from < end) {
-        if ((*from | 0x20) != 'e') return NO_NUMBER;
-        from++;
-        bool down = from < end && *from == '-';
-        if (from < end && (*from == '-' || *from == '+')) from++;
-        if (from >= end) return NO_NUMBER;
-        int64_t power = 0;
-        for (; from < end; from++) {
-            if (!is_digit(*from)) return NO_NUMBER;
-            if (power < 100000) power = 10 * power + (*from - '0');
-        }
-        exponent += down ? -power : power;
-    }
-    if (UNLIKELY(digits > 19)) return by_strtod(at, size, buffer, value); /* the mantissa may have overflowed */
-    if (LIKELY(mantissa < (1ull << 53) && exponent >= -22 && exponent <= 22)) {
-        *value = (double)mantissa;
-        *value = exponent < 0 ? *value / TENS[-exponent] : *value * TENS[exponent];
-    } else if (mantissa == 0 || exponent < -27 || exponent > 27 || !by_long_double(mantissa, exponent, value)) {
-        return by_strtod(at, size, buffer, value);
-    }
-    if (minus) *value = -*value;
-    return A_NUMBER;
-}
-
-/* A capture as a number; NaN when it is none. Thousands commas are understood. False: no memory. */
-static bool number_of(const uint8_t *at, size_t size, scratch buffers[2], double *value) {
-    int what = to_double(at, size, &buffers[0], value);
-    if (UNLIKELY(what == NO_NUMBER && memchr(at, ',', size))) {
-        if (!reserve(&buffers[1], size)) return false;
-        size_t kept = 0;
-        for (size_t n = 0; n < size; n++)
-            if (at[n] != ',') buffers[1].bytes[kept++] = (char)at[n];
-        what = to_double((const uint8_t *)buffers[1].bytes, kept, &buffers[0], value);
-    }
-    if (what == NO_NUMBER) *value = (double)NAN;
-    return what != NO_ROOM;
-}
-
-/* A number text for tests: 1 a number, 0 none, -1 no memory. */
-EXPORT int pf_number(const uint8_t *at, size_t size, double *value) {
-    scratch buffers[2] = {{NULL, 0}, {NULL, 0}};
-    bool good = number_of(at, size, buffers, value);
-    free(buffers[0].bytes);
-    free(buffers[1].bytes);
-    return good ? 1 : -1;
 }
 
 /* ---------------------------------------------------------------------------------------------- UTF-8 */
@@ -942,7 +816,7 @@ static bool more_rows(rows *r, const rule *of, double part) {
     return good;
 }
 
-static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
+static bool append(strings *to, const void *bytes, size_t size) {
     if (UNLIKELY(to->cap - to->size <= size)) {
         size_t cap = to->cap * 2 + size + 64;
         uint8_t *more = resize(to->bytes, cap, 1);
@@ -952,7 +826,12 @@ static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
     }
     if (size) memcpy(to->bytes + to->size, bytes, size);
     to->size += size;
-    to->bytes[to->size++] = '\n';
+    return true;
+}
+
+static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
+    if (!append(to, bytes, size)) return false;
+    to->bytes[to->size++] = '\n'; /* there is room for one byte more */
     return true;
 }
 
@@ -1044,6 +923,8 @@ static bool add_candidates(rows *r, int32_t text, int64_t count) {
     return true;
 }
 
+#include "scan_clean.h"
+
 /* ---------------------------------------------------------------------------------------------- ranks */
 
 /* The digits from `at` as a number; -1 when there are none or too many. `*end` is set behind them. */
@@ -1055,8 +936,6 @@ static int64_t digits_of(const uint8_t *at, const uint8_t *limit, const uint8_t 
     *end = at;
     return at == from || at - from > 18 ? -1 : value;
 }
-
-static bool is_word_byte(uint8_t byte) { return is_digit(byte) || byte == '_' || (uint8_t)((byte | 0x20) - 'a') < 26; }
 
 /* Ray's "(name pid=N, ip=A) ": nothing in brackets within, the first pid= that the rest fits. */
 static int64_t ray_rank(const uint8_t *at, const uint8_t *limit) {
@@ -1209,7 +1088,7 @@ static inline bool put_capture(scan *s, int32_t index, const group *g, const uin
     rows *r = &s->rows[index];
     if (g->kind == NUMBER) {
         double *value = &r->numbers[g->column][r->n];
-        if (bytes) return number_of(bytes, size, s->buffers, value);
+        if (bytes) return number_in(g->form, bytes, size, s->buffers, value);
         *value = (double)NAN;
         return true;
     }
@@ -1483,7 +1362,7 @@ static inline bool put_span(scan *s, int32_t index, const group *g, const span *
     const int32_t *edges = s->known->edges;
     const int32_t start = edges[of->start.edge] + of->start.delta, end = edges[of->end.edge] + of->end.delta;
     const uint8_t *const at = line + start;
-    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
+    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && g->form == PLAIN && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
         const int32_t n_whole = edges[2 + 2 * of->whole] - start, n_decimals = of->decimals < 0 ? 0 : end - start - n_whole - 1;
         if (LIKELY(n_whole <= MOST_DIGITS && n_decimals <= MOST_DIGITS && n_whole + n_decimals <= EXACT_DIGITS)) {
             double *value = &s->rows[index].numbers[g->column][s->rows[index].n];
@@ -1908,10 +1787,6 @@ static bool count_candidates(scan *s) {
         }
     }
     return true;
-}
-
-static bool is_number_byte(uint8_t byte) {
-    return is_digit(byte) || byte == '.' || byte == ',' || byte == '+' || byte == '-' || (byte | 0x20) == 'e';
 }
 
 /* Whether U+FFFD, which stands where a character was lost, is beside a number: of that nobody knows how long it was. */

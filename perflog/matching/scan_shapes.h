@@ -515,16 +515,16 @@ static bool keep_variant(shapes *all, const draft *from) {
 
 /* --------------------------------------------------------------------------------- literals that have symbols */
 
-enum { PLAIN = -1 };
+enum { NO_SYMBOL = -1 };
 
 static int kind_at(string text, size_t at) {
     if (is_digit(text.bytes[at])) return DIGITS;
-    return text.size - at >= 3 && block_at(text.bytes + at) >= 0 ? BLOCKS : PLAIN;
+    return text.size - at >= 3 && block_at(text.bytes + at) >= 0 ? BLOCKS : NO_SYMBOL;
 }
 
 static bool has_symbol(string text) {
     for (size_t n = 0; n < text.size; n++)
-        if (kind_at(text, n) != PLAIN) return true;
+        if (kind_at(text, n) != NO_SYMBOL) return true;
     return false;
 }
 
@@ -580,7 +580,7 @@ static void follow_literal(understanding *of, string text, size_t leading, size_
     at += (int32_t)size;
     while (done < text.size) { /* a literal's symbols, then a text */
         const int kind = kind_at(text, done);
-        const size_t symbols = run_size(text, done, kind), next = run_size(text, done + symbols, PLAIN);
+        const size_t symbols = run_size(text, done, kind), next = run_size(text, done + symbols, NO_SYMBOL);
         if (index >= of->n_tokens || at != of->tokens[index].start || (int)of->tokens[index].kind != kind) return;
         const bool last = done + symbols == text.size;
         if (!require_beside(of, index, text.bytes + done, symbols, !last) || last) return;
@@ -595,7 +595,7 @@ static void follow_literal(understanding *of, string text, size_t leading, size_
 /* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
 static void require_literal(understanding *of, string text, int32_t line_size) {
     const int kind = kind_at(text, 0);
-    const size_t leading = kind == PLAIN ? 0 : run_size(text, 0, kind), size = run_size(text, leading, PLAIN);
+    const size_t leading = kind == NO_SYMBOL ? 0 : run_size(text, 0, kind), size = run_size(text, leading, NO_SYMBOL);
     for (int32_t n = 0; !size && n < of->n_tokens; n++) require_all(of, n);
     int32_t at = 0;
     for (int32_t n = 0; size && n <= of->n_tokens; n++) {

@@ -56,11 +56,11 @@ typedef struct variant {
     const shape_literal *literals;
 } variant;
 
-/* One line of a shape with its edges. A line of the same size is compared with it eight bytes at a time: its bytes must
+/* One line of a shape with its edges. A line of the same size is compared with it many bytes at a time: its bytes must
  * be the same, or digits where this one has them; then its edges are the same. */
 typedef struct {
     int32_t size, room;
-    uint8_t *line, *digits; /* 0xff where the line has a digit */
+    uint8_t *line; /* without_digit of each byte */
     int32_t *edges;
     variant *last; /* of the line that was like it last, and what its digits must be for another one to be of it */
     int32_t n_checks, room_checks;
@@ -234,21 +234,27 @@ static inline int32_t follow_shape(const shape *of, const uint8_t *line, const u
     return *at == '\n' || *at == '\r' ? (int32_t)(at - line) : -1;
 }
 
-/* Not 0 where one of eight bytes is another one and no digit, or no digit in the place of one. */
-static inline uint64_t unlike(const uint8_t *a, const uint8_t *b, const uint8_t *at_digits) {
-    uint64_t x, y, digits;
-    memcpy(&x, a, 8);
-    memcpy(&y, b, 8);
-    memcpy(&digits, at_digits, 8);
-    return ((x ^ y) & ~digits) | (no_digits(x) & digits);
+/* A byte in a form in which all digits are one, and no two others. */
+static inline uint8_t without_digit(uint8_t byte) {
+    byte = (uint8_t)(byte - '0');
+    return byte > 9 ? byte : 9;
 }
 
-/* Whether a line, of which as many bytes as the layout has (eight at least) may be read, is like its line. */
+/* So many bytes are compared at once; compilers make one instruction of each step. */
+#define LANES 16
+
+static inline void compare(uint8_t unlike[LANES], const uint8_t *line, const uint8_t *like) {
+    for (int n = 0; n < LANES; n++) unlike[n] |= without_digit(line[n]) ^ like[n];
+}
+
+/* Whether a line, of which as many bytes as the layout has (LANES at least) may be read, is like its line. */
 static bool is_like(const layout *of, const uint8_t *line) {
-    uint64_t bad = 0;
-    for (int32_t at = 0; at + 8 <= of->size; at += 8) bad |= unlike(line + at, of->line + at, of->digits + at);
-    const int32_t last = of->size - 8;
-    return !(bad | unlike(line + last, of->line + last, of->digits + last));
+    uint8_t unlike[LANES] = {0};
+    for (int32_t at = 0; at + LANES < of->size; at += LANES) compare(unlike, line + at, of->line + at);
+    compare(unlike, line + of->size - LANES, of->line + of->size - LANES);
+    uint64_t halves[2];
+    memcpy(halves, unlike, sizeof halves);
+    return !(halves[0] | halves[1]);
 }
 
 /* The layout that a line is like; NULL where there is none. */
@@ -266,26 +272,21 @@ static layout *like_before(shape *of, const uint8_t *line, const uint8_t *limit)
 
 /* Keep a line of a shape, whose edges are known, for those that are like it. */
 static void keep_layout(shapes *all, shape *of, const uint8_t *line, int32_t size, const int32_t *edges) {
-    if (size < 8) return;
+    if (size < LANES) return;
     const int32_t n_edges = 1 + 2 * of->n_tokens, index = of->next_layout;
     layout *to = &of->layouts[index];
     if (to->room < size) {
-        uint8_t *bytes = spare_bytes(all, 2 * (size_t)size);
+        uint8_t *bytes = spare_bytes(all, (size_t)size);
         int32_t *places = to->edges ? to->edges : spare_bytes(all, (size_t)n_edges * sizeof *places);
         if (!bytes || !places) return;
         to->line = bytes;
-        to->digits = bytes + size;
         to->edges = places;
         to->room = size;
     }
     to->size = size;
     to->last = NULL;
-    memcpy(to->line, line, (size_t)size);
+    for (int32_t n = 0; n < size; n++) to->line[n] = without_digit(line[n]);
     memcpy(to->edges, edges, (size_t)n_edges * sizeof *edges);
-    memset(to->digits, 0, (size_t)size);
-    for (int32_t n = 0; n < of->n_tokens; n++)
-        if (of->kinds[n] == DIGITS)
-            memset(to->digits + edges[1 + 2 * n], 0xff, (size_t)(edges[2 + 2 * n] - edges[1 + 2 * n]));
     of->present = index;
     of->next_layout = (index + 1) % LAYOUTS;
 }

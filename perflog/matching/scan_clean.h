@@ -305,21 +305,29 @@ static bool append_numbers(strings *to, const uint8_t *at, const uint8_t *end) {
 
 /* ------------------------------------------------------------------------------------------- texts */
 
+/* Which codes a line has that have to go; `*high`: whether it has bytes beyond ASCII. */
+static inline int codes_in(const uint8_t *at, const uint8_t *end, bool *high) {
+    uint8_t nul = 0, escape = 0, back = 0, all = 0; /* without a branch, so that many bytes are looked at at once */
+    for (; at < end; at++) {
+        nul |= *at == 0;
+        escape |= *at == 0x1b;
+        back |= *at == '\b';
+        all |= *at;
+    }
+    *high = all >= 0x80;
+    return (nul ? DIRTY_NUL : 0) | (escape ? DIRTY_ESCAPE : 0) | (back ? DIRTY_BACKSPACE : 0);
+}
+
 /* What of a line, its line feed left out, has to be changed. */
 enum { CODES = 1, TAGS = 2, REPEATS = 4, CHARACTERS = 8, LOST_ONES = 16 };
 
 static int wants(const cleaner *c, const uint8_t *line, const uint8_t *end, bool has_feed) {
-    uint8_t codes = 0, bracket = 0, high = 0; /* without a branch, so that many bytes are looked at at once */
-    for (const uint8_t *at = line; at < end; at++) {
-        codes |= (uint8_t)((*at == 0) | (*at == '\b') | (*at == 0x1b));
-        bracket |= *at == ']';
-        high |= *at;
-    }
-    int what = codes || (has_feed && line < end && end[-1] == '\r') ? CODES : 0;
-    if (bracket && c->has_tags && find_words(line, end, TAG, '<')) what |= TAGS;
-    if (bracket && c->has_repeats && find_words(line, end, REPEATED, ']')) what |= REPEATS;
-    if (high >= 0x80 && !check_utf8(line, end, end)) what |= CHARACTERS;
-    if (high >= 0x80 && find_words(line, end, LOST, LOST[0])) what |= LOST_ONES;
+    bool high;
+    int what = codes_in(line, end, &high) || (has_feed && line < end && end[-1] == '\r') ? CODES : 0;
+    if (c->has_tags && find_words(line, end, TAG, '<')) what |= TAGS;
+    if (c->has_repeats && find_words(line, end, REPEATED, ']')) what |= REPEATS;
+    if (high && !check_utf8(line, end, end)) what |= CHARACTERS;
+    if (high && find_words(line, end, LOST, LOST[0])) what |= LOST_ONES;
     return what;
 }
 

@@ -101,16 +101,16 @@ typedef struct shapes {
     int64_t n_used, cap_used;
     const int32_t *edges; /* of the line that was compared last: its beginning, its tokens' borders */
     int32_t own_edges[2 * MOST_TOKENS + 1];
-    int32_t patience; /* so many more lines that are of no known shape are looked at one by one ... */
-    int32_t rest;     /* ... and then so many chunks are not */
-    int32_t next_rest;
+    int32_t patience; /* so many more lines that are of no known shape are looked at ... */
+    int64_t rest;     /* ... and then so many bytes are not */
+    int64_t next_rest;
 } shapes;
 
-/* A line of a known shape is several times as fast as one that is looked at alone, and that is a little slower than in
- * a chunk. */
+/* To understand a line takes a hundred times as long as to search it for literals. */
 #define PATIENCE 32
 #define MOST_PATIENCE 64
-#define LONGEST_REST 16
+#define FIRST_REST 16384
+#define LONGEST_REST (16 * FIRST_REST)
 
 static void forget_shapes(shapes *all) {
     while (all->blocks) {
@@ -593,17 +593,20 @@ static void follow_literal(understanding *of, string text, size_t leading, size_
     }
 }
 
-/* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
-static void require_literal(understanding *of, string text, int32_t line_size) {
+static void note_symbols_of(program *p, string text) {
+    if (!has_symbol(text)) return;
+    symbol_literal *made = &p->with_symbols[p->n_with_symbols++];
     const int kind = kind_at(text, 0);
     const size_t leading = kind == NO_SYMBOL ? 0 : run_size(text, 0, kind), size = run_size(text, leading, NO_SYMBOL);
-    for (int32_t n = 0; !size && n < of->n_tokens; n++) require_all(of, n);
-    int32_t at = 0;
-    for (int32_t n = 0; size && n <= of->n_tokens; n++) {
-        const int32_t until = n < of->n_tokens ? of->tokens[n].start : line_size;
-        for (; until - at >= (int32_t)size; at++)
-            if (same_bytes(of->line + at, text.bytes + leading, size))
-                follow_literal(of, text, leading, size, n, at, line_size);
-        if (n < of->n_tokens) at = of->tokens[n].end;
+    *made = (symbol_literal){text, leading, size, leading + rarest((string){text.bytes + leading, size})};
+}
+
+/* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
+static void require_literal(understanding *of, const symbol_literal *one, int32_t line_size) {
+    const uint8_t *at = of->line, *const end = at + line_size, *const text = one->text.bytes + one->leading;
+    for (int32_t n = 0; !one->size && n < of->n_tokens; n++) require_all(of, n);
+    for (int32_t n = 0; one->size && (at = find_text(text, one->size, one->rare - one->leading, at, end)) != NULL; at++) {
+        while (n < of->n_tokens && of->tokens[n].start < at - of->line) n++;
+        follow_literal(of, one->text, one->leading, one->size, n, (int32_t)(at - of->line), line_size);
     }
 }

@@ -113,7 +113,7 @@ def _scaled(text: str) -> tuple[str, int] | None:
     if found is None:
         return None
     suffix = plain[found.end() :].removesuffix("it").lower()
-    if suffix not in _POWER or (suffix and "e" in found[0].lower()):
+    if not plain.isascii() or suffix not in _POWER or (suffix and "e" in found[0].lower()):
         return None
     return found[0], _POWER[suffix]
 

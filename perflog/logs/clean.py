@@ -4,7 +4,7 @@ Clean text keeps every line feed, so that line numbers stay those of the file. I
 sub-lines: progress-bar updates, and the parts that different ranks wrote into one line. A launcher tag stays
 only at the start of a sub-line, in the form ``[1,RANK]<stdout>:``; everything that this module removes is
 named here, nothing else is changed. Every byte is looked at, and a line is cleaned by what stands in it alone:
-it does not matter how a log is cut into blocks.
+it does not matter how a log is cut into blocks. The compiled engine does the same in C (``matching/scan_clean.h``).
 """
 
 from __future__ import annotations

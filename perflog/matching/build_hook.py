@@ -29,7 +29,8 @@ except ImportError:  # run as a script, by a developer who has no hatchling
     BuildHookInterface = object  # type: ignore[assignment,misc]
 
 #: No -march=native: a wheel must run on every processor of its kind.
-FLAGS = ("-O3", "-g0", "-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden")
+#: Products and sums are rounded one by one, as Python does it.
+FLAGS = ("-O3", "-g0", "-std=gnu11", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden")
 #: The scanner reads strangers' bytes: a write past a buffer ends the process. A compiler whose settings of its own
 #: include FORTIFY would warn of a second definition.
 HARDENED = ("-fstack-protector-strong", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")

@@ -19,7 +19,7 @@ from perflog.matching.library import FLOAT64, INT32, INT64, Fault, Memory, libra
 
 Role = Literal["metadata", "ignore", "other", "position"]
 Kind = Literal["tail", "jump", "line"]
-GroupKind = Literal["number", "text", "unit"]
+GroupKind = Literal["number", "text", "unit", "clock", "scaled"]
 Buffer = bytes | bytearray | memoryview
 Ints = NDArray[np.int64]
 
@@ -31,7 +31,14 @@ CUT, NO_LINE_END = 256, 512
 
 _ROLES: Final[dict[Role, int]] = {"metadata": 0, "ignore": 1, "other": 2, "position": 3}
 _KINDS: Final[dict[Kind, int]] = {"tail": 0, "jump": 1, "line": 2}
-_GROUP_KINDS: Final[dict[GroupKind, int]] = {"number": 0, "text": 1, "unit": 2}
+#: What scan.c calls a group's kind, and the form in which its numbers are printed.
+_GROUP_KINDS: Final[dict[GroupKind, tuple[int, int]]] = {
+    "number": (0, 0),
+    "text": (1, 0),
+    "unit": (2, 0),
+    "clock": (0, 1),
+    "scaled": (0, 2),
+}
 _FIRST, _ALSO = 0, 2
 _NO_MEMORY, _BAD_RULE = 1, 5
 
@@ -219,10 +226,10 @@ class Program:
             for name, kind in _groups(rule):
                 address, size, texts, entries = directory[at : at + 4]
                 at += 4
-                if kind == "number":
-                    numbers[name] = view(memory, address, size, FLOAT64)
-                elif kind == "text":
+                if kind == "text":
                     strings[name] = ctypes.string_at(address, size) if n else b""
+                elif kind != "unit":
+                    numbers[name] = view(memory, address, size, FLOAT64)
                 else:
                     captures = ctypes.string_at(address, size).decode("utf-8").split("\n") if entries else []
                     units[name] = list(zip(view(memory, texts, entries, INT32).tolist(), captures, strict=True))
@@ -275,16 +282,28 @@ def program_text(rules: Sequence[Rule]) -> bytes:
         parts.append(b"%d %d %d %d %d\n" % (rule.parser, rule.priority, _ROLES[rule.role], _KINDS[rule.kind], n_groups))
         parts += [_string(text) for text in (rule.literal, rule.regex, rule.jump, rule.tail, rule.also)]
         for name, kind in rule.groups:
-            parts += [b"%d %d\n" % (_GROUP_KINDS[kind], _FIRST), _string(name)]
+            parts += [b"%d %d %d\n" % (*_GROUP_KINDS[kind], _FIRST), _string(name)]
         for name in rule.also_groups:
-            parts += [b"%d %d\n" % (_GROUP_KINDS["number"], _ALSO), _string(name)]
+            parts += [b"%d %d %d\n" % (*_GROUP_KINDS["number"], _ALSO), _string(name)]
     return b"".join(parts)
 
 
-def number(text: bytes) -> float:
+def cleaned(text: bytes) -> bytes:
+    """A text as :func:`perflog.logs.clean.clean_block` and :func:`perflog.logs.clean.valid_utf8` make it."""
+    size = ctypes.c_size_t()
+    address = library().pf_clean(text, len(text), ctypes.byref(size))
+    if not address:
+        raise MemoryError
+    try:
+        return ctypes.string_at(address, size.value)
+    finally:
+        library().pf_clean_free(address)
+
+
+def number(text: bytes, kind: GroupKind = "number") -> float:
     """A capture as the scanner reads it; NaN when it is no number. For tests."""
     value = ctypes.c_double()
-    if library().pf_number(text, len(text), ctypes.byref(value)) < 0:
+    if library().pf_number(_GROUP_KINDS[kind][1], text, len(text), ctypes.byref(value)) < 0:
         raise MemoryError
     return value.value
 

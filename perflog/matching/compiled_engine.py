@@ -11,7 +11,6 @@ import numpy as np
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.logs.clean import clean_block, valid_utf8
 from perflog.matching.columns import with_numbers
 from perflog.matching.compiled import (
     CUT,
@@ -26,12 +25,11 @@ from perflog.matching.compiled import (
     RuleError,
     Scan,
     ScanError,
+    cleaned,
 )
 from perflog.matching.matches import NO_OFFSETS, UNIT, Batch, Ints, Matches, Samples, Texts, in_turn, is_text, joined
 from perflog.matching.sampling import Sampling
 
-#: No numbers, of a group whose texts are read as numbers.
-NOTHING = np.empty(0)
 ROLES: dict[str, Role] = {"metadata": "metadata", "ignore": "ignore", "position": "position"}
 
 
@@ -54,7 +52,7 @@ class CompiledEngine:
         """See :class:`perflog.matching.matches.Engine`."""
         batch, dirty = self._matched(texts, at_end, cleaned=False)
         if len(dirty):
-            clean = [valid_utf8(clean_block(texts[text])) for text in dirty.tolist()]
+            clean = [cleaned(texts[text]) for text in dirty.tolist()]
             again = self._matched(clean, at_end, cleaned=True)[0]
             batch = again if len(dirty) == len(texts) else self._with(batch, again, dirty)
         return batch
@@ -85,10 +83,7 @@ class CompiledEngine:
         candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
         measures = pattern.role in ("step", "position")
         if not len(found):  # of most patterns whose literal occurs
-            nothing: dict[str, Any] = {
-                group: NOTHING if measures and group in pattern.forms else [] for group in found.strings
-            }
-            columns = {**found.numbers, **nothing}
+            columns: dict[str, Any] = {**found.numbers, **{group: [] for group in found.strings}}
             return Matches(pattern, NO_OFFSETS, NO_OFFSETS, NO_OFFSETS, columns, candidates=candidates)
         owner = found.text.astype(np.int64)
         columns = {**found.numbers, **{group: found.text_column(group) for group in found.strings}}
@@ -137,4 +132,8 @@ def _rule(pattern: Pattern, parser: int, priority: int) -> Rule:
 def _kind(pattern: Pattern, group: str) -> GroupKind:
     if not is_text(pattern, group):
         return "number"
-    return "unit" if group == UNIT and pattern.role in ("step", "position") else "text"
+    if pattern.role not in ("step", "position"):
+        return "text"
+    if group == UNIT or group not in pattern.forms:
+        return "unit" if group == UNIT else "text"
+    return "clock" if pattern.forms[group] == "clock" else "scaled"

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: What the library must answer to ``pf_abi``: raised in both files when what they exchange changes.
-ABI: Final = 9
+ABI: Final = 10
 
 
 class Fault(ctypes.Structure):
@@ -53,13 +53,15 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
         ctypes.POINTER(Result),
         [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int],
     ),
+    "pf_clean": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_size_t)]),
+    "pf_clean_free": (None, [ctypes.c_void_p]),
     "pf_free": (None, [ctypes.POINTER(Result)]),
     "pf_read": (None, [ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]),
     "pf_regex": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(Fault)]),
     "pf_regex_drop": (None, [ctypes.c_void_p]),
     "pf_regex_group": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_size_t)]),
     "pf_regex_find": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p]),
-    "pf_number": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double)]),
+    "pf_number": (ctypes.c_int, [ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double)]),
     "pf_is_utf8": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_size_t]),
 }
 

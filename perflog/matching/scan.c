@@ -1,27 +1,16 @@
 /* The scanner: all patterns of all parsers, found in one pass over every byte of a batch of texts.
  *
- * Three steps follow each other over 16 KiB at a time, while those bytes are in the processor's first cache.
+ * A text is read sub-line by sub-line, parted at line feeds and carriage returns.
  *
- *   1. `classify` makes a bit per byte that says where lines and sub-lines end, counts line feeds, and notices
- *      bytes that need the slow cleaning, which is Python's work.
- *   2. `find_literals` finds every occurrence of every literal. Every literal has two windows of eight bytes, one for
- *      even and one for odd places, put where it has what logs seldom have; so only every second place is looked at.
- *      There the hash of four bytes finds an entry in a small table: which of eight classes of windows may begin with
- *      them, and in which the four bytes two places on may be. Where the entries of two neighbours share a class, a
- *      window may stand, and is compared byte by byte. Literals of one or two bytes, of which nearly every place might
- *      be one, are looked for by their rarest byte, which `classify` notes.
- *   3. `match_line` takes a sub-line with all its literals and goes through their rules in their order: the parser of
- *      the first that matches owns the sub-line, and of other parsers only metadata is looked for from there on.
+ *   1. A sub-line that is like one before, but for its numbers (scan_shapes.h), is compared, all of it, and its numbers
+ *      are read. What the rules find in such a line was decided once.
+ *   2. In any other `find_literals` finds every occurrence of every literal. Of each literal the four bytes are chosen
+ *      that come up least in logs; a table of bits by the hash of four bytes says where such a window may stand, and
+ *      there the literal is compared. Literals of three bytes or less are looked for by their rarest byte.
+ *   3. `match_hits` goes through the rules of its literals in their order: the parser of the first that matches owns the
+ *      sub-line, and of other parsers only metadata is looked for from there on.
  *
- * A text without any literal never leaves steps 1 and 2; its lines are not even told apart. And a line that is like one
- * before, but for its numbers, needs none of the three (scan_shapes.h): its text is compared, all of it, and its numbers
- * read. What the rules find in such a line was decided once.
- *
- * Other ways to do step 2, on the 267 literals of 2026 and 8 MB of log lines without a literal, where this one takes
- * 3.7 ms: a table of pairs of bytes instead of hashes of four, each pair being the first to fourth of a window of eight
- * bytes, 4.8 to 5.0 ms (a quarter of the table's 256 KB is in use at a time, more than the first cache holds, and one
- * place in 30 to 80 passes that should not, because pairs of different windows go together); the same with sixteen
- * classes, 5.1 ms or more; and this one with windows put by the rarity of letters alone, 4.8 ms.
+ * Step 2 notices bytes that need cleaning, too: such a text is left until it comes back clean (scan_clean.h).
  *
  * Any number of threads may call pf_scan with one program. Only its regexes change after pf_compile: each rule's are
  * compiled, under a lock, when it is first tried, since a log needs few of all rules. All memory comes through
@@ -46,11 +35,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
-#define ABI 9
+#define ABI 10
 #define EXPORT __attribute__((visibility("default")))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -108,6 +94,12 @@ static const char *const OUT_OF_MEMORY = "out of memory";
 
 static bool is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
 
+static bool is_word_byte(uint8_t byte) { return is_digit(byte) || byte == '_' || (uint8_t)((byte | 0x20) - 'a') < 26; }
+
+static bool is_number_byte(uint8_t byte) {
+    return is_digit(byte) || byte == '.' || byte == ',' || byte == '+' || byte == '-' || (byte | 0x20) == 'e';
+}
+
 static bool follows(const uint8_t *at, const uint8_t *limit, const char *text) {
     size_t size = strlen(text);
     return (size_t)(limit - at) >= size && !memcmp(at, text, size);
@@ -141,10 +133,12 @@ static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
 }
 
 #include "scan_regex.h"
+#include "scan_numbers.h"
 
 typedef struct {
     string name;
     enum group_kind kind;
+    enum form form; /* of a number */
     enum part part;
     uint32_t number;
     int32_t column; /* among the groups of its kind */
@@ -175,49 +169,32 @@ typedef struct {
     int32_t *rules;
     int32_t n_rules;
     bool by_line; /* whether some rule of it is a LINE rule */
-    int dirty;    /* the reason for slow cleaning that this literal is */
-    bool has_symbol; /* a line's token may be part of it, or not */
+    int dirty;    /* the reason for cleaning that this literal is */
+    size_t window; /* where those of its bytes are that are searched for: four, or one of a shorter literal */
+    int32_t next;  /* the next literal that is searched for at the same places; -1 at the last */
 } literal;
 
-/* Eight bytes, some of which may be any: where they stand, the literal may begin `at` bytes before. */
+/* A literal that a line's token may be part of, or not: in its text `size` bytes from `leading` on are the first that are
+ * no token's, and the rarest of these is at `rare`. */
 typedef struct {
-    uint64_t value, mask;
-    uint32_t four; /* the hash of its first four bytes */
-    int32_t literal;
-    int16_t at;
-    bool whole; /* there is no more of the literal than the window shows */
-} window;
+    string text;
+    size_t leading, size, rare;
+} symbol_literal;
 
-/* A literal of one or two bytes, too short for windows, which nearly every place would pass for: where its rarest byte
- * stands, `at` bytes from its first, it is compared. */
-typedef struct {
-    int32_t literal;
-    int16_t at;
-    uint8_t mark;
-} short_literal;
-
-/* So many different rarest bytes are looked for; short literals with others get windows none the less. */
-#define MARKS 2
-#define SHORTEST_WITH_WINDOW 3
-
-/* The processor's first cache has to hold a table of so many entries of two bytes, and some text. */
-#define FOUR_BITS 13
-#define FOURS (1u << FOUR_BITS)
+/* The processor's first cache has to hold a bit for each hash of four bytes, and some text. */
+#define FOUR_BITS 17
+#define BUCKETS 4096 /* of the literals, by a part of the hash */
 
 typedef struct {
     rule *rules;
     turn *turns; /* per rule */
     int32_t n_rules;
     literal *literals;
-    int32_t n_literals;
-    uint16_t
-        fours[FOURS]; /* by the hash of four bytes: bit c, they may begin a window of class c; bit 8 + c, end one */
-    uint32_t buckets[FOURS + 1]; /* by the hash of a window's first four bytes: which windows begin with them */
-    window *windows;             /* by bucket; behind them those that may begin with nearly anything */
-    size_t n_windows, cap_windows;
-    uint8_t marks[MARKS]; /* unused ones are NUL */
-    short_literal *shorts;
-    int32_t n_marks, n_shorts;
+    symbol_literal *with_symbols;
+    int32_t n_literals, n_with_symbols;
+    uint8_t fours[(1 << FOUR_BITS) / 8]; /* a bit by the hash of four bytes: a literal's window may be here */
+    bool bytes[256]; /* whether a literal of three bytes or less is searched for by a byte */
+    int32_t buckets[BUCKETS], short_ones[256]; /* the first literal of each, -1 where there is none */
     struct shapes *store; /* tables of shapes that no scan has at the moment */
     uint8_t *source; /* the text it was read from; literals, regexes and names lie in it */
     pthread_mutex_t lock; /* of the rules that are being compiled, and of the store */
@@ -236,125 +213,6 @@ static double frequency(uint8_t byte) {
     return found ? 0.1 / (double)(found - common + 2) : byte > ' ' && byte < 0x80 ? 0.001 : 0.0002;
 }
 
-/* The hash of four bytes. It leaves out the first and the last byte's upper bits, so that a window that is open there
- * has 32 hashes, not 256: short literals would fill the table otherwise. */
-static inline uint32_t four_of(const uint8_t *bytes) {
-    uint32_t four;
-    memcpy(&four, bytes, 4);
-    return ((four & 0x1fffff1fu) * 0x9E3779B1u) >> (32 - FOUR_BITS);
-}
-
-static int byte_of(const literal *of, int at) {
-    return at >= 0 && (size_t)at < of->text.size ? of->text.bytes[at] : -1;
-}
-
-static int n_open(const literal *of, int at) {
-    int open = 0;
-    for (int n = 0; n < 4; n++) open += byte_of(of, at + n) < 0;
-    return open;
-}
-
-/* Note the class, in the table's lower or upper half, for all that a literal may have in the four bytes from `at`, and
- * write the hashes of that to `hashes`. Returns how many those are; FOURS when they are too many to tell. */
-static uint32_t note_class(program *p, const literal *of, int at, uint16_t bit, uint32_t hashes[32]) {
-    uint32_t n_hashes = 0;
-    if (n_open(of, at) > 1) {
-        for (uint32_t n = 0; n < FOURS; n++) p->fours[n] |= bit;
-        return FOURS;
-    }
-    for (int any = 0; any < (n_open(of, at) ? 32 : 1); any++) {
-        uint8_t bytes[4];
-        for (int n = 0; n < 4; n++) bytes[n] = (uint8_t)(byte_of(of, at + n) < 0 ? any : byte_of(of, at + n));
-        hashes[n_hashes++] = four_of(bytes);
-        p->fours[four_of(bytes)] |= bit;
-    }
-    return n_hashes;
-}
-
-static bool add_window(program *p, int32_t index, int at, uint32_t four) {
-    const literal *of = &p->literals[index];
-    uint8_t value[8] = {0}, mask[8] = {0};
-    for (int n = 0; n < 8; n++)
-        if (byte_of(of, at + n) >= 0) {
-            value[n] = (uint8_t)byte_of(of, at + n);
-            mask[n] = 0xff;
-        }
-    if (p->n_windows == p->cap_windows) {
-        size_t cap = p->cap_windows ? 2 * p->cap_windows : 1024;
-        window *more = resize(p->windows, cap, sizeof *more);
-        if (!more) return false;
-        p->windows = more;
-        p->cap_windows = cap;
-    }
-    window *entry = &p->windows[p->n_windows++];
-    memcpy(&entry->value, value, 8);
-    memcpy(&entry->mask, mask, 8);
-    entry->four = four;
-    entry->literal = index;
-    entry->at = (int16_t)at;
-    entry->whole = at <= 0 && of->text.size <= (size_t)(8 + at);
-    return true;
-}
-
-/* How often the six bytes of a window come up, roughly. A word that logs are full of is a bad place for one, however
- * rare its letters are. */
-static double commonness(const literal *of, int at) {
-    static const char words[] =
-        "[INFO] INFO: WARNING: Epoch: epoch: Train: training train/step: loss: samples/sec images/sec iteration: "
-        "batch_size: batch size: batch_cost: reader_cost: time: step_time: speed: learning rate lr: data: eta: "
-        "device: model global mean per second ms/step config Namespace( [rank 2023-2024-2025- 00:00:00 0.00000 "
-        "torch tensorflow paddle python3/site-packages/ INFO - info -     -----====: [,  loss=, acc=, step=";
-    double common = 1;
-    char six[7] = "";
-    for (int n = 0; n < 6 && byte_of(of, at + n) >= 0; n++) {
-        six[n] = (char)of->text.bytes[at + n];
-        common *= frequency(of->text.bytes[at + n]);
-    }
-    const char keep = six[4];
-    six[4] = 0;
-    if (strlen(six) == 4 && strstr(words, six)) common *= 1000;
-    six[4] = keep;
-    if (strlen(six) == 6 && strstr(words, six + 2)) common *= 1000;
-    return common;
-}
-
-/* A window for a literal in even or odd places: of those with fewest open bytes, the one that comes up least. */
-static bool place_window(program *p, int32_t index, int parity) {
-    const literal *of = &p->literals[index];
-    const int size = of->text.size < 64 ? (int)of->text.size : 64;
-    int best_at = -parity, best_open = 99;
-    double best = INFINITY;
-    for (int at = -parity; at < size; at += 2) {
-        const int open = 9 * n_open(of, at) + n_open(of, at + 2);
-        if (open > best_open) continue;
-        const double common = commonness(of, at);
-        if (open == best_open && common >= best) continue;
-        best_at = at;
-        best_open = open;
-        best = common;
-    }
-    /* Open windows set many bits of one half or of both: they share no class with others, which take turns. */
-    const uint32_t class = n_open(of, best_at + 2) > 1 ? 0
-                           : best_open                 ? 1
-                                                       : 2 + (2 * (uint32_t)index + (uint32_t)parity) % 6;
-    uint32_t hashes[32];
-    note_class(p, of, best_at + 2, (uint16_t)(0x100u << class), hashes);
-    const uint32_t n_hashes = note_class(p, of, best_at, (uint16_t)(1u << class), hashes);
-    if (n_hashes == FOURS) return add_window(p, index, best_at, FOURS);
-    for (uint32_t n = 0; n < n_hashes; n++) {
-        bool known = false; /* two hashes may be the same, and one window is enough */
-        for (uint32_t k = 0; k < n; k++) known |= hashes[k] == hashes[n];
-        if (!known && !add_window(p, index, best_at, hashes[n])) return false;
-    }
-    return true;
-}
-
-static int by_four(const void *a, const void *b) {
-    const window *left = a, *right = b;
-    if (left->four != right->four) return left->four < right->four ? -1 : 1;
-    return left->literal != right->literal ? (left->literal < right->literal ? -1 : 1) : left->at - right->at;
-}
-
 static size_t rarest(string text) {
     size_t best = 0;
     for (size_t n = 1; n < text.size; n++)
@@ -362,35 +220,57 @@ static size_t rarest(string text) {
     return best;
 }
 
-/* Have a short literal looked for by its rarest byte; false where it is not short or there are too many such bytes. */
-static bool mark_short(program *p, int32_t index) {
-    const string text = p->literals[index].text;
-    if (text.size >= SHORTEST_WITH_WINDOW) return false;
-    const size_t at = rarest(text);
-    int32_t n = 0;
-    while (n < p->n_marks && p->marks[n] != text.bytes[at]) n++;
-    if (n == MARKS) return false;
-    p->marks[n] = text.bytes[at];
-    if (n == p->n_marks) p->n_marks++;
-    p->shorts[p->n_shorts++] = (short_literal){index, (int16_t)at, text.bytes[at]};
-    return true;
-}
+#define WINDOW 4
 
-static bool build_search(program *p) {
-    p->shorts = zeroed((size_t)p->n_literals, sizeof *p->shorts);
-    if (!p->shorts) return false;
-    for (int32_t n = 0; n < p->n_literals; n++)
-        for (int parity = mark_short(p, n) ? 2 : 0; parity < 2; parity++)
-            if (!place_window(p, n, parity)) return false;
-    qsort(p->windows, p->n_windows, sizeof *p->windows, by_four);
-    size_t at = 0;
-    for (uint32_t n = 0; n <= FOURS; n++) {
-        while (at < p->n_windows && p->windows[at].four < n) at++;
-        p->buckets[n] = (uint32_t)at;
+/* The window of a literal that comes up least, roughly. A word that logs are full of is a bad place for one, however
+ * rare its letters are. */
+static size_t rarest_window(string text) {
+    static const char words[] =
+        "[INFO] INFO: WARNING: Epoch: epoch: Train: training train/step: loss: samples/sec images/sec iteration: "
+        "batch_size: batch size: batch_cost: reader_cost: time: step_time: speed: learning rate lr: data: eta: "
+        "device: model global mean per second ms/step config Namespace( [rank 2023-2024-2025- 00:00:00 0.00000 "
+        "torch tensorflow paddle python3/site-packages/ INFO - info -     -----====: [,  loss=, acc=, step=";
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t at = 0; at + WINDOW <= text.size; at++) {
+        char four[WINDOW + 1] = "";
+        memcpy(four, text.bytes + at, WINDOW);
+        double common = strlen(four) == WINDOW && strstr(words, four) ? 1000 : 1;
+        for (size_t n = 0; n < WINDOW; n++) common *= frequency(text.bytes[at + n]);
+        if (common < least) best = at;
+        if (common < least) least = common;
     }
-    return true;
+    return best;
 }
 
+static inline uint32_t four_of(const uint8_t *bytes) {
+    uint32_t four;
+    memcpy(&four, bytes, WINDOW);
+    return (four * 0x9E3779B1u) >> (32 - FOUR_BITS);
+}
+
+static inline bool may_begin(const program *p, uint32_t four) { return p->fours[four / 8] >> (four % 8) & 1; }
+
+static void build_search(program *p) {
+    memset(p->buckets, 0xff, sizeof p->buckets);
+    memset(p->short_ones, 0xff, sizeof p->short_ones);
+    for (int32_t n = 0; n < p->n_literals; n++) {
+        literal *of = &p->literals[n];
+        const bool is_short = of->text.size < WINDOW;
+        of->window = is_short ? rarest(of->text) : rarest_window(of->text);
+        const uint8_t *const at = of->text.bytes + of->window;
+        const uint32_t four = is_short ? 0 : four_of(at);
+        if (is_short)
+            p->bytes[*at] = true;
+        else
+            p->fours[four / 8] |= (uint8_t)(1 << four % 8);
+        int32_t *first = is_short ? &p->short_ones[*at] : &p->buckets[four % BUCKETS];
+        of->next = *first;
+        *first = n;
+    }
+}
+
+static void note_symbols_of(program *p, string text);
 static void drop_shapes(struct shapes *all);
 static struct shapes *next_in_store(struct shapes *of);
 
@@ -411,8 +291,7 @@ EXPORT void pf_drop(program *p) {
     free(p->rules);
     free(p->turns);
     free(p->literals);
-    free(p->windows);
-    free(p->shorts);
+    free(p->with_symbols);
     free(p);
 }
 
@@ -422,7 +301,7 @@ EXPORT void pf_drop(program *p) {
  * and per rule
  *   <parser> <priority> <role> <kind> <groups>\n  then literal, regex, jump, jump's tail, also
  * and per group
- *   <kind> <part>\n  then its name
+ *   <kind> <form> <part>\n  then its name
  * where a string is <size>:<bytes>\n. An empty jump or also is none. Rules come in the order of their priority, and
  * those of one parser together.
  */
@@ -478,8 +357,6 @@ static bool complain(pf_fault *fault, int32_t rule, const char *message) {
     return false;
 }
 
-static bool has_symbol(string text);
-
 /* The literal's index; a new one where it was not known. */
 static int32_t literal_index(program *p, string text) {
     for (int32_t n = 0; n < p->n_literals; n++)
@@ -488,7 +365,6 @@ static int32_t literal_index(program *p, string text) {
     literal *added = &p->literals[p->n_literals];
     memset(added, 0, sizeof *added);
     added->text = text;
-    added->has_symbol = has_symbol(text);
     return p->n_literals++;
 }
 
@@ -569,6 +445,7 @@ static bool make_ready(program *p, int32_t index, pf_fault *fault) {
 static bool read_group(rule *r, int32_t index, reader *from, int32_t number, pf_fault *fault) {
     group *g = &r->groups[index];
     g->kind = (enum group_kind)read_int(from, ' ', NUMBER, UNIT);
+    g->form = (enum form)read_int(from, ' ', PLAIN, SCALED);
     g->part = (enum part)read_int(from, '\n', FIRST, ALSO);
     g->name = read_string(from);
     if (!from->good) return complain(fault, number, "not a program's text");
@@ -638,14 +515,16 @@ static bool read_program(program *p, reader *from, pf_fault *fault) {
     p->rules = zeroed((size_t)n_rules, sizeof *p->rules);
     p->literals = zeroed((size_t)n_rules + 2, sizeof *p->literals);
     p->turns = zeroed((size_t)n_rules, sizeof *p->turns);
-    if (!p->rules || !p->literals || !p->turns) return complain(fault, -1, OUT_OF_MEMORY);
+    p->with_symbols = zeroed((size_t)n_rules + 2, sizeof *p->with_symbols);
+    if (!p->rules || !p->literals || !p->turns || !p->with_symbols) return complain(fault, -1, OUT_OF_MEMORY);
     bool good = true;
     while (good && p->n_rules < n_rules) good = read_rule(p, from, p->n_rules++, fault);
     for (size_t n = 0; good && n < sizeof marks / sizeof *marks; n++) {
         int32_t index = literal_index(p, (string){(uint8_t *)(uintptr_t)marks[n].text, strlen(marks[n].text)});
         p->literals[index].dirty = marks[n].dirty;
     }
-    if (good && !build_search(p)) return complain(fault, -1, OUT_OF_MEMORY);
+    if (good) build_search(p);
+    for (int32_t n = 0; good && n < p->n_literals; n++) note_symbols_of(p, p->literals[n].text);
     return good;
 }
 
@@ -671,141 +550,6 @@ EXPORT program *pf_compile(const uint8_t *text, size_t size, int check, pf_fault
     if (good) return p;
     pf_drop(p);
     return NULL;
-}
-
-/* ---------------------------------------------------------------------------------------------- numbers */
-
-typedef struct {
-    char *bytes;
-    size_t cap;
-} scratch;
-
-static bool reserve(scratch *buffer, size_t size) {
-    if (LIKELY(size <= buffer->cap)) return true;
-    size_t cap = size < 256 ? 256 : 2 * size;
-    char *more = resize(buffer->bytes, cap, 1);
-    if (!more) return false;
-    buffer->bytes = more;
-    buffer->cap = cap;
-    return true;
-}
-
-static bool is_word(const uint8_t *at, size_t size, const char *word) {
-    if (size != strlen(word)) return false;
-    for (size_t n = 0; n < size; n++)
-        if ((at[n] | 0x20) != word[n]) return false;
-    return true;
-}
-
-static const double TENS[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-#if LDBL_MANT_DIG == 64 && (defined(__x86_64__) || defined(__i386__))
-static const long double LONG_TENS[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-
-/* All of a 64-bit mantissa and of 10^27 is held by the 80-bit type, so one division or product is rounded once, to 64
- * bits. Rounding that to 53 is right unless it lies exactly between two doubles, where it may have been moved there. */
-static bool by_long_double(uint64_t mantissa, int64_t exponent, double *value) {
-    long double wide = (long double)mantissa;
-    wide = exponent < 0 ? wide / LONG_TENS[-exponent] : wide * LONG_TENS[exponent];
-    uint64_t bits;
-    memcpy(&bits, &wide, sizeof bits);
-    *value = (double)wide;
-    return (bits & 0x7ff) != 0x400;
-}
-#else
-static bool by_long_double(uint64_t mantissa, int64_t exponent, double *value) {
-    (void)mantissa, (void)exponent, (void)value;
-    return false;
-}
-#endif
-
-enum { NO_NUMBER, A_NUMBER, NO_ROOM };
-
-static int by_strtod(const uint8_t *at, size_t size, scratch *buffer, double *value) {
-    if (!reserve(buffer, size + 1)) return NO_ROOM;
-    memcpy(buffer->bytes, at, size);
-    buffer->bytes[size] = 0;
-    locale_t before = uselocale(c_locale);
-    *value = strtod(buffer->bytes, NULL);
-    uselocale(before);
-    return A_NUMBER;
-}
-
-/* [+-]?(digits[.digits*]|.digits)([eE][+-]?digits)? or nan, inf, infinity: what polars' cast takes, and to the same
- * double, the nearest. */
-static int to_double(const uint8_t *at, size_t size, scratch *buffer, double *value) {
-    const uint8_t *from = at, *end = at + size;
-    bool minus = from < end && *from == '-';
-    if (from < end && (*from == '-' || *from == '+')) from++;
-    const uint8_t *start = from;
-    uint64_t mantissa = 0;
-    while (from < end && is_digit(*from)) mantissa = 10 * mantissa + (uint64_t)(*from++ - '0');
-    int64_t digits = from - start, exponent = 0;
-    if (from < end && *from == '.') {
-        const uint8_t *point = ++from;
-        while (from < end && is_digit(*from)) mantissa = 10 * mantissa + (uint64_t)(*from++ - '0');
-        exponent = -(from - point);
-        digits -= exponent;
-    }
-    if (UNLIKELY(!digits)) {
-        size_t rest = (size_t)(end - start);
-        if (is_word(start, rest, "nan"))
-            *value = (double)NAN;
-        else if (is_word(start, rest, "inf") || is_word(start, rest, "infinity"))
-            *value = (double)INFINITY;
-        else
-            return NO_NUMBER;
-        *value = copysign(*value, minus ? -1.0 : 1.0);
-        return A_NUMBER;
-    }
-    if (from < end) {
-        if ((*from | 0x20) != 'e') return NO_NUMBER;
-        from++;
-        bool down = from < end && *from == '-';
-        if (from < end && (*from == '-' || *from == '+')) from++;
-        if (from >= end) return NO_NUMBER;
-        int64_t power = 0;
-        for (; from < end; from++) {
-            if (!is_digit(*from)) return NO_NUMBER;
-            if (power < 100000) power = 10 * power + (*from - '0');
-        }
-        exponent += down ? -power : power;
-    }
-    if (UNLIKELY(digits > 19)) return by_strtod(at, size, buffer, value); /* the mantissa may have overflowed */
-    if (LIKELY(mantissa < (1ull << 53) && exponent >= -22 && exponent <= 22)) {
-        *value = (double)mantissa;
-        *value = exponent < 0 ? *value / TENS[-exponent] : *value * TENS[exponent];
-    } else if (mantissa == 0 || exponent < -27 || exponent > 27 || !by_long_double(mantissa, exponent, value)) {
-        return by_strtod(at, size, buffer, value);
-    }
-    if (minus) *value = -*value;
-    return A_NUMBER;
-}
-
-/* A capture as a number; NaN when it is none. Thousands commas are understood. False: no memory. */
-static bool number_of(const uint8_t *at, size_t size, scratch buffers[2], double *value) {
-    int what = to_double(at, size, &buffers[0], value);
-    if (UNLIKELY(what == NO_NUMBER && memchr(at, ',', size))) {
-        if (!reserve(&buffers[1], size)) return false;
-        size_t kept = 0;
-        for (size_t n = 0; n < size; n++)
-            if (at[n] != ',') buffers[1].bytes[kept++] = (char)at[n];
-        what = to_double((const uint8_t *)buffers[1].bytes, kept, &buffers[0], value);
-    }
-    if (what == NO_NUMBER) *value = (double)NAN;
-    return what != NO_ROOM;
-}
-
-/* A number text for tests: 1 a number, 0 none, -1 no memory. */
-EXPORT int pf_number(const uint8_t *at, size_t size, double *value) {
-    scratch buffers[2] = {{NULL, 0}, {NULL, 0}};
-    bool good = number_of(at, size, buffers, value);
-    free(buffers[0].bytes);
-    free(buffers[1].bytes);
-    return good ? 1 : -1;
 }
 
 /* ---------------------------------------------------------------------------------------------- UTF-8 */
@@ -942,7 +686,7 @@ static bool more_rows(rows *r, const rule *of, double part) {
     return good;
 }
 
-static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
+static bool append(strings *to, const void *bytes, size_t size) {
     if (UNLIKELY(to->cap - to->size <= size)) {
         size_t cap = to->cap * 2 + size + 64;
         uint8_t *more = resize(to->bytes, cap, 1);
@@ -952,7 +696,12 @@ static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
     }
     if (size) memcpy(to->bytes + to->size, bytes, size);
     to->size += size;
-    to->bytes[to->size++] = '\n';
+    return true;
+}
+
+static bool add_string(strings *to, const uint8_t *bytes, size_t size) {
+    if (!append(to, bytes, size)) return false;
+    to->bytes[to->size++] = '\n'; /* there is room for one byte more */
     return true;
 }
 
@@ -1044,6 +793,8 @@ static bool add_candidates(rows *r, int32_t text, int64_t count) {
     return true;
 }
 
+#include "scan_clean.h"
+
 /* ---------------------------------------------------------------------------------------------- ranks */
 
 /* The digits from `at` as a number; -1 when there are none or too many. `*end` is set behind them. */
@@ -1055,8 +806,6 @@ static int64_t digits_of(const uint8_t *at, const uint8_t *limit, const uint8_t 
     *end = at;
     return at == from || at - from > 18 ? -1 : value;
 }
-
-static bool is_word_byte(uint8_t byte) { return is_digit(byte) || byte == '_' || (uint8_t)((byte | 0x20) - 'a') < 26; }
 
 /* Ray's "(name pid=N, ip=A) ": nothing in brackets within, the first pid= that the rest fits. */
 static int64_t ray_rank(const uint8_t *at, const uint8_t *limit) {
@@ -1089,8 +838,6 @@ static int64_t rank_of(const uint8_t *at, const uint8_t *limit) {
 
 /* ---------------------------------------------------------------------------------------------- scanning */
 
-#define CHUNK 16384 /* bytes; a multiple of 64 */
-#define WORDS (CHUNK / 64)
 #define ALSO_ROWS 64
 
 /* The parser that took an occurrence of a literal, where none has. */
@@ -1156,13 +903,7 @@ typedef struct {
     int64_t origin; /* where it begins in the buffer */
     int64_t size;
     int32_t dirty;
-    /* the present chunk */
-    uint64_t feeds[WORDS], breaks[WORDS], marks[WORDS]; /* marks: the rarest bytes of short literals */
-    uint32_t feeds_before[WORDS + 1];
-    int64_t from, to;
-    int64_t feeds_until;           /* line feeds before the chunk */
-    int64_t sub_line, sub_line_no; /* the sub-line that the chunk begins in */
-    bool at_line;                  /* the next chunk is to begin with a line, and no literal of it is known */
+    int64_t from, line; /* where the present sub-line begins, and its line */
 } scan;
 
 static bool fail(scan *s, int32_t error, int32_t rule, int64_t line, const char *message) {
@@ -1209,7 +950,7 @@ static inline bool put_capture(scan *s, int32_t index, const group *g, const uin
     rows *r = &s->rows[index];
     if (g->kind == NUMBER) {
         double *value = &r->numbers[g->column][r->n];
-        if (bytes) return number_of(bytes, size, s->buffers, value);
+        if (bytes) return number_in(g->form, bytes, size, s->buffers, value);
         *value = (double)NAN;
         return true;
     }
@@ -1483,7 +1224,7 @@ static inline bool put_span(scan *s, int32_t index, const group *g, const span *
     const int32_t *edges = s->known->edges;
     const int32_t start = edges[of->start.edge] + of->start.delta, end = edges[of->end.edge] + of->end.delta;
     const uint8_t *const at = line + start;
-    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
+    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && g->form == PLAIN && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
         const int32_t n_whole = edges[2 + 2 * of->whole] - start, n_decimals = of->decimals < 0 ? 0 : end - start - n_whole - 1;
         if (LIKELY(n_whole <= MOST_DIGITS && n_decimals <= MOST_DIGITS && n_whole + n_decimals <= EXACT_DIGITS)) {
             double *value = &s->rows[index].numbers[g->column][s->rows[index].n];
@@ -1558,8 +1299,12 @@ static void begin_draft(scan *s) {
         to->of.conditions[n].closed = false;
         to->of.conditions[n].last = ALL_SYMBOLS[to->of.tokens[n].kind];
     }
-    for (int32_t n = 0; n < s->p->n_literals; n++)
-        if (s->p->literals[n].has_symbol) require_literal(&to->of, s->p->literals[n].text, to->size);
+    bool has[256] = {0};
+    for (int32_t n = 0; n < to->size; n++) has[to->of.line[n]] = true;
+    for (int32_t n = 0; n < s->p->n_with_symbols; n++) {
+        const symbol_literal *one = &s->p->with_symbols[n];
+        if (!one->size || has[one->text.bytes[one->rare]]) require_literal(&to->of, one, to->size);
+    }
     s->draft = to;
 }
 
@@ -1575,162 +1320,7 @@ static bool keep_draft(scan *s) {
     return keep_variant(s->known, from) || no_memory(s);
 }
 
-/* A sub-line with literals. What its shape's lines hold may be known. */
-static bool match_line(scan *s, hit *hits, size_t n_hits, sub_line in) {
-    const bool has_shape = !s->draft && in.end < s->size && in.end - in.start <= SHAPE_BYTES;
-    if (has_shape) {
-        const uint8_t *line = s->base + in.start;
-        const int32_t size = (int32_t)(in.end - in.start);
-        s->room->of.n_tokens = -1;
-        variant *of = recognise(s, line, size);
-        if (of) return use_variant(s, of, &in);
-        if (s->room->of.n_tokens < MOST_TOKENS) begin_draft(s);
-    }
-    const bool good = match_hits(s, hits, n_hits, in);
-    if (!has_shape || !s->draft) return good;
-    if (good) return keep_draft(s);
-    s->draft = NULL;
-    return false;
-}
-
-/* -------------------------------------------------------------------------------- step 1: lines and dirty bytes */
-
-static int bits_of(uint64_t word) {
-    word -= (word >> 1) & 0x5555555555555555ull;
-    word = (word & 0x3333333333333333ull) + ((word >> 2) & 0x3333333333333333ull);
-    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0full;
-    return (int)((word * 0x0101010101010101ull) >> 56);
-}
-
-typedef struct {
-    uint64_t feeds;  /* bit n: byte n is a line feed */
-    uint64_t others; /* bit n: byte n is another control character */
-    uint64_t marks;  /* bit n: byte n is one of the program's marks */
-    bool high;       /* some byte is not ASCII */
-} classes;
-
-#if defined(__SSE2__)
-static inline classes classes_of(const uint8_t *at, const uint8_t marked[MARKS]) {
-    const __m128i one = _mm_set1_epi8((char)marked[0]), other = _mm_set1_epi8((char)marked[1]);
-    const __m128i feed = _mm_set1_epi8('\n'), last_control = _mm_set1_epi8(0x1f);
-    uint64_t feeds = 0, controls = 0, marks = 0;
-    __m128i all = _mm_setzero_si128();
-    for (int n = 0; n < 4; n++) {
-        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * n));
-        feeds |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, feed)) << (16 * n);
-        controls |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(bytes, last_control), bytes))
-                    << (16 * n);
-        marks |= (uint64_t)(uint32_t)_mm_movemask_epi8(
-                     _mm_or_si128(_mm_cmpeq_epi8(bytes, one), _mm_cmpeq_epi8(bytes, other)))
-                 << (16 * n);
-        all = _mm_or_si128(all, bytes);
-    }
-    return (classes){feeds, controls ^ feeds, marks, _mm_movemask_epi8(all) != 0};
-}
-#else
-/* The same in any processor's 64-bit words. */
-static inline uint64_t high_bits(uint64_t word) { /* the high bits of eight bytes, the first byte's lowest */
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return (((word & 0x8080808080808080ull) >> 7) * 0x0102040810204080ull) >> 56;
-}
-
-/* The high bits of the bytes that are the same in two words. */
-static inline uint64_t same_in(uint64_t word, uint64_t other) {
-    const uint64_t low = 0x7f7f7f7f7f7f7f7full, unlike = word ^ other;
-    return high_bits(~(((unlike & low) + low) | unlike | low));
-}
-
-static inline classes classes_of(const uint8_t *at, const uint8_t marked[MARKS]) {
-    const uint64_t low = 0x7f7f7f7f7f7f7f7full, feed = 0x0a0a0a0a0a0a0a0aull, limit = 0x6060606060606060ull;
-    const uint64_t one = 0x0101010101010101ull * marked[0], other = 0x0101010101010101ull * marked[1];
-    classes result = {0, 0, 0, false};
-    uint64_t all = 0;
-    for (int n = 0; n < 8; n++) {
-        uint64_t word;
-        memcpy(&word, at + 8 * n, 8);
-        const uint64_t feeds = same_in(word, feed);
-        uint64_t controls =
-            ~((((word & low & limit) + low)) | word | low); /* neither of the bits 0x60, nor the highest */
-        result.feeds |= feeds << (8 * n);
-        result.others |= (high_bits(controls) & ~feeds) << (8 * n);
-        result.marks |= (same_in(word, one) | same_in(word, other)) << (8 * n);
-        all |= word;
-    }
-    result.high = (all & 0x8080808080808080ull) != 0;
-    return result;
-}
-#endif
-
-/* Bits for the ends of lines and sub-lines in the chunk. Returns whether some byte is not ASCII. */
-static bool classify(scan *s) {
-    bool high = false;
-    uint32_t feeds = 0;
-    for (int64_t at = s->from; at < s->to; at += 64) {
-        const uint8_t *bytes = s->base + at;
-        uint8_t padded[64];
-        if (UNLIKELY(s->to - at < 64)) {
-            memset(padded, ' ', sizeof padded);
-            memcpy(padded, bytes, (size_t)(s->to - at));
-            bytes = padded;
-        }
-        classes found = classes_of(bytes, s->p->marks);
-        uint64_t breaks = found.feeds;
-        for (uint64_t others = found.others; UNLIKELY(others != 0); others &= others - 1) {
-            int n = __builtin_ctzll(others);
-            if (bytes[n] == '\r')
-                breaks |= 1ull << n;
-            else if (bytes[n] == 0)
-                s->dirty |= DIRTY_NUL;
-            else if (bytes[n] == 0x1b)
-                s->dirty |= DIRTY_ESCAPE;
-            else if (bytes[n] == '\b')
-                s->dirty |= DIRTY_BACKSPACE;
-        }
-        int64_t word = (at - s->from) / 64;
-        s->feeds[word] = found.feeds;
-        s->breaks[word] = breaks;
-        s->marks[word] = found.marks;
-        s->feeds_before[word] = feeds;
-        feeds += (uint32_t)bits_of(found.feeds);
-        high |= found.high;
-    }
-    s->feeds_before[(s->to - s->from + 63) / 64] = feeds;
-    return high;
-}
-
-/* Line feeds in the chunk before `at`, which lies in it or at its end. */
-static int64_t feeds_to(const scan *s, int64_t at) {
-    int64_t n = at - s->from;
-    int64_t whole = s->feeds_before[n / 64];
-    return n % 64 ? whole + bits_of(s->feeds[n / 64] & ((1ull << (n % 64)) - 1)) : whole;
-}
-
-/* The first end of a sub-line at or after `at`; -1 when it is not in the chunk. */
-static int64_t break_after(const scan *s, int64_t at) {
-    int64_t n = at - s->from, words = (s->to - s->from + 63) / 64;
-    if (n >= s->to - s->from) return -1;
-    uint64_t word = s->breaks[n / 64] & (~0ull << (n % 64));
-    for (int64_t k = n / 64;; word = s->breaks[k]) {
-        if (word) return s->from + 64 * k + __builtin_ctzll(word);
-        if (++k == words) return -1;
-    }
-}
-
-/* The last end of a sub-line before `at`; -1 when it is not in the chunk. */
-static int64_t break_before(const scan *s, int64_t at) {
-    int64_t n = at - s->from;
-    if (n <= 0) return -1;
-    int64_t k = n / 64;
-    uint64_t word = n % 64 ? s->breaks[k] & ((1ull << (n % 64)) - 1) : 0;
-    for (;; word = s->breaks[k]) {
-        if (word) return s->from + 64 * k + 63 - __builtin_clzll(word);
-        if (k-- == 0) return -1;
-    }
-}
-
-/* ---------------------------------------------------------------------------------------- step 2: literals */
+/* ------------------------------------------------------------------------------------------------- literals */
 
 static bool add_hit(scan *s, int32_t index, int64_t start) {
     const literal *of = &s->p->literals[index];
@@ -1746,126 +1336,47 @@ static bool add_hit(scan *s, int32_t index, int64_t start) {
     return true;
 }
 
-/* Note the literal if it really stands where a window of it does. */
-static bool check_literal(scan *s, const window *w, uint64_t eight, int64_t at) {
-    if ((eight ^ w->value) & w->mask) return true;
-    const literal *of = &s->p->literals[w->literal];
-    const int64_t start = at - w->at;
-    if (start < 0 || start > s->size - (int64_t)of->text.size) return true;
-    if (!w->whole && !same_bytes(s->base + start, of->text.bytes, of->text.size)) return true;
-    return add_hit(s, w->literal, start);
+/* Note those of some literals whose windows stand at a place. */
+static bool check_literals(scan *s, int32_t first, int64_t at, const sub_line *in) {
+    for (int32_t n = first; n >= 0; n = s->p->literals[n].next) {
+        const literal *of = &s->p->literals[n];
+        const int64_t start = at - (int64_t)of->window;
+        if (start < in->start || in->end - start < (int64_t)of->text.size) continue;
+        if (same_bytes(s->base + start, of->text.bytes, of->text.size) && !add_hit(s, n, start)) return false;
+    }
+    return true;
 }
 
-#define BLOCK 16
-/* How far beyond a block's first byte its windows reach. */
-#define REACH (BLOCK + 6)
-
-/* Windows may begin in a block, of whose bytes REACH are at `bytes`. */
-static bool check_windows(scan *s, const uint8_t *bytes, int64_t at) {
+/* Find all literals of a sub-line. */
+static bool find_literals(scan *s, const sub_line *in) {
     const program *p = s->p;
-    const window *loose = p->windows + p->buckets[FOURS], *end = p->windows + p->n_windows;
-    uint32_t four = four_of(bytes);
-    for (int n = 0; n < BLOCK; n += 2) {
-        const uint32_t next = four_of(bytes + n + 2);
-        if (p->fours[four] & (p->fours[next] >> 8)) {
-            uint64_t eight;
-            memcpy(&eight, bytes + n, 8);
-            for (uint32_t k = p->buckets[four]; k < p->buckets[four + 1]; k++)
-                if (!check_literal(s, &p->windows[k], eight, at + n)) return false;
-            for (const window *w = loose; w < end; w++)
-                if (!check_literal(s, w, eight, at + n)) return false;
-        }
-        four = next;
+    const uint8_t *at = s->base + in->start, *const end = s->base + in->end;
+    s->n_hits = 0;
+    s->result->searched += in->end - in->start;
+    for (; end - at >= WINDOW; at++) {
+        const uint32_t four = four_of(at);
+        if (LIKELY(!(may_begin(p, four) | p->bytes[*at]))) continue;
+        if (!check_literals(s, p->short_ones[*at], at - s->base, in)) return false;
+        if (may_begin(p, four) && !check_literals(s, p->buckets[four % BUCKETS], at - s->base, in)) return false;
     }
+    for (; at < end; at++)
+        if (!check_literals(s, p->short_ones[*at], at - s->base, in)) return false;
     return true;
 }
 
-/* The short literals whose rarest bytes stand at a block's `marks`, a bit a byte. */
-static bool check_marks(scan *s, int64_t at, uint64_t marks) {
-    for (; marks; marks &= marks - 1) {
-        const int64_t place = at + __builtin_ctzll(marks);
-        for (int32_t n = 0; n < s->p->n_shorts; n++) {
-            const short_literal *of = &s->p->shorts[n];
-            const string *text = &s->p->literals[of->literal].text;
-            const int64_t start = place - of->at;
-            if (start < 0 || start > s->size - (int64_t)text->size || s->base[place] != of->mark) continue;
-            if (same_bytes(s->base + start, text->bytes, text->size) && !add_hit(s, of->literal, start)) return false;
-        }
-    }
+/* Note why a sub-line needs cleaning. False: it is clean, and no UTF-8 none the less. */
+static bool check_bytes(scan *s, const sub_line *in) {
+    const uint8_t *const at = s->base + in->start, *const end = s->base + in->end;
+    bool high;
+    const int codes = codes_in(at, end, &high);
+    if (!s->cleaned) s->dirty |= codes;
+    if (LIKELY(!high) || (check_utf8(at, end, end) && (s->cleaned || !find_words(at, end, LOST, LOST[0])))) return true;
+    if (s->cleaned) return fail(s, NOT_UTF8, -1, -1, "the text is not UTF-8");
+    s->dirty |= DIRTY_UTF8;
     return true;
 }
 
-static uint64_t marks_at(const scan *s, int64_t at) {
-    const int64_t n = at - s->from;
-    return (s->marks[n / 64] >> (n % 64)) & ((1u << BLOCK) - 1);
-}
-
-/* What begins in a block: windows, as the table has told, and short literals. Not inlined, so that the loop that calls
- * it keeps its registers. */
-static __attribute__((noinline)) bool check_block(scan *s, const uint8_t *bytes, int64_t at, bool windows) {
-    const uint64_t marks = marks_at(s, at);
-    const size_t before = s->n_hits;
-    if (windows && !check_windows(s, bytes, at)) return false;
-    if (LIKELY(!marks)) return true;
-    if (!check_marks(s, at, marks)) return false;
-    if (s->n_hits > before) sort_hits(s->hits + before, s->n_hits - before); /* two sub-lines may meet in the block */
-    return true;
-}
-
-/* The windows that begin in the chunk. */
-static bool find_literals(scan *s) {
-    const uint16_t *fours = s->p->fours;
-    const uint8_t *bytes = s->base + s->from;
-    const uint8_t *const to = s->base + s->to;
-    if (s->buffer_end - bytes >= REACH) {
-        const uint8_t *const last = s->buffer_end - REACH;
-        uint32_t before = fours[four_of(bytes)];
-        for (; bytes < to && bytes <= last; bytes += BLOCK) {
-            uint32_t any = 0;
-            for (int n = 2; n <= BLOCK; n += 2) {
-                const uint32_t here = fours[four_of(bytes + n)];
-                any |= before & (here >> 8);
-                before = here;
-            }
-            const int64_t at = bytes - s->base;
-            if (UNLIKELY((any & 0xff) | marks_at(s, at)) && !check_block(s, bytes, at, any & 0xff)) return false;
-        }
-    }
-    for (; bytes < to; bytes += BLOCK) {
-        uint8_t padded[REACH + 2] = {0};
-        memcpy(padded, bytes, s->buffer_end - bytes < REACH ? (size_t)(s->buffer_end - bytes) : REACH);
-        if (!check_block(s, padded, bytes - s->base, true)) return false;
-    }
-    return true;
-}
-
-/* ------------------------------------------------------------------------------------------- step 3: texts */
-
-/* Match the sub-lines with literals that end in the chunk. */
-static bool match_chunk(scan *s) {
-    size_t n = 0;
-    while (n < s->n_hits) {
-        const int64_t at = s->hits[n].at;
-        const int64_t end = break_after(s, at < s->from ? s->from : at);
-        if (end < 0) break;
-        size_t next = n + 1;
-        while (next < s->n_hits && s->hits[next].at < end) next++;
-        const int64_t before = break_before(s, at);
-        const int64_t start = before < 0 ? s->sub_line : before + 1;
-        const int64_t line = before < 0 ? s->sub_line_no : s->feeds_until + feeds_to(s, start);
-        if (!match_line(s, s->hits + n, next - n, (sub_line){start, end, line, false})) return false;
-        n = next;
-    }
-    if (n) memmove(s->hits, s->hits + n, (s->n_hits - n) * sizeof *s->hits);
-    s->n_hits -= n;
-    const int64_t before = break_before(s, s->to);
-    s->feeds_until += feeds_to(s, s->to);
-    if (before >= 0) {
-        s->sub_line = before + 1;
-        s->sub_line_no = s->feeds_until;
-    }
-    return true;
-}
+/* ------------------------------------------------------------------------------------------------- texts */
 
 /* [0-9][-+0-9.eE]*$ */
 static bool ends_in_number(const uint8_t *start, const uint8_t *end) {
@@ -1878,9 +1389,11 @@ static bool ends_in_number(const uint8_t *start, const uint8_t *end) {
 static void cut_also(scan *s, int32_t index) {
     const rule *of = &s->p->rules[index];
     rows *r = &s->rows[index];
-    for (int64_t n = r->n - 1 - ALSO_ROWS; n >= 0 && r->text[n] == s->text; n--)
-        for (int32_t k = 0; k < of->n_groups; k++)
-            if (of->groups[k].part == ALSO) r->numbers[of->groups[k].column][n] = (double)NAN;
+    int64_t first = r->n;
+    while (first && r->text[first - 1] == s->text) first--;
+    for (int32_t k = 0; k < of->n_groups; k++)
+        for (int64_t n = first; of->groups[k].part == ALSO && n < r->n - ALSO_ROWS; n++)
+            r->numbers[of->groups[k].column][n] = (double)NAN;
 }
 
 /* Take back all that was kept of the present text. */
@@ -1910,42 +1423,16 @@ static bool count_candidates(scan *s) {
     return true;
 }
 
-static bool is_number_byte(uint8_t byte) {
-    return is_digit(byte) || byte == '.' || byte == ',' || byte == '+' || byte == '-' || (byte | 0x20) == 'e';
-}
-
-/* Whether U+FFFD, which stands where a character was lost, is beside a number: of that nobody knows how long it was. */
-static bool holds_lost(const scan *s, const uint8_t *at, const uint8_t *to) {
-    const uint8_t *limit = s->base + s->size;
-    for (; (at = memchr(at, 0xef, (size_t)(to - at))) != NULL && to - at >= 3; at++) {
-        if (at[1] != 0xbf || at[2] != 0xbd) continue;
-        if ((at > s->base && is_number_byte(at[-1])) || (at + 3 < limit && is_number_byte(at[3]))) return true;
+/* Where the sub-line from s->from on ends; the text's size where it is not ended. So many bytes are looked at at once,
+ * for a text may have many carriage returns and no line feed. */
+static int64_t line_end(const scan *s) {
+    for (int64_t at = s->from; at < s->size; at += SHAPE_BYTES) {
+        const size_t room = s->size - at < SHAPE_BYTES ? (size_t)(s->size - at) : SHAPE_BYTES;
+        const uint8_t *const feed = memchr(s->base + at, '\n', room);
+        const uint8_t *const back = memchr(s->base + at, '\r', feed ? (size_t)(feed - s->base - at) : room);
+        if (back || feed) return (back ? back : feed) - s->base;
     }
-    return false;
-}
-
-/* Whether the chunk's characters are UTF-8, as far as they do not begin before `*checked`, which is moved on. */
-static bool check_chunk(scan *s, const uint8_t **checked) {
-    const uint8_t *from = *checked > s->base + s->from ? *checked : s->base + s->from;
-    *checked = check_utf8(from, s->base + s->to, s->base + s->size);
-    if (*checked) {
-        if (!s->cleaned && *checked > from && holds_lost(s, from, *checked)) s->dirty |= DIRTY_UTF8;
-        return true;
-    }
-    *checked = s->base;
-    if (s->cleaned) return fail(s, NOT_UTF8, -1, -1, "the text is not UTF-8");
-    s->dirty |= DIRTY_UTF8;
-    return true;
-}
-
-/* The size of the sub-line from s->from on; -1 where it is none that may have a shape. */
-static int32_t line_size(const scan *s) {
-    const uint8_t *const line = s->base + s->from;
-    const size_t room = s->size - s->from < SHAPE_BYTES ? (size_t)(s->size - s->from) : SHAPE_BYTES;
-    const uint8_t *end = memchr(line, '\n', room);
-    const uint8_t *const back = memchr(line, '\r', end ? (size_t)(end - line) : room);
-    if (back) end = back;
-    return end ? (int32_t)(end - line) : -1;
+    return s->size;
 }
 
 /* The variant of the sub-line at s->from, by the shapes that have followed the one before; NULL where it is of none of
@@ -1975,111 +1462,60 @@ static variant *follow_line(scan *s, int32_t *size) {
     return NULL;
 }
 
-/* Take the sub-lines from s->from on that are of known shapes, until one is not. */
-static bool follow_lines(scan *s) {
-    shapes *known = s->known;
-    while (s->from < s->size) {
-        const uint8_t *const line = s->base + s->from;
-        int32_t size;
-        variant *one = follow_line(s, &size);
-        if (size < 0 && (size = line_size(s)) >= 0) one = recognise(s, line, size);
-        if (!one) return true;
-        if (!use_variant(s, one, &(sub_line){s->from, s->from + size, s->sub_line_no, false})) return false;
-        if (line[size] == '\n') s->feeds_until++;
-        s->from += size + 1;
-        s->sub_line = s->from;
-        s->sub_line_no = s->feeds_until;
-        if (known->patience < MOST_PATIENCE)
-            known->patience += 2;
-        else
-            known->next_rest = 1;
-    }
-    return true;
-}
-
-/* Whether the next chunk is to be one sub-line, or to end with one. */
-static bool goes_by_lines(scan *s) {
-    shapes *known = s->known;
-    if (known->rest) {
-        known->rest--;
-        return false;
-    }
-    if (known->patience > 0) return true;
-    known->patience = PATIENCE;
-    known->rest = known->next_rest;
-    known->next_rest = known->next_rest < LONGEST_REST ? 2 * known->next_rest : LONGEST_REST;
-    return false;
-}
-
-/* Set the end of the next chunk, which begins at s->from: behind all of CHUNK, or behind the next sub-line. */
-static void set_chunk(scan *s, bool by_lines) {
-    const int32_t size = by_lines ? line_size(s) : -1;
-    s->at_line = size >= 0;
-    s->to = s->at_line ? s->from + size + 1 : s->size - s->from > CHUNK ? s->from + CHUNK : s->size;
-}
-
-/* Drop the literals beyond a chunk that ends with a line: what follows looks for them anew, from the line's first byte.
- * No window of its literals is missed then: one that begins with the byte before its literal is for odd places. */
-static void drop_hits(scan *s) {
-    size_t kept = 0;
-    for (size_t n = 0; n < s->n_hits; n++)
-        if (s->hits[n].at < s->to) s->hits[kept++] = s->hits[n];
-    s->n_hits = kept;
-}
-
-/* The lines that end in the chunk. */
-static bool scan_chunk(scan *s, const uint8_t **checked) {
-    if (classify(s) && !check_chunk(s, checked)) return false;
-    if (s->cleaned)
-        s->dirty = 0;
-    else if (UNLIKELY(s->dirty))
-        return true;
-    s->result->searched += s->to - s->from;
-    if (!find_literals(s)) return false;
+/* A sub-line of which no variant was found. `looked`: it was looked for; else it is where there are literals. */
+static bool scan_line(scan *s, const sub_line *in, bool has_shape, bool looked) {
+    if (!check_bytes(s, in)) return false;
     if (UNLIKELY(s->dirty)) return true;
-    if (s->at_line) drop_hits(s);
-    return match_chunk(s);
-}
-
-/* One sub-line by itself, to know its shape. */
-static bool scan_line(scan *s, const uint8_t **checked) {
-    s->known->patience--;
-    if (find_tokens(&s->room->of, s->base + s->from, (int32_t)(s->to - s->from - 1))) {
-        s->room->size = (int32_t)(s->to - s->from - 1);
-        s->room->hash = hash_text(&s->room->of, s->room->size, s->cleaned);
-        begin_draft(s);
+    if (!find_literals(s, in)) return false;
+    if (UNLIKELY(s->dirty) || (!s->n_hits && !looked)) return true;
+    if (has_shape && !looked) {
+        variant *of = recognise(s, s->base + in->start, (int32_t)(in->end - in->start));
+        if (of) return use_variant(s, of, in);
     }
-    const bool good = scan_chunk(s, checked);
-    if (good && s->draft && !s->dirty) return keep_draft(s);
+    if (has_shape && s->room->of.n_tokens < MOST_TOKENS) begin_draft(s);
+    const bool good = !s->n_hits || match_hits(s, s->hits, s->n_hits, *in);
+    if (good && s->draft) return keep_draft(s);
     s->draft = NULL;
     return good;
 }
 
-/* All sub-lines that end before the text does. */
-static bool scan_chunks(scan *s) {
-    const uint8_t *checked = s->base;
-    s->from = 0;
-    s->at_line = true;
-    while (s->from < s->size) {
-        const bool by_lines = goes_by_lines(s), begins_line = s->at_line;
-        if (by_lines && begins_line && !follow_lines(s)) return false;
-        if (s->from == s->size) break;
-        set_chunk(s, by_lines);
-        if (!(begins_line && s->at_line ? scan_line(s, &checked) : scan_chunk(s, &checked))) return false;
-        if (UNLIKELY(s->dirty)) return true;
-        s->from = s->to;
+/* Say whether a sub-line of so many bytes was of a known variant: where few are, the next ones are not looked at. */
+static void note_known(shapes *known, bool is_known, int64_t size) {
+    if (known->rest > 0) {
+        known->rest -= size;
+    } else if (is_known && known->patience < MOST_PATIENCE) {
+        known->patience += 2;
+    } else if (is_known) {
+        known->next_rest = FIRST_REST;
+    } else if (!known->patience--) {
+        known->patience = PATIENCE;
+        known->rest = known->next_rest;
+        known->next_rest = known->next_rest < LONGEST_REST ? 2 * known->next_rest : LONGEST_REST;
+    }
+}
+
+/* All sub-lines of a text. */
+static bool scan_lines(scan *s, bool at_end) {
+    while (s->from < s->size && !s->dirty) {
+        const bool looks = s->known->rest <= 0;
+        int32_t size = -1;
+        variant *of = looks ? follow_line(s, &size) : NULL;
+        const int64_t end = size < 0 ? line_end(s) : s->from + size;
+        const uint8_t *const line = s->base + s->from, *const limit = s->base + end;
+        const bool is_whole = end < s->size, has_shape = is_whole && end - s->from <= SHAPE_BYTES;
+        const sub_line in = {s->from, end, s->line, !is_whole && at_end && ends_in_number(line, limit)};
+        if (!of && looks && has_shape) of = recognise(s, line, (int32_t)(end - s->from));
+        if (!(of ? use_variant(s, of, &in) : scan_line(s, &in, has_shape, looks))) return false;
+        note_known(s->known, of != NULL, end + 1 - s->from);
+        s->line += is_whole && *limit == '\n';
+        s->from = is_whole ? end + 1 : end;
     }
     return true;
 }
 
-/* What only the end of a text makes known: its last sub-line, the groups of `also`, the candidates. */
-static bool finish_text(scan *s, bool at_end) {
-    const uint8_t *limit = s->base + s->size;
+/* What only the end of a text makes known: the groups of `also`, the candidates. */
+static bool finish_text(scan *s) {
     count_uses(s);
-    if (s->n_hits) {
-        const bool cut = at_end && limit[-1] != '\r' && ends_in_number(s->base + s->sub_line, limit);
-        if (!match_line(s, s->hits, s->n_hits, (sub_line){s->sub_line, s->size, s->sub_line_no, cut})) return false;
-    }
     for (int32_t n = 0; n < s->p->n_rules; n++)
         if (s->p->rules[n].n_also && s->rows[n].n) cut_also(s, n);
     return count_candidates(s);
@@ -2092,18 +1528,17 @@ static bool scan_text(scan *s, bool at_end) {
         seen->occurrences = seen->sub_lines = 0;
     }
     forget_uses(s->known);
-    s->n_hits = 0;
     s->dirty = 0;
-    s->feeds_until = s->sub_line = s->sub_line_no = 0;
+    s->from = s->line = 0;
     if (!s->size) return true;
-    if (!scan_chunks(s)) return false;
-    if (!s->dirty && !finish_text(s, at_end)) return false;
+    if (!scan_lines(s, at_end)) return false;
     if (UNLIKELY(s->dirty)) {
         abandon(s);
         *flags = s->dirty;
         return true;
     }
-    s->result->line_feeds[s->text] = s->feeds_until;
+    if (!finish_text(s)) return false;
+    s->result->line_feeds[s->text] = s->line;
     if (s->base[s->size - 1] != '\n') *flags |= NO_LINE_END;
     return true;
 }
@@ -2167,7 +1602,7 @@ static shapes *borrow_shapes(program *p) {
     all->last = NULL;
     all->patience = PATIENCE;
     all->rest = 0;
-    all->next_rest = 1;
+    all->next_rest = FIRST_REST;
     return all;
 }
 

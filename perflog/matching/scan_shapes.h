@@ -56,11 +56,11 @@ typedef struct variant {
     const shape_literal *literals;
 } variant;
 
-/* One line of a shape with its edges. A line of the same size is compared with it eight bytes at a time: its bytes must
+/* One line of a shape with its edges. A line of the same size is compared with it many bytes at a time: its bytes must
  * be the same, or digits where this one has them; then its edges are the same. */
 typedef struct {
     int32_t size, room;
-    uint8_t *line, *digits; /* 0xff where the line has a digit */
+    uint8_t *line; /* without_digit of each byte */
     int32_t *edges;
     variant *last; /* of the line that was like it last, and what its digits must be for another one to be of it */
     int32_t n_checks, room_checks;
@@ -101,16 +101,16 @@ typedef struct shapes {
     int64_t n_used, cap_used;
     const int32_t *edges; /* of the line that was compared last: its beginning, its tokens' borders */
     int32_t own_edges[2 * MOST_TOKENS + 1];
-    int32_t patience; /* so many more lines that are of no known shape are looked at one by one ... */
-    int32_t rest;     /* ... and then so many chunks are not */
-    int32_t next_rest;
+    int32_t patience; /* so many more lines that are of no known shape are looked at ... */
+    int64_t rest;     /* ... and then so many bytes are not */
+    int64_t next_rest;
 } shapes;
 
-/* A line of a known shape is several times as fast as one that is looked at alone, and that is a little slower than in
- * a chunk. */
+/* To understand a line takes a hundred times as long as to search it for literals. */
 #define PATIENCE 32
 #define MOST_PATIENCE 64
-#define LONGEST_REST 16
+#define FIRST_REST 16384
+#define LONGEST_REST (16 * FIRST_REST)
 
 static void forget_shapes(shapes *all) {
     while (all->blocks) {
@@ -234,21 +234,27 @@ static inline int32_t follow_shape(const shape *of, const uint8_t *line, const u
     return *at == '\n' || *at == '\r' ? (int32_t)(at - line) : -1;
 }
 
-/* Not 0 where one of eight bytes is another one and no digit, or no digit in the place of one. */
-static inline uint64_t unlike(const uint8_t *a, const uint8_t *b, const uint8_t *at_digits) {
-    uint64_t x, y, digits;
-    memcpy(&x, a, 8);
-    memcpy(&y, b, 8);
-    memcpy(&digits, at_digits, 8);
-    return ((x ^ y) & ~digits) | (no_digits(x) & digits);
+/* A byte in a form in which all digits are one, and no two others. */
+static inline uint8_t without_digit(uint8_t byte) {
+    byte = (uint8_t)(byte - '0');
+    return byte > 9 ? byte : 9;
 }
 
-/* Whether a line, of which as many bytes as the layout has (eight at least) may be read, is like its line. */
+/* So many bytes are compared at once; compilers make one instruction of each step. */
+#define LANES 16
+
+static inline void compare(uint8_t unlike[LANES], const uint8_t *line, const uint8_t *like) {
+    for (int n = 0; n < LANES; n++) unlike[n] |= without_digit(line[n]) ^ like[n];
+}
+
+/* Whether a line, of which as many bytes as the layout has (LANES at least) may be read, is like its line. */
 static bool is_like(const layout *of, const uint8_t *line) {
-    uint64_t bad = 0;
-    for (int32_t at = 0; at + 8 <= of->size; at += 8) bad |= unlike(line + at, of->line + at, of->digits + at);
-    const int32_t last = of->size - 8;
-    return !(bad | unlike(line + last, of->line + last, of->digits + last));
+    uint8_t unlike[LANES] = {0};
+    for (int32_t at = 0; at + LANES < of->size; at += LANES) compare(unlike, line + at, of->line + at);
+    compare(unlike, line + of->size - LANES, of->line + of->size - LANES);
+    uint64_t halves[2];
+    memcpy(halves, unlike, sizeof halves);
+    return !(halves[0] | halves[1]);
 }
 
 /* The layout that a line is like; NULL where there is none. */
@@ -266,26 +272,21 @@ static layout *like_before(shape *of, const uint8_t *line, const uint8_t *limit)
 
 /* Keep a line of a shape, whose edges are known, for those that are like it. */
 static void keep_layout(shapes *all, shape *of, const uint8_t *line, int32_t size, const int32_t *edges) {
-    if (size < 8) return;
+    if (size < LANES) return;
     const int32_t n_edges = 1 + 2 * of->n_tokens, index = of->next_layout;
     layout *to = &of->layouts[index];
     if (to->room < size) {
-        uint8_t *bytes = spare_bytes(all, 2 * (size_t)size);
+        uint8_t *bytes = spare_bytes(all, (size_t)size);
         int32_t *places = to->edges ? to->edges : spare_bytes(all, (size_t)n_edges * sizeof *places);
         if (!bytes || !places) return;
         to->line = bytes;
-        to->digits = bytes + size;
         to->edges = places;
         to->room = size;
     }
     to->size = size;
     to->last = NULL;
-    memcpy(to->line, line, (size_t)size);
+    for (int32_t n = 0; n < size; n++) to->line[n] = without_digit(line[n]);
     memcpy(to->edges, edges, (size_t)n_edges * sizeof *edges);
-    memset(to->digits, 0, (size_t)size);
-    for (int32_t n = 0; n < of->n_tokens; n++)
-        if (of->kinds[n] == DIGITS)
-            memset(to->digits + edges[1 + 2 * n], 0xff, (size_t)(edges[2 + 2 * n] - edges[1 + 2 * n]));
     of->present = index;
     of->next_layout = (index + 1) % LAYOUTS;
 }
@@ -515,16 +516,16 @@ static bool keep_variant(shapes *all, const draft *from) {
 
 /* --------------------------------------------------------------------------------- literals that have symbols */
 
-enum { PLAIN = -1 };
+enum { NO_SYMBOL = -1 };
 
 static int kind_at(string text, size_t at) {
     if (is_digit(text.bytes[at])) return DIGITS;
-    return text.size - at >= 3 && block_at(text.bytes + at) >= 0 ? BLOCKS : PLAIN;
+    return text.size - at >= 3 && block_at(text.bytes + at) >= 0 ? BLOCKS : NO_SYMBOL;
 }
 
 static bool has_symbol(string text) {
     for (size_t n = 0; n < text.size; n++)
-        if (kind_at(text, n) != PLAIN) return true;
+        if (kind_at(text, n) != NO_SYMBOL) return true;
     return false;
 }
 
@@ -580,7 +581,7 @@ static void follow_literal(understanding *of, string text, size_t leading, size_
     at += (int32_t)size;
     while (done < text.size) { /* a literal's symbols, then a text */
         const int kind = kind_at(text, done);
-        const size_t symbols = run_size(text, done, kind), next = run_size(text, done + symbols, PLAIN);
+        const size_t symbols = run_size(text, done, kind), next = run_size(text, done + symbols, NO_SYMBOL);
         if (index >= of->n_tokens || at != of->tokens[index].start || (int)of->tokens[index].kind != kind) return;
         const bool last = done + symbols == text.size;
         if (!require_beside(of, index, text.bytes + done, symbols, !last) || last) return;
@@ -592,17 +593,20 @@ static void follow_literal(understanding *of, string text, size_t leading, size_
     }
 }
 
-/* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
-static void require_literal(understanding *of, string text, int32_t line_size) {
+static void note_symbols_of(program *p, string text) {
+    if (!has_symbol(text)) return;
+    symbol_literal *made = &p->with_symbols[p->n_with_symbols++];
     const int kind = kind_at(text, 0);
-    const size_t leading = kind == PLAIN ? 0 : run_size(text, 0, kind), size = run_size(text, leading, PLAIN);
-    for (int32_t n = 0; !size && n < of->n_tokens; n++) require_all(of, n);
-    int32_t at = 0;
-    for (int32_t n = 0; size && n <= of->n_tokens; n++) {
-        const int32_t until = n < of->n_tokens ? of->tokens[n].start : line_size;
-        for (; until - at >= (int32_t)size; at++)
-            if (same_bytes(of->line + at, text.bytes + leading, size))
-                follow_literal(of, text, leading, size, n, at, line_size);
-        if (n < of->n_tokens) at = of->tokens[n].end;
+    const size_t leading = kind == NO_SYMBOL ? 0 : run_size(text, 0, kind), size = run_size(text, leading, NO_SYMBOL);
+    *made = (symbol_literal){text, leading, size, leading + rarest((string){text.bytes + leading, size})};
+}
+
+/* Where the line's tokens might be, or might not be, part of a literal, require that they stay as they are. */
+static void require_literal(understanding *of, const symbol_literal *one, int32_t line_size) {
+    const uint8_t *at = of->line, *const end = at + line_size, *const text = one->text.bytes + one->leading;
+    for (int32_t n = 0; !one->size && n < of->n_tokens; n++) require_all(of, n);
+    for (int32_t n = 0; one->size && (at = find_text(text, one->size, one->rare - one->leading, at, end)) != NULL; at++) {
+        while (n < of->n_tokens && of->tokens[n].start < at - of->line) n++;
+        follow_literal(of, one->text, one->leading, one->size, n, (int32_t)(at - of->line), line_size);
     }
 }

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from perflog.formats.printed import number_in
+from perflog.logs.clean import clean_block, valid_utf8
 from perflog.matching import compiled, library
 from perflog.matching.compiled import Found, Program, Rule, RuleError, Scan, ScanError
-from tests.support import examples
+from tests.support import FIXTURES, examples
 
 pytestmark = pytest.mark.skipif(bool(library.available()), reason=library.available())
 
@@ -412,6 +415,68 @@ def test_dirty_texts_are_left_to_python(piece: bytes, flag: int, place: int) -> 
     assert scan.found[0].text_column("t") == ["", ""]
 
 
+#: What needs cleaning, whole and in parts, and what it may stand beside.
+_CLEANED = [
+    *[b"[1,0]<stdout>:", b"[1,12]<stderr>:", b"[3]<stdout>:", b"[host@7,3]<stdout>:", b"[1,mpirank:6,algo-1]<stdout>:"],
+    *[b"]<std", b"[", b"[5,", b"mpirank:", b"2,a-1", b"]<stdout>:", b"out>:", b"@", b"Fri Apr  9 10:16:52 2021"],
+    *[
+        b"\x1b[32m",
+        b"\x1b[",
+        b"\x1b]0;t",
+        b"\x07",
+        b"\x1b\\",
+        b"\x1b",
+        b"]",
+        b"\x00",
+        b"\x08",
+        b"\x08\x08",
+        b"\r",
+        b"\r\n",
+    ],
+    *[
+        b"\n",
+        b"(W pid=7) ",
+        b" pid=",
+        b" [repeated 3x across cluster]",
+        b" [repeated 3x acr",
+        b"oss cluster]",
+        b" [repeated ",
+    ],
+    *[
+        b"1",
+        b"1.5e-3",
+        b",",
+        b"loss ",
+        b" ",
+        "µ\ufffd▏😀".encode(),
+        b"\xff",
+        b"\xc0",
+        b"\xc3",
+        b"\xe0\x80",
+        b"\xe2\x96",
+    ],
+    *[b"\xed\xa0\x80", b"\xef\xbf", b"\xbd", b"\xf0\x9f\x98", b"\xf4\x90"],
+]
+
+
+@given(st.lists(st.sampled_from(_CLEANED) | st.binary(max_size=2), max_size=30).map(b"".join))
+@settings(max_examples=examples(1000), deadline=None)
+def test_the_scanner_cleans_as_python_does(text: bytes) -> None:
+    assert compiled.cleaned(text) == valid_utf8(clean_block(text))
+
+
+def test_the_scanner_cleans_all_fixtures_as_python_does() -> None:
+    for file in sorted(FIXTURES.rglob("*")):
+        if file.is_file():
+            text = file.read_bytes()
+            assert compiled.cleaned(text) == valid_utf8(clean_block(text)), file
+
+
+def test_many_ranks_on_a_line_take_time_in_proportion_to_it() -> None:
+    text = b"".join(b"[1,%d]<stdout>:%d" % (n % 20_000, n) for n in range(40_000))
+    assert compiled.cleaned(text) == clean_block(text)
+
+
 def test_harmless_bytes_are_not_dirty() -> None:
     assert scan_one(
         STEP, "\t\x01\x07\x0b\x0c\x0e\x1a\x1c\x1f\x7f[]<st x across cluster ] é 中 😀\n"
@@ -540,6 +605,24 @@ def test_odd_numbers(text: str) -> None:
 @example("na,n")
 def test_numbers_are_those_of_the_other_engine(text: str) -> None:
     assert _same(compiled.number(text.encode()), _cast(text))
+
+
+@given(
+    st.lists(
+        st.sampled_from([*"0159:.,-+eEkMbqdhmsDS ", "days", "1 day, ", "min", "seconds", "and ", "it", "12:34", "99999999999999999999",
+                         "2.05", "ms", "us", "µs", "\xa0", "\u2003", "\u212a", "İ", "٣", "\x1f"]),
+        max_size=8,
+    ).map("".join),
+    st.sampled_from(["clock", "scaled"]),
+)  # fmt: skip
+@settings(max_examples=examples(1000))
+@example("18m 42s", "clock")
+@example("14 minutes and 44.12 seconds", "clock")
+@example("1 day, 2:03:11,5", "clock")
+@example("1,048.5Kit", "scaled")
+def test_numbers_for_people_are_those_of_python(text: str, form: Literal["clock", "scaled"]) -> None:
+    wanted, found = number_in(text, form), compiled.number(text.encode(), form)
+    assert math.isnan(found) if wanted is None else found == wanted
 
 
 @given(st.floats(), st.sampled_from(["{!r}", "{:.3f}", "{:.6e}", "{:.17g}", "{:.20f}", "{:g}"]))
@@ -953,5 +1036,5 @@ def test_the_dump_is_a_programs_text(tmp_path: Path) -> None:
     Program([tail("é", "(?P<n>a)", "n:unit", also="(?P<m>b)", also_groups=("m",))]).dump(dumped)
     assert (
         dumped.read_bytes()
-        == b"perflog-scan 1 1\n0 50 2 0 2\n2:\xc3\xa9\n8:(?P<n>a)\n0:\n0:\n8:(?P<m>b)\n2 0\n1:n\n0 2\n1:m\n"
+        == b"perflog-scan 1 1\n0 50 2 0 2\n2:\xc3\xa9\n8:(?P<n>a)\n0:\n0:\n8:(?P<m>b)\n2 0 0\n1:n\n0 0 2\n1:m\n"
     )

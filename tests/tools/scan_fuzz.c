@@ -86,7 +86,7 @@ typedef struct {
     size_t size, cap;
 } text_buffer;
 
-static void append(text_buffer *to, const void *bytes, size_t size) {
+static void put_bytes(text_buffer *to, const void *bytes, size_t size) {
     if (to->cap - to->size < size) {
         to->cap = 2 * to->cap + size;
         to->bytes = realloc(to->bytes, to->cap);
@@ -104,12 +104,12 @@ static void append_like(text_buffer *to, const char *regex, size_t size, uint8_t
             while (n < size && regex[n] != '>' && regex[n] != ':') n++;
         } else if (byte == '[') {
             while (n < size && regex[n] != ']') n++;
-            append(to, which & 1 ? "1" : "1234.5e-3", which & 1 ? 1 : 9);
+            put_bytes(to, which & 1 ? "1" : "1234.5e-3", which & 1 ? 1 : 9);
         } else if (byte == '\\' && n + 1 < size) {
             n++;
-            append(to, strchr("sdwSbz", regex[n]) ? " " : &regex[n], 1);
+            put_bytes(to, strchr("sdwSbz", regex[n]) ? " " : &regex[n], 1);
         } else if (byte != ')' && byte != '*' && byte != '+' && byte != '?' && byte != '^' && byte != '$') {
-            append(to, &byte, 1);
+            put_bytes(to, &byte, 1);
         }
     }
 }
@@ -131,7 +131,7 @@ static void append_rule(text_buffer *to, uint32_t n, uint8_t which) {
             all[k].tail = read_string(&r);
             read_string(&r);
             for (; groups > 0; groups--) {
-                read_number(&r, ' ');
+                for (int field = 0; field < 2; field++) read_number(&r, ' ');
                 read_number(&r, '\n');
                 read_string(&r);
             }
@@ -139,11 +139,11 @@ static void append_rule(text_buffer *to, uint32_t n, uint8_t which) {
         REQUIRE(r.good);
     }
     const rule *of = &the_program->rules[n];
-    if (of->kind != LINE || which < 64) append(to, all[n].literal.bytes, all[n].literal.size);
+    if (of->kind != LINE || which < 64) put_bytes(to, all[n].literal.bytes, all[n].literal.size);
     if (which < 32) return;
     append_like(to, (const char *)all[n].first.bytes, all[n].first.size, which);
     if (of->kind != JUMP) return;
-    append(to, of->jump.bytes, of->jump.size);
+    put_bytes(to, of->jump.bytes, of->jump.size);
     append_like(to, (const char *)all[n].tail.bytes, all[n].tail.size, which);
 }
 
@@ -180,6 +180,27 @@ static void check(const pf_result *result, const int64_t *ends, int64_t n_texts)
     }
 }
 
+static size_t count_feeds(const uint8_t *at, size_t size) {
+    size_t feeds = 0;
+    for (size_t n = 0; n < size; n++) feeds += at[n] == '\n';
+    return feeds;
+}
+
+/* Clean text is UTF-8 and has the same line feeds. */
+static void check_cleaning(const uint8_t *text, size_t size, long allocations) {
+    size_t clean_size;
+    countdown = allocations;
+    uint8_t *clean = pf_clean(text, size, &clean_size);
+    countdown = -1;
+    if (!clean) {
+        REQUIRE(allocations >= 0);
+        return;
+    }
+    REQUIRE(count_feeds(clean, clean_size) == count_feeds(text, size));
+    REQUIRE(pf_is_utf8(clean, clean_size));
+    pf_clean_free(clean);
+}
+
 /* The program's own text with some bytes changed must be taken or refused, nothing else. */
 static void compile_changed(const uint8_t *data, size_t size) {
     uint8_t *text = malloc(program_size);
@@ -208,7 +229,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     all.size = 0;
-    for (int n = 0; n < data[2] % 64; n++) append(&all, "a line without anything in it\n", 30 - n % 3);
+    for (int n = 0; n < data[2] % 64; n++) put_bytes(&all, "a line without anything in it\n", 30 - n % 3);
     for (int again = 0; again <= (repeats & 0x80 ? repeats & 0x7f : 0); again++)
         for (size_t n = 4; n < size; n++) {
             const uint8_t byte = data[n], next = n + 1 < size ? data[n + 1] : 0, last = n + 2 < size ? data[n + 2] : 0;
@@ -220,7 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 at_end[n_texts] = next & 1;
                 ends[n_texts++] = (int64_t)all.size;
             } else {
-                append(&all, &byte, 1);
+                put_bytes(&all, &byte, 1);
             }
         }
     at_end[n_texts] = how & 2;
@@ -237,6 +258,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     else
         REQUIRE(how & 4);
     pf_free(result);
+    check_cleaning(exact, all.size, how & 4 ? data[1] : -1);
     free(exact);
     return 0;
 }

@@ -1,0 +1,228 @@
+"""What patterns find in lines, by polars.
+
+Two ways, chosen by the pattern:
+
+- *by literal*: a line is split at the pattern's literal and the rest of the regex is matched at the start of each
+  piece, so that two events glued to one line are both found.
+- *by line*: for a regex that reads something before its literal; the whole regex is tried on the line.
+
+Digits of a line may be wild (``widened.py``).
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from perflog.formats.parser import Jump, Pattern
+from perflog.matching.matches import Ints
+from perflog.matching.widened import Widened, widened, with_mark
+
+T = TypeVar("T")
+Mask = NDArray[np.bool_]
+
+# polars's own handler of Ctrl-C has calls of the system begin again: a command that waits for a FIFO's other end would
+# never end.
+if hasattr(signal, "siginterrupt"):  # not on Windows
+    signal.siginterrupt(signal.SIGINT, True)
+
+#: The parser that took an occurrence which none took.
+_NOBODY = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The places where one pattern matched.
+
+    ``line``: index of the line (n,), rising; ``offset``: byte offset in it of the literal, 0 for a pattern that is
+    matched by line (n,); ``texts``: what each group and each group of ``also`` captured, (n,) each; ``unsure``: texts
+    that hold digits which the match depends on, (n,) each, and the digits that may stand there (see
+    :class:`~perflog.matching.widened.Widened`); none of hits that were taken from others.
+    """
+
+    pattern: Pattern
+    line: Ints
+    offset: Ints
+    texts: Mapping[str, Sequence[str | None]]
+    unsure: Sequence[tuple[Sequence[str | None], int]]
+
+    def take(self, rows: Mask) -> Hits:
+        """Some of the hits."""
+        texts = {group: _taken(column, rows) for group, column in self.texts.items()}
+        return Hits(self.pattern, self.line[rows], self.offset[rows], texts, ())
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The rests of lines after each occurrence of a literal (n,), the line's index and the byte offset in it (n,)."""
+
+    rest: pl.Series
+    line: Ints
+    offset: Ints
+
+    def take(self, places: Ints) -> Pieces:
+        return Pieces(self.rest.gather(places), self.line[places], self.offset[places])
+
+
+class Lines:
+    """A batch of lines, and what is computed from them once for all patterns."""
+
+    def __init__(self, lines: Sequence[str], wild: bool) -> None:
+        """``wild``: whether the lines may have wild digits, and no wild characters of their own."""
+        self.series = pl.Series("line", lines, dtype=pl.String)
+        self._wild = wild
+        self._pieces: dict[str, Pieces] = {}
+        self._taker: dict[str, Ints] = {}
+        self._parsers: dict[str, int] = {}
+
+    def pieces(self, literal: str, among: Ints) -> Pieces:
+        """What follows each occurrence of a literal in some of the lines; always the same ones for one literal."""
+        if literal not in self._pieces:
+            self._pieces[literal] = self._split(literal, among)
+        return self._pieces[literal]
+
+    def match(self, pattern: Pattern, among: Ints) -> Hits:
+        """Where ``pattern`` matches in those lines that hold its literal, which must be among these."""
+        pieces = self.pieces(pattern.literal, among)
+        if pattern.tail is None:
+            holding = np.unique(pieces.line)
+            whole = Pieces(self.series.gather(holding), holding, np.zeros_like(holding))
+            return self._hits(pattern, whole, self._read(whole.rest, pattern.regex, at_start=False))[0]
+        places = np.flatnonzero(self._open(pattern, len(pieces.line)))
+        candidates = pieces.take(places)
+        found = (
+            self._read(candidates.rest, pattern.tail, at_start=True)
+            if pattern.jump is None
+            else self._jumping(candidates.rest, pattern.jump)
+        )
+        hits, matched = self._hits(pattern, candidates, found)
+        self._take(pattern, places[matched])
+        return hits
+
+    def _split(self, literal: str, among: Ints) -> Pieces:
+        pieces = self.series.gather(among).str.split(literal)
+        counts = pieces.list.len().to_numpy().astype(np.int64)
+        flat = pieces.explode()
+        width = len(literal.encode())
+        ends = np.cumsum(flat.str.len_bytes().to_numpy().astype(np.int64) + width)  # just after each literal
+        last = np.cumsum(counts) - 1  # each line's last piece
+        starts = np.append(0, ends[last[:-1]])  # where each line begins, on the same scale
+        owner = np.repeat(np.arange(len(among)), counts)
+        is_rest = np.diff(owner, prepend=-1) == 0
+        offset = np.append(0, ends[:-1])[is_rest] - width - starts[owner[is_rest]]
+        return Pieces(flat.filter(pl.Series(is_rest)), among[owner[is_rest]], offset)
+
+    def _open(self, pattern: Pattern, count: int) -> Mask:
+        """Which occurrences of a literal a pattern may match, (count,): of patterns with one literal, each takes what
+        it matches away; metadata finds what all others took, and a position what other parsers took."""
+        taker = self._taker.setdefault(pattern.literal, np.full(count, _NOBODY, dtype=np.int64))
+        if pattern.role == "metadata":
+            return np.ones(count, dtype=bool)
+        if pattern.role == "position":
+            return np.asarray(taker != self._number(pattern.parser))
+        return np.asarray(taker == _NOBODY)
+
+    def _take(self, pattern: Pattern, places: Ints) -> None:
+        taker = self._taker[pattern.literal]
+        if pattern.role != "metadata":
+            taker[places[taker[places] == _NOBODY]] = self._number(pattern.parser)
+
+    def _number(self, parser: str) -> int:
+        return self._parsers.setdefault(parser, len(self._parsers))
+
+    def _hits(self, pattern: Pattern, pieces: Pieces, found: _Found) -> tuple[Hits, Mask]:
+        """(the hits among pieces, which pieces they are)."""
+        matched = found.matched
+        texts = {group: _taken(found.texts[group], matched) for group in pattern.groups}
+        unsure = [(_taken(column, matched), digits) for column, digits in found.unsure]
+        if pattern.also and matched.any():
+            also = self._read(pieces.rest.filter(pl.Series(matched)), pattern.also, at_start=False)
+            texts |= {group: also.texts[group] for group in pattern.also_groups}
+            unsure += also.unsure
+        elif pattern.also:
+            texts |= {group: [] for group in pattern.also_groups}
+        return Hits(pattern, pieces.line[matched], pieces.offset[matched], texts, unsure), matched
+
+    def _jumping(self, pieces: pl.Series, jump: Jump) -> _Found:
+        """Like :meth:`_read`, with the head and the tail of a jump matched apart."""
+        rest = pieces.str.splitn(jump.literal, 2).struct.field("field_1")
+        head, tail = self._read(pieces, jump.head, at_start=True), self._read(rest, jump.tail, at_start=True)
+        return _Found(head.matched & tail.matched, head.texts | tail.texts, head.unsure + tail.unsure)
+
+    def _read(self, lines: pl.Series, regex: str, at_start: bool) -> _Found:
+        """A regex's groups in lines."""
+        used = widened(regex, at_start) if self._wild else Widened(with_mark(regex, at_start), {})
+        fields = lines.str.extract_groups(used.regex)
+        matched = fields.struct.field("matched_").is_not_null().to_numpy()
+        texts = {name: fields.struct.field(name).to_list() for name in fields.struct.fields if not name.isdigit()}
+        return _Found(matched, texts, [(fields.struct.field(str(group)).to_list(), digits)
+                                       for group, digits in used.unsure.items()])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A regex in lines: where it matched, and of all lines what its groups captured; see :class:`Hits`."""
+
+    matched: Mask
+    texts: dict[str, list[str | None]]
+    unsure: list[tuple[list[str | None], int]]
+
+
+def _taken(column: Sequence[T], rows: Mask) -> list[T]:
+    return list(compress(column, rows.tolist()))
+
+
+def literals_in(lines: Sequence[bytes], literals: Sequence[str]) -> list[list[str]]:
+    """Which literals each line holds."""
+    texts = pl.Series("line", lines, dtype=pl.Binary).cast(pl.String)
+    found: list[list[str]] = texts.str.extract_many(list(literals), overlapping=True).list.unique().to_list()
+    return found
+
+
+def owned(hits: Sequence[Hits], lines: int, priority: Mapping[str, int]) -> list[Hits]:
+    """Of each pattern's hits those that stay: each line is given to one parser, and lines to be ignored to none.
+
+    Args:
+        hits: of each pattern, in the order in which they take turns.
+        lines: how many there are.
+        priority: of each parser.
+    """
+    claimants = [place for place, found in enumerate(hits) if len(found) and found.pattern.role != "metadata"]
+    parsers = sorted({hits[place].pattern.parser for place in claimants})
+    ignoring = [place for place in claimants if hits[place].pattern.role == "ignore"]
+    if len(parsers) < 2 and not ignoring:
+        return list(hits)
+    owner = np.full(lines, -1, dtype=np.int64)
+    for place in sorted(claimants, key=lambda place: -priority[hits[place].pattern.parser]):
+        mine = hits[place].line
+        owner[mine[owner[mine] < 0]] = parsers.index(hits[place].pattern.parser)
+    ignored = {hits[place].pattern.parser: np.zeros(lines, dtype=bool) for place in ignoring}
+    for place in ignoring:
+        ignored[hits[place].pattern.parser][hits[place].line] = True
+    left = list(hits)
+    for place in claimants:
+        pattern, mine = hits[place].pattern, hits[place].line
+        keep = (owner[mine] == parsers.index(pattern.parser)) | (pattern.role == "position")
+        if pattern.role != "ignore" and pattern.parser in ignored:
+            keep &= ~ignored[pattern.parser][mine]
+        left[place] = hits[place] if keep.all() else hits[place].take(keep)
+    return left
+
+
+def numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
+    """Texts as float64; NaN where there is none or it is no number. Thousands commas are understood."""
+    column = pl.Series(texts, dtype=pl.String)
+    values = column.cast(pl.Float64, strict=False)
+    if values.null_count() > column.null_count():
+        values = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
+    return values.fill_null(float("nan")).to_numpy()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, repeat
 from operator import itemgetter
@@ -34,6 +35,8 @@ _PLAIN = bytes.maketrans(b"123456789" + bytes([_WILD]), b"0" * 10)
 _WILD_BYTE = re.compile(rb"\xff")
 #: A line that begins so may have a launcher's tag (:func:`perflog.logs.clean.rank_of`).
 _TAGGED = re.compile(rb"\[(?:rank|default|[0-9\xff]+,)|\([^()]*pid=")
+#: The number of a layout that was not met.
+_UNKNOWN = -1
 #: Layouts beyond these are forgotten, all at once.
 MOST_LAYOUTS, MOST_BYTES = 20_000, 4 << 20
 #: A number of so many digits is exact in a float, and so is the power of ten that it is divided by.
@@ -66,7 +69,8 @@ class Cut(Struct, frozen=True):
     """Clean texts behind each other, cut into lines: at carriage returns, too.
 
     Attributes:
-        data: the bytes, with a line feed behind each text that does not end with one, and ``0`` at the end.
+        texts: each text, with a line feed behind it where it does not end with one.
+        data: all of them, and a ``0`` at the end.
         raw: the same as numbers.
         start: where each line begins, and the end of all, (lines + 1,).
         text: the text of each line, (lines,).
@@ -74,6 +78,7 @@ class Cut(Struct, frozen=True):
         feeds: how many line feeds stand before each line, (lines + 1,).
     """
 
+    texts: Sequence[bytes]
     data: bytes
     raw: NDArray[np.uint8]
     start: Ints
@@ -90,7 +95,7 @@ class Cut(Struct, frozen=True):
         start = np.append(0, breaks + 1)
         first = np.searchsorted(start, np.append(0, np.cumsum([len(text) for text in whole], dtype=np.int64)))
         text = np.repeat(np.arange(len(texts)), np.diff(first))
-        return Cut(data, raw, start, text, first, np.append(0, np.cumsum(raw[breaks] == 10)))
+        return Cut(whole, data, raw, start, text, first, np.append(0, np.cumsum(raw[breaks] == 10)))
 
 
 class Layouts:
@@ -121,30 +126,33 @@ class Layouts:
         """The layout of each line, by number, (lines,)."""
         if len(self._numbers) > MOST_LAYOUTS or self._bytes > MOST_BYTES:
             self.forget()
-        lines = cut.data.translate(_LAYOUT).split(b"\n")
-        del lines[-1]
-        found = np.fromiter(map(self._numbers.get, lines, repeat(-1)), dtype=np.int64, count=len(lines))
-        unknown = np.flatnonzero(found < 0)
-        if len(unknown):
-            new = list(dict.fromkeys(lines[line] for line in unknown.tolist()))
+        parts: list[Ints] = []
+        unknown: dict[int, bytes] = {}
+        for text, first in zip(cut.texts, cut.first.tolist(), strict=False):
+            lines = text.translate(_LAYOUT).split(b"\n")
+            part = np.fromiter(map(self._numbers.get, lines, repeat(_UNKNOWN)), np.int64, len(lines))[:-1]
+            parts.append(part)
+            unknown |= {first + n: lines[n] for n in np.flatnonzero(part == _UNKNOWN).tolist()}
+        found = np.concatenate([np.empty(0, np.int64), *parts])
+        if unknown:
+            new = list(dict.fromkeys(unknown.values()))
             self._decide(new, literals_in([layout.translate(_PLAIN) for layout in new], list(self._exact)))
-            found[unknown] = [self._numbers[lines[line]] for line in unknown.tolist()]
-        del lines
-        looking = np.flatnonzero(self.layouts["looks"][found])
+            found[list(unknown)] = [self._numbers[layout] for layout in unknown.values()]
+        looking = np.flatnonzero(self.layouts["looks"].take(found))
         while len(looking):
             looking = self._looked(cut, found, looking)
         return found
 
     def numbers(self, cut: Cut, captures: Ints, start: Ints) -> NDArray[np.float64]:
         """Captures as numbers, (n,); ``start``: where their lines begin, (n,)."""
-        values, kind = self.captures["value"][captures], self.captures["kind"][captures]
+        values, kind = self.captures["value"].take(captures), self.captures["kind"].take(captures)
         digits = np.flatnonzero(kind == _DIGITS)
         if len(digits):
-            of, begin = captures[digits], start[digits]
-            width = int(self.captures["n_digits"][of].max())
-            places = self.captures["digits"][:, -width:][of] + begin[:, np.newaxis]
+            of, begin = captures.take(digits), start.take(digits)
+            width = int(self.captures["n_digits"].take(of).max())
+            places = self.captures["digits"][:, -width:].take(of, axis=0) + begin[:, np.newaxis]
             printed = cut.raw.take(places, mode="clip") - np.uint8(ord("0"))
-            values[digits] = printed.astype(np.float64) @ _POWERS[-width:] / self.captures["scale"][of]
+            values[digits] = printed.astype(np.float64) @ _POWERS[-width:] / self.captures["scale"].take(of)
         others = np.flatnonzero(kind == _CUT_OUT)
         if len(others):
             values[others] = numbers(self._cut_out(cut, captures[others], start[others]))
@@ -153,14 +161,14 @@ class Layouts:
     def printed(self, cut: Cut, captures: Ints, start: Ints) -> list[str | None]:
         """The same as texts; None where the group took no part."""
         texts = [self.texts[capture] for capture in captures.tolist()]
-        others = np.flatnonzero(self.captures["kind"][captures] != _SAME)
+        others = np.flatnonzero(self.captures["kind"].take(captures) != _SAME)
         for n, text in zip(others.tolist(), self._cut_out(cut, captures[others], start[others]), strict=True):
             texts[n] = text
         return texts
 
     def _cut_out(self, cut: Cut, captures: Ints, start: Ints) -> list[str]:
-        begin = start + self.captures["start"][captures]
-        ends = (begin + self.captures["size"][captures]).tolist()
+        begin = start + self.captures["start"].take(captures)
+        ends = (begin + self.captures["size"].take(captures)).tolist()
         return [cut.data[low:high].decode() for low, high in zip(begin.tolist(), ends, strict=True)]
 
     def _looked(self, cut: Cut, found: Ints, looking: Ints) -> Ints:
@@ -171,7 +179,7 @@ class Layouts:
         """
         looking = looking[np.argsort(found[looking], kind="stable")]
         bounds = np.flatnonzero(np.diff(found[looking], prepend=-1, append=-1))
-        moved: list[tuple[Ints, list[bytes], Ints]] = []
+        moved: list[tuple[Ints, list[bytes], dict[bytes, bytes]]] = []
         new: dict[bytes, Sequence[str]] = {}
         for low, high in pairwise(bounds.tolist()):
             lines = looking[low:high]
@@ -180,13 +188,16 @@ class Layouts:
             others = np.flatnonzero(((look.digits >> (printed - ord("0"))) & 1 == 0).any(axis=1))
             if not len(others):
                 continue
-            kinds, of_line = np.unique(printed[others].view(f"S{len(look.places)}"), return_inverse=True)
-            layouts = [_with_digits(look, digits) for digits in kinds.tolist()]
-            new |= {layout: look.literals for layout in layouts if layout not in self._numbers}
-            moved.append((lines[others], layouts, of_line.ravel()))
+            printed = printed[others]
+            same = bool((printed == printed[0]).all())  # nearly always
+            digits = [printed[0].tobytes()] if same else printed.view(f"S{len(look.places)}").ravel().tolist()
+            layouts = {some: _with_digits(look, some) for some in set(digits)}
+            new |= {layout: look.literals for layout in layouts.values() if layout not in self._numbers}
+            moved.append((lines[others], digits, layouts))
         self._decide(list(new), list(new.values()))
-        for lines, layouts, of_line in moved:
-            found[lines] = np.array([self._numbers[layout] for layout in layouts])[of_line]
+        for lines, digits, layouts in moved:
+            number = {some: self._numbers[layout] for some, layout in layouts.items()}
+            found[lines] = [number[some] for some in digits] if len(digits) > 1 else number[digits[0]]
         again = np.concatenate([looking[:0], *(lines for lines, _, _ in moved)])
         return np.asarray(again[self.layouts["looks"][found[again]]])
 
@@ -208,11 +219,10 @@ class Layouts:
         for n, decision in enumerate(decisions):
             for literal in decision.literals:
                 holding.setdefault(literal, []).append(n)
-        held = {literal: np.array(holding[plain]) for plain in holding for literal in self._exact.get(plain, ())}
+        held = {literal: holding[plain] for plain in holding for literal in self._exact.get(plain, ())}
         for number, (literal, by_line) in enumerate(self.literals):
             if literal in held:
-                which, counts = np.unique(lines.pieces(literal, held[literal]).line, return_counts=True)
-                for n, count in zip(which.tolist(), counts.tolist(), strict=True):
+                for n, count in Counter(lines.pieces(literal, held[literal]).line.tolist()).items():
                     decisions[n].counts.append((number, 1 if by_line else count))
         hits = [lines.match(pattern, held[pattern.literal]) for pattern in self._patterns if pattern.literal in held]
         hits = [found for found in hits if len(found)]
@@ -232,8 +242,8 @@ class Layouts:
         ]
         number = self._numbers_of_patterns[found.pattern.key]
         for n, decision in enumerate(of_hit):
-            at = int(found.offset[n]) - 3 * _wild_before(decision.layout, int(found.offset[n]))
-            decision.rows.append((at, number, [column[n] for column in columns]))
+            before = decision.layout.translate(_PLAIN).decode()[: found.place[n]]
+            decision.rows.append((len(before.encode()), number, [column[n] for column in columns]))
 
     def _keep(self, decisions: Sequence[_Decision]) -> None:
         """Number the layouts that were decided."""
@@ -326,13 +336,6 @@ def _to_know(layout: bytes, literals: Sequence[str]) -> dict[int, int]:
 
 def _wild_bytes(found: re.Match[bytes]) -> bytes:
     return wild(found.start()).encode()
-
-
-def _wild_before(layout: bytes, offset: int) -> int:
-    """How many wild characters, of four bytes each, a layout's line has before a byte of it."""
-    if _WILD not in layout:
-        return 0
-    return _WILD_BYTE.sub(_wild_bytes, layout)[:offset].count(b"\xf4")
 
 
 def _with_digits(look: Look, digits: bytes) -> bytes:

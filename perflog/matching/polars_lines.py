@@ -41,22 +41,22 @@ _NOBODY = -1
 class Hits:
     """The places where one pattern matched.
 
-    ``line``: index of the line (n,), rising; ``offset``: byte offset in it of the literal, 0 for a pattern that is
-    matched by line (n,); ``texts``: what each group and each group of ``also`` captured, (n,) each; ``unsure``: texts
-    that hold digits which the match depends on, (n,) each, and the digits that may stand there (see
+    ``line``: index of the line (n,), rising; ``place``: the character of it where the literal begins, 0 for a pattern
+    that is matched by line (n,); ``texts``: what each group and each group of ``also`` captured, (n,) each; ``unsure``:
+    texts that hold digits which the match depends on, (n,) each, and the digits that may stand there (see
     :class:`~perflog.matching.widened.Widened`); none of hits that were taken from others.
     """
 
     pattern: Pattern
     line: Ints
-    offset: Ints
+    place: Sequence[int]
     texts: Mapping[str, Sequence[str | None]]
     unsure: Sequence[tuple[Sequence[str | None], int]]
 
     def take(self, rows: Mask) -> Hits:
         """Some of the hits."""
         texts = {group: _taken(column, rows) for group, column in self.texts.items()}
-        return Hits(self.pattern, self.line[rows], self.offset[rows], texts, ())
+        return Hits(self.pattern, self.line[rows], _taken(self.place, rows), texts, ())
 
     def __len__(self) -> int:
         return len(self.line)
@@ -64,14 +64,14 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The rests of lines after each occurrence of a literal (n,), the line's index and the byte offset in it (n,)."""
+    """The rests of lines after each occurrence of a literal (n,), the line's index and the character in it (n,)."""
 
-    rest: pl.Series
+    rest: list[str]
     line: Ints
-    offset: Ints
+    place: list[int]
 
-    def take(self, places: Ints) -> Pieces:
-        return Pieces(self.rest.gather(places), self.line[places], self.offset[places])
+    def take(self, rows: Mask) -> Pieces:
+        return Pieces(_taken(self.rest, rows), self.line[rows], _taken(self.place, rows))
 
 
 class Lines:
@@ -79,48 +79,47 @@ class Lines:
 
     def __init__(self, lines: Sequence[str], wild: bool) -> None:
         """``wild``: whether the lines may have wild digits, and no wild characters of their own."""
-        self.series = pl.Series("line", lines, dtype=pl.String)
-        self._wild = wild
+        self._lines, self._wild = lines, wild
         self._pieces: dict[str, Pieces] = {}
         self._taker: dict[str, Ints] = {}
         self._parsers: dict[str, int] = {}
 
-    def pieces(self, literal: str, among: Ints) -> Pieces:
+    def pieces(self, literal: str, among: Sequence[int]) -> Pieces:
         """What follows each occurrence of a literal in some of the lines; always the same ones for one literal."""
         if literal not in self._pieces:
             self._pieces[literal] = self._split(literal, among)
         return self._pieces[literal]
 
-    def match(self, pattern: Pattern, among: Ints) -> Hits:
+    def match(self, pattern: Pattern, among: Sequence[int]) -> Hits:
         """Where ``pattern`` matches in those lines that hold its literal, which must be among these."""
         pieces = self.pieces(pattern.literal, among)
         if pattern.tail is None:
-            holding = np.unique(pieces.line)
-            whole = Pieces(self.series.gather(holding), holding, np.zeros_like(holding))
+            holding = list(dict.fromkeys(pieces.line.tolist()))
+            whole = Pieces([self._lines[n] for n in holding], np.array(holding, dtype=np.int64), [0] * len(holding))
             return self._hits(pattern, whole, self._read(whole.rest, pattern.regex, at_start=False))[0]
-        places = np.flatnonzero(self._open(pattern, len(pieces.line)))
-        candidates = pieces.take(places)
+        is_open = self._open(pattern, len(pieces.line))
+        candidates = pieces.take(is_open)
         found = (
             self._read(candidates.rest, pattern.tail, at_start=True)
             if pattern.jump is None
             else self._jumping(candidates.rest, pattern.jump)
         )
         hits, matched = self._hits(pattern, candidates, found)
-        self._take(pattern, places[matched])
+        self._take(pattern, np.flatnonzero(is_open)[matched])
         return hits
 
-    def _split(self, literal: str, among: Ints) -> Pieces:
-        pieces = self.series.gather(among).str.split(literal)
-        counts = pieces.list.len().to_numpy().astype(np.int64)
-        flat = pieces.explode()
-        width = len(literal.encode())
-        ends = np.cumsum(flat.str.len_bytes().to_numpy().astype(np.int64) + width)  # just after each literal
-        last = np.cumsum(counts) - 1  # each line's last piece
-        starts = np.append(0, ends[last[:-1]])  # where each line begins, on the same scale
-        owner = np.repeat(np.arange(len(among)), counts)
-        is_rest = np.diff(owner, prepend=-1) == 0
-        offset = np.append(0, ends[:-1])[is_rest] - width - starts[owner[is_rest]]
-        return Pieces(flat.filter(pl.Series(is_rest)), among[owner[is_rest]], offset)
+    def _split(self, literal: str, among: Sequence[int]) -> Pieces:
+        rest, owner, place = [], [], []
+        for n in among:
+            line = self._lines[n]
+            at = line.find(literal)
+            while at >= 0:
+                again = line.find(literal, at + len(literal))
+                rest.append(line[at + len(literal) : again if again >= 0 else None])
+                owner.append(n)
+                place.append(at)
+                at = again
+        return Pieces(rest, np.array(owner, dtype=np.int64), place)
 
     def _open(self, pattern: Pattern, count: int) -> Mask:
         """Which occurrences of a literal a pattern may match, (count,): of patterns with one literal, each takes what
@@ -143,30 +142,32 @@ class Lines:
     def _hits(self, pattern: Pattern, pieces: Pieces, found: _Found) -> tuple[Hits, Mask]:
         """(the hits among pieces, which pieces they are)."""
         matched = found.matched
+        if not matched.any():
+            return Hits(pattern, pieces.line[:0], [], {}, ()), matched
+        pieces = pieces.take(matched)
         texts = {group: _taken(found.texts[group], matched) for group in pattern.groups}
         unsure = [(_taken(column, matched), digits) for column, digits in found.unsure]
-        if pattern.also and matched.any():
-            also = self._read(pieces.rest.filter(pl.Series(matched)), pattern.also, at_start=False)
+        if pattern.also:
+            also = self._read(pieces.rest, pattern.also, at_start=False)
             texts |= {group: also.texts[group] for group in pattern.also_groups}
             unsure += also.unsure
-        elif pattern.also:
-            texts |= {group: [] for group in pattern.also_groups}
-        return Hits(pattern, pieces.line[matched], pieces.offset[matched], texts, unsure), matched
+        return Hits(pattern, pieces.line, pieces.place, texts, unsure), matched
 
-    def _jumping(self, pieces: pl.Series, jump: Jump) -> _Found:
+    def _jumping(self, pieces: Sequence[str], jump: Jump) -> _Found:
         """Like :meth:`_read`, with the head and the tail of a jump matched apart."""
-        rest = pieces.str.splitn(jump.literal, 2).struct.field("field_1")
+        parted = [piece.partition(jump.literal) for piece in pieces]
+        rest = [after if literal else None for _, literal, after in parted]
         head, tail = self._read(pieces, jump.head, at_start=True), self._read(rest, jump.tail, at_start=True)
         return _Found(head.matched & tail.matched, head.texts | tail.texts, head.unsure + tail.unsure)
 
-    def _read(self, lines: pl.Series, regex: str, at_start: bool) -> _Found:
+    def _read(self, lines: Sequence[str | None], regex: str, at_start: bool) -> _Found:
         """A regex's groups in lines."""
         used = widened(regex, at_start) if self._wild else Widened(with_mark(regex, at_start), {})
-        fields = lines.str.extract_groups(used.regex)
-        matched = fields.struct.field("matched_").is_not_null().to_numpy()
-        texts = {name: fields.struct.field(name).to_list() for name in fields.struct.fields if not name.isdigit()}
-        return _Found(matched, texts, [(fields.struct.field(str(group)).to_list(), digits)
-                                       for group, digits in used.unsure.items()])  # fmt: skip
+        fields = pl.Series(lines, dtype=pl.String).str.extract_groups(used.regex).struct.unnest()
+        matched = fields.get_column("matched_").is_not_null().to_numpy()
+        texts = {name: fields.get_column(name).to_list() for name in fields.columns if not name.isdigit()}
+        unsure = [(fields.get_column(str(group)).to_list(), digits) for group, digits in used.unsure.items()]
+        return _Found(matched, texts, unsure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,8 @@ class _Writer(Struct):
         return f"((?:{self.sequence(parts, True)}){mark})"
 
     def _character(self, code: Any, given: Any, repeated: bool) -> str:
+        if code is _codes.LITERAL and given not in _DIGITS and given < FIRST_WILD:
+            return rf"\x{{{given:x}}}"
         negated, ranges = _class(code, given)
         taken = _digits_in(negated, ranges)
         tame = [(low, min(high, FIRST_WILD - 1)) for low, high in ranges if low < FIRST_WILD] or [_NOTHING]
@@ -122,7 +124,10 @@ def _class(code: Any, given: Any) -> tuple[bool, list[tuple[int, int]]]:
 
 def _digits_in(negated: bool, ranges: list[tuple[int, int]]) -> int:
     """The digits that a class takes, as bits."""
-    named = sum(1 << n for n, digit in enumerate(_DIGITS) if any(low <= digit <= high for low, high in ranges))
+    named = 0
+    for low, high in ranges:
+        for digit in range(max(low, _DIGITS[0]), min(high, _DIGITS[-1]) + 1):
+            named |= 1 << (digit - _DIGITS[0])
     return ALL & ~named if negated else named
 
 

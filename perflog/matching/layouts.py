@@ -25,18 +25,20 @@ from numpy.typing import NDArray
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints, is_text
 from perflog.matching.polars_lines import Hits, Lines, literals_in, numbers, owned
-from perflog.matching.widened import ALL, FIRST_WILD, LAST_WILD, NONE, WILD, wild
+from perflog.matching.widened import ALL, FIRST_WILD, LAST_WILD, NONE, WILD
 
-#: In place of a digit; a text of UTF-8 has no such byte. Carriage returns part lines as line feeds do.
-_WILD = 0xFF
+#: In place of a digit; a clean text has no such byte. Carriage returns part lines as line feeds do.
+_WILD = 0
 _LAYOUT = bytes.maketrans(b"0123456789\r", bytes([_WILD]) * 10 + b"\n")
 #: A layout and its literals with one digit for all.
 _PLAIN = bytes.maketrans(b"123456789" + bytes([_WILD]), b"0" * 10)
-_WILD_BYTE = re.compile(rb"\xff")
+_WILD_BYTE = re.compile(b"\0")
 #: A line that begins so may have a launcher's tag (:func:`perflog.logs.clean.rank_of`).
-_TAGGED = re.compile(rb"\[(?:rank|default|[0-9\xff]+,)|\([^()]*pid=")
+_TAGGED = re.compile(rb"\[(?:rank|default|[0-9\0]+,)|\([^()]*pid=")
 #: The number of a layout that was not met.
 _UNKNOWN = -1
+#: So many layouts are decided at once.
+MOST_AT_ONCE = 5_000
 #: Layouts beyond these are forgotten, all at once.
 MOST_LAYOUTS, MOST_BYTES = 20_000, 4 << 20
 #: A number of so many digits is exact in a float, and so is the power of ten that it is divided by.
@@ -117,6 +119,7 @@ class Layouts:
         """Forget all layouts."""
         self._numbers: dict[bytes, int] = {}
         self._bytes = 0
+        self._alike: dict[tuple[tuple[int, int], ...] | None, int] = {(): 0}  # of those without rows, by their counts
         self._looks: dict[int, Look] = {}
         self.texts: list[str | None] = []
         self.layouts = np.zeros(1, _LAYOUTS)
@@ -136,7 +139,9 @@ class Layouts:
         found = np.concatenate([np.empty(0, np.int64), *parts])
         if unknown:
             new = list(dict.fromkeys(unknown.values()))
-            self._decide(new, literals_in([layout.translate(_PLAIN) for layout in new], list(self._exact)))
+            literals = literals_in([layout.translate(_PLAIN) for layout in new], list(self._exact))
+            for low in range(0, len(new), MOST_AT_ONCE):
+                self._decide(new[low : low + MOST_AT_ONCE], literals[low : low + MOST_AT_ONCE])
             found[list(unknown)] = [self._numbers[layout] for layout in unknown.values()]
         looking = np.flatnonzero(self.layouts["looks"].take(found))
         while len(looking):
@@ -203,18 +208,20 @@ class Layouts:
 
     def _decide(self, layouts: Sequence[bytes], literals: Sequence[Sequence[str]]) -> None:
         """Find out what the patterns find in new layouts, of each of which the literals are given that it may hold."""
-        decisions = [_Decision(layout, held, _to_know(layout, held))
-                     for layout, held in zip(layouts, literals, strict=True)]  # fmt: skip
-        ready = [decision for decision in decisions if decision.literals and not decision.looks]
+        self._bytes += sum(map(len, layouts))
+        self._numbers |= dict.fromkeys(layouts, 0)
+        decisions = [_Decision(*pair) for pair in zip(layouts, literals, strict=True) if pair[1]]
+        for decision in decisions:
+            decision.look_at_literals()
         for has_wild in (True, False):
-            chosen = [decision for decision in ready if _may_have_wild(decision.layout) == has_wild]
-            if chosen:
-                self._match(chosen, has_wild)
+            ready = [decision for decision in decisions if decision.has_wild is has_wild and not decision.looks]
+            if ready:
+                self._match(ready, has_wild)
         self._keep(decisions)
 
     def _match(self, decisions: Sequence[_Decision], has_wild: bool) -> None:
         """Match the layouts, and note in their decisions what was found."""
-        lines = Lines([_WILD_BYTE.sub(_wild_bytes, one.layout).decode() for one in decisions], has_wild)
+        lines = Lines(_with_wild([decision.layout for decision in decisions]), has_wild)
         holding: dict[str, list[int]] = {}
         for n, decision in enumerate(decisions):
             for literal in decision.literals:
@@ -252,14 +259,17 @@ class Layouts:
         counts: list[tuple[int, int]] = []
         captures: list[_Capture] = []
         for decision in decisions:
-            self._bytes += len(decision.layout)
-            self._numbers[decision.layout] = 0
-            if not (decision.looks or decision.counts):
+            alike = None if decision.rows or decision.looks else tuple(decision.counts)
+            if alike in self._alike:
+                self._numbers[decision.layout] = self._alike[alike]
                 continue
             self._numbers[decision.layout] = number = len(self.layouts) + len(layouts)
+            if alike is not None:
+                self._alike[alike] = number
             first = len(self.rows) + len(rows), len(decision.rows)
             counted = len(self.counts) + len(counts), len(decision.counts)
-            layouts.append((*first, *counted, bool(decision.looks), _TAGGED.match(decision.layout) is not None))
+            tagged = _TAGGED.match(decision.layout) is not None
+            layouts.append((*first, *counted, bool(decision.looks), tagged))
             counts += decision.counts
             for at, pattern, captured in sorted(decision.rows, key=itemgetter(0)):
                 rows.append((pattern, at, len(self.captures) + len(captures)))
@@ -294,6 +304,7 @@ class _Decision(Struct):
 
     Attributes:
         literals: which of the literals it may hold, with one digit for all.
+        has_wild: whether its digits may be wild: it has no such characters, and is not too long for them.
         looks: the places that it looks at, and the digits that may stand there as bits.
         counts: the numbers of the literals that it holds, and how often.
         rows: where a pattern's match begins, the pattern's number, and what its groups captured.
@@ -301,9 +312,23 @@ class _Decision(Struct):
 
     layout: bytes
     literals: Sequence[str]
-    looks: dict[int, int]
+    has_wild: bool = True
+    looks: dict[int, int] = field(default_factory=dict)
     counts: list[tuple[int, int]] = field(default_factory=list)
     rows: list[tuple[int, int, list[_Capture]]] = field(default_factory=list)
+
+    def look_at_literals(self) -> None:
+        """Look at the digits that may be a literal's, and at all of them where none may be wild."""
+        self.has_wild = b"\xf4" not in self.layout and len(self.layout) <= LAST_WILD - FIRST_WILD
+        if not self.has_wild:
+            self.looks = {found.start(): NONE for found in _WILD_BYTE.finditer(self.layout)}
+        for literal in (literal.encode() for literal in self.literals if "0" in literal):
+            plain = self.layout.translate(_PLAIN)
+            digits = [n for n, byte in enumerate(literal) if byte == ord("0")]
+            at = plain.find(literal)
+            while at >= 0:
+                self.looks |= {at + n: NONE for n in digits if self.layout[at + n] == _WILD}
+                at = plain.find(literal, at + 1)
 
     def look_at(self, text: str | None, digits: int) -> None:
         """Hold only where the digits of a captured text are of these."""
@@ -315,27 +340,16 @@ class _Decision(Struct):
         return Look(self.layout, self.literals, np.array(list(self.looks)), np.array(list(self.looks.values())))
 
 
-def _may_have_wild(layout: bytes) -> bool:
-    return b"\xf4" not in layout and len(layout) <= LAST_WILD - FIRST_WILD
-
-
-def _to_know(layout: bytes, literals: Sequence[str]) -> dict[int, int]:
-    """The wild digits of a layout that must be known: those that may be a literal's."""
-    if not _may_have_wild(layout):
-        return {found.start(): NONE for found in _WILD_BYTE.finditer(layout)} if literals else {}
-    plain = layout.translate(_PLAIN)
-    looks: dict[int, int] = {}
-    for literal in (literal.encode() for literal in literals if "0" in literal):
-        digits = [n for n, byte in enumerate(literal) if byte == ord("0")]
-        at = plain.find(literal)
-        while at >= 0:
-            looks |= {at + n: NONE for n in digits if layout[at + n] == _WILD}
-            at = plain.find(literal, at + 1)
-    return looks
-
-
-def _wild_bytes(found: re.Match[bytes]) -> bytes:
-    return wild(found.start()).encode()
+def _with_wild(layouts: Sequence[bytes]) -> list[str]:
+    """Layouts as texts, with wild characters."""
+    codes = np.frombuffer(b"\n".join(layouts).decode().encode("utf-32-le"), np.uint32).copy()
+    width = (codes >= 0x80).astype(np.int32) + (codes >= 0x800) + (codes >= 0x10000) + 1  # in UTF-8
+    begin = np.cumsum(width, dtype=np.int32) - width
+    size = np.diff(np.flatnonzero(codes == ord("\n")), prepend=-1, append=len(codes) - 1)
+    first = np.repeat(np.cumsum(size) - size, size)  # of each character the first one of its line
+    is_wild = codes == _WILD
+    codes[is_wild] = FIRST_WILD + (begin - begin.take(first))[is_wild]
+    return codes.tobytes().decode("utf-32-le").split("\n")
 
 
 def _with_digits(look: Look, digits: bytes) -> bytes:

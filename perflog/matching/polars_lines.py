@@ -11,9 +11,11 @@ Digits of a line may be wild (``widened.py``).
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress
 from typing import TypeVar
 
@@ -186,8 +188,18 @@ def _taken(column: Sequence[T], rows: Mask) -> list[T]:
 def literals_in(lines: Sequence[bytes], literals: Sequence[str]) -> list[list[str]]:
     """Which literals each line holds."""
     texts = pl.Series("line", lines, dtype=pl.Binary).cast(pl.String)
-    found: list[list[str]] = texts.str.extract_many(list(literals), overlapping=True).list.unique().to_list()
+    holding = texts.str.contains(_any_of(tuple(literals)))  # of most lines that are no program's records none does
+    found: list[list[str]] = [[] for _ in lines]
+    if holding.any():
+        held = texts.filter(holding).str.extract_many(list(literals), overlapping=True).list.unique()
+        for n, some in zip(holding.arg_true().to_list(), held.to_list(), strict=True):
+            found[n] = some
     return found
+
+
+@lru_cache(maxsize=64)
+def _any_of(literals: tuple[str, ...]) -> str:
+    return "|".join(re.escape(literal).replace("\\ ", " ") for literal in literals)
 
 
 def owned(hits: Sequence[Hits], lines: int, priority: Mapping[str, int]) -> list[Hits]:

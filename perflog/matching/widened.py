@@ -1,8 +1,8 @@
 """Regexes that allow for unknown digits: what they do not match, no line matches, whatever its digits are.
 
-A line whose digits are not known has a wild character in place of each (:func:`wild`), which says where in the line it
-stands. A class of all ten digits takes it too, and so no decision hangs on the digit. A class of some digits takes it
-in a group of its own: the match is the one that every line has whose digits there are of the class.
+A line whose digits are not known has a wild character in place of each: :data:`FIRST_WILD` and the byte of the line in
+which the digit stands. A class of all ten digits takes it too, and so no decision hangs on the digit. A class of some
+digits takes it in a group of its own: the match is that of every line whose digits there are of the class.
 """
 
 from __future__ import annotations
@@ -39,11 +39,6 @@ class Widened(Struct, frozen=True):
 
     regex: str
     unsure: dict[int, int]
-
-
-def wild(place: int) -> str:
-    """The wild character in place of a digit at this byte of its line."""
-    return chr(FIRST_WILD + place)
 
 
 @lru_cache(maxsize=4096)

@@ -43,10 +43,10 @@ MOST_AT_ONCE = 5_000
 MOST_LAYOUTS, MOST_BYTES = 20_000, 4 << 20
 #: A number of so many digits is exact in a float, and so is the power of ten that it is divided by.
 _MOST_DIGITS = 15
-_POWERS = 10.0 ** np.arange(_MOST_DIGITS - 1, -1, -1)
+_POWERS = np.array([10**n for n in reversed(range(_MOST_DIGITS))], dtype=np.float64)  # numpy's own power may round
 _NUMBER = re.compile(r"([-+]?)([0-9,]*)(?:\.([0-9]*))?")
 #: Behind every text: reading there gives the digit 0.
-_NOWHERE = 1 << 30
+_NOWHERE = 1 << 60
 
 #: What a capture is: the same in all lines, digits to be put together, or a text to be cut out.
 _SAME, _DIGITS, _CUT_OUT = range(3)
@@ -55,7 +55,7 @@ _LAYOUTS = np.dtype([(name, np.int32) for name in ("first_row", "rows", "first_l
 _ROWS = np.dtype([(name, np.int32) for name in ("pattern", "at", "first_capture")])
 _LITERALS = np.dtype([("literal", np.int32), ("count", np.int32)])
 _CAPTURES = np.dtype([("kind", np.int8), ("start", np.int32), ("size", np.int32), ("value", np.float64),
-                      ("n_digits", np.int8), ("digits", np.int32, (_MOST_DIGITS,)), ("scale", np.float64)])  # fmt: skip
+                      ("n_digits", np.int8), ("digits", np.int64, (_MOST_DIGITS,)), ("scale", np.float64)])  # fmt: skip
 
 
 class Look(Struct, frozen=True):
@@ -153,9 +153,10 @@ class Layouts:
         values, kind = self.captures["value"].take(captures), self.captures["kind"].take(captures)
         digits = np.flatnonzero(kind == _DIGITS)
         if len(digits):
-            of, begin = captures.take(digits), start.take(digits)
+            of = captures.take(digits)
             width = int(self.captures["n_digits"].take(of).max())
-            places = self.captures["digits"][:, -width:].take(of, axis=0) + begin[:, np.newaxis]
+            places = self.captures["digits"][:, -width:].take(of, axis=0)
+            places += start.take(digits)[:, np.newaxis]
             printed = cut.raw.take(places, mode="clip") - np.uint8(ord("0"))
             values[digits] = printed.astype(np.float64) @ _POWERS[-width:] / self.captures["scale"].take(of)
         others = np.flatnonzero(kind == _CUT_OUT)
@@ -342,7 +343,7 @@ class _Decision(Struct):
 
 def _with_wild(layouts: Sequence[bytes]) -> list[str]:
     """Layouts as texts, with wild characters."""
-    codes = np.frombuffer(b"\n".join(layouts).decode().encode("utf-32-le"), np.uint32).copy()
+    codes = np.frombuffer(b"\n".join(layouts).decode().encode("utf-32-le"), "<u4").copy()
     width = (codes >= 0x80).astype(np.int32) + (codes >= 0x800) + (codes >= 0x10000) + 1  # in UTF-8
     begin = np.cumsum(width, dtype=np.int32) - width
     size = np.diff(np.flatnonzero(codes == ord("\n")), prepend=-1, append=len(codes) - 1)
@@ -379,5 +380,5 @@ def _captured(text: str | None, is_number: bool) -> _Capture:
     digits = [start + n for n, char in enumerate(text) if char.isdigit() or WILD.match(char)] if printed else []
     if printed is None or len(digits) > _MOST_DIGITS:
         return _Capture(None, start=start, size=size)
-    scale = 10.0 ** len(printed[3] or "") * (-1.0 if printed[1] == "-" else 1.0)
+    scale = float(10 ** len(printed[3] or "")) * (-1 if printed[1] == "-" else 1)
     return _Capture(None, start=start, size=size, digits=digits, scale=scale)

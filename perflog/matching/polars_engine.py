@@ -57,10 +57,10 @@ class _Found:
         """``of_line``: the layout of each line, by number, (lines,); ``at_end``: see :class:`Engine`."""
         self._texts, self._cut, self._layouts, self._of_line = texts, cut, layouts, of_line
         rows = layouts.layouts["rows"].take(of_line)  # which is faster than an index
-        unfinished = np.array([at_end and _may_be_cut(text) for text in texts], dtype=bool)
-        last = cut.first[1:][unfinished] - 1
-        self.is_cut = unfinished
-        self.is_cut[unfinished] = rows[last] > 0
+        unsure = np.array([at_end and _may_be_cut(text) for text in texts], dtype=bool)
+        last = cut.first[1:][unsure] - 1
+        self.is_cut = unsure.copy()
+        self.is_cut[unsure] = rows[last] > 0
         rows[last] = 0
         which = np.flatnonzero(rows)
         count = rows.take(which)
@@ -103,14 +103,15 @@ class _Found:
         return found
 
     def _of_pattern(self, pattern: Pattern, which: slice, candidates: Mapping[int, int]) -> Matches:
-        cut, line, rows = self._cut, self._line[which], self._layouts.rows.take(self._row[which])
+        cut, line, row = self._cut, self._line[which], self._row[which]
+        captured = self._layouts.rows["first_capture"].take(row)
         text, start = cut.text.take(line), cut.start.take(line)
         first = cut.first.take(text)
         columns: dict[str, Any] = {}
         units: dict[int, frozenset[str]] = {}
         measures = pattern.role in ("step", "position")
         for n, group in enumerate(dict.fromkeys(pattern.groups + pattern.also_groups)):
-            captures = rows["first_capture"] + n
+            captures = captured + n
             if group in pattern.also_groups:
                 columns[group] = np.full(len(line), np.nan)
                 last = _last_of_each(text, LAST_LINES)
@@ -121,7 +122,7 @@ class _Found:
                 units = self._units(text, captures, start)
             else:
                 columns[group] = self._layouts.printed(cut, captures, start)
-        offset = start - cut.start.take(first) + rows["at"]
+        offset = start - cut.start.take(first) + self._layouts.rows["at"].take(row)
         rank, number = self._rank(line), cut.feeds.take(line) - cut.feeds.take(first)
         samples: Mapping[int, Samples] = {}
         if measures:

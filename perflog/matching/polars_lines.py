@@ -100,6 +100,8 @@ class Lines:
             whole = Pieces([self._lines[n] for n in holding], np.array(holding, dtype=np.int64), [0] * len(holding))
             return self._hits(pattern, whole, self._read(whole.rest, pattern.regex, at_start=False))[0]
         is_open = self._open(pattern, len(pieces.line))
+        if not is_open.any():
+            return Hits(pattern, np.empty(0, dtype=np.int64), [], {}, ())
         candidates = pieces.take(is_open)
         found = (
             self._read(candidates.rest, pattern.tail, at_start=True)
@@ -190,7 +192,7 @@ def literals_in(lines: Sequence[bytes], literals: Sequence[str]) -> list[list[st
     texts = pl.Series("line", lines, dtype=pl.Binary).cast(pl.String)
     holding = texts.str.contains(_any_of(tuple(literals)))  # of most lines that are no program's records none does
     found: list[list[str]] = [[] for _ in lines]
-    if holding.any():
+    if literals and holding.any():
         held = texts.filter(holding).str.extract_many(list(literals), overlapping=True).list.unique()
         for n, some in zip(holding.arg_true().to_list(), held.to_list(), strict=True):
             found[n] = some

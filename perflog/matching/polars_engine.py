@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
-from perflog.logs.clean import LOST, clean_block, may_hold_ranks, rank_of, valid_utf8
+from perflog.logs.clean import clean_block, rank_of, valid_utf8
 from perflog.matching.columns import with_numbers
-from perflog.matching.matches import UNIT, UNTAGGED, Batch, Matches, Samples, in_turn
-from perflog.matching.polars_texts import Hits, Texts, numbers
+from perflog.matching.layouts import Cut, Layouts
+from perflog.matching.matches import UNIT, UNTAGGED, Batch, Ints, Matches, Samples, in_turn, is_text
 from perflog.matching.sampling import Sampling
 
-# ----------------------------------------------------------------------------------------------------
-# Which parser gets which line of a text: the most specific one that matched there; for the polars engine.
-
-Ints = NDArray[np.int64]
 #: What numbers consist of: stripped from the end, for a regex that ends with it would begin anew at each digit.
 _OF_NUMBERS, _DIGIT = b"-+0123456789.eE", re.compile(rb"[0-9]")
 #: How many of each text's last matches the ``also`` of a pattern is read from.
@@ -29,184 +24,144 @@ LAST_LINES = 64
 TAG_BYTES = 128
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimedText:
-    """One text: each pattern's hits that were left to it, and where the lines of the text end.
-
-    ``breaks``: byte offsets of line feeds and carriage returns; ``feeds``: of line feeds alone.
-    """
-
-    hits: list[Hits]
-    feeds: Ints
-    breaks: Ints
-    lines: int
-    cut: bool
-    tagged: bool
-
-    def line_of(self, offset: Ints) -> Ints:
-        """The line, from 0, that each byte offset is in, (n,)."""
-        return np.searchsorted(self.feeds, offset)
-
-    def rank_of(self, text: bytes, offset: Ints) -> Ints:
-        """The rank whose tag begins each offset's sub-line, (n,)."""
-        ranks = np.full(len(offset), UNTAGGED, dtype=np.int64)
-        if not self.tagged:
-            return ranks
-        places = np.searchsorted(self.breaks, offset)
-        starts = np.where(places > 0, self.breaks[places - 1] + 1, 0) if len(self.breaks) else np.zeros_like(offset)
-        for row, start in enumerate(starts.tolist()):
-            end = int(self.breaks[places[row]]) if places[row] < len(self.breaks) else len(text)
-            rank = rank_of(text[start : min(end, start + TAG_BYTES)])
-            ranks[row] = UNTAGGED if rank is None else rank
-        return ranks
-
-
-def claimed(text: bytes, hits: Sequence[Hits], priority: Mapping[str, int], at_end: bool) -> ClaimedText:
-    """Give each sub-line of a clean text to one parser, and lines that are to be ignored to none.
-
-    Args:
-        hits: of each pattern, in the order in which they take turns.
-        priority: of each parser.
-        at_end: whether the text's end is its log's, so that its last line may be cut inside a number.
-    """
-    raw = np.frombuffer(text, dtype=np.uint8)
-    feeds = np.flatnonzero(raw == 10)
-    unfinished = bool(text) and not text.endswith(b"\n")
-    lines = len(feeds) + unfinished
-    if not any(len(found) for found in hits):
-        return ClaimedText(list(hits), feeds, feeds, lines, False, False)
-    breaks = np.flatnonzero((raw == 10) | (raw == 13)) if b"\r" in text else feeds
-    left = _owned(hits, [np.searchsorted(breaks, found.offset) for found in hits], len(breaks) + 1, priority)
-    cut = False
-    if at_end and not text.endswith((b"\n", b"\r")):
-        last = int(breaks[-1]) + 1 if len(breaks) else 0
-        rest = text[last:]
-        if _DIGIT.search(rest, len(rest.rstrip(_OF_NUMBERS))):  # 12 may have been 1234
-            whole = [found.take(found.offset < last) for found in left]
-            cut = any(len(a) < len(b) for a, b in zip(whole, left, strict=True))
-            left = whole
-    return ClaimedText(left, feeds, breaks, lines, cut, may_hold_ranks(text))
-
-
-def _owned(hits: Sequence[Hits], rows: Sequence[Ints], n: int, priority: Mapping[str, int]) -> list[Hits]:
-    """The hits that stay, where ``rows`` are the sub-lines of each pattern's hits and ``n`` is how many there are."""
-    claimants = [place for place, found in enumerate(hits) if len(found) and found.pattern.role != "metadata"]
-    parsers = sorted({hits[place].pattern.parser for place in claimants})
-    ignoring = [place for place in claimants if hits[place].pattern.role == "ignore"]
-    if len(parsers) < 2 and not ignoring:
-        return list(hits)
-    owner = np.full(n, -1, dtype=np.int64)
-    for place in sorted(claimants, key=lambda place: -priority[hits[place].pattern.parser]):
-        mine = rows[place]
-        owner[mine[owner[mine] < 0]] = parsers.index(hits[place].pattern.parser)
-    ignored = {hits[place].pattern.parser: np.zeros(n, dtype=bool) for place in ignoring}
-    for place in ignoring:
-        ignored[hits[place].pattern.parser][rows[place]] = True
-    left = list(hits)
-    for place in claimants:
-        pattern, mine = hits[place].pattern, rows[place]
-        keep = (owner[mine] == parsers.index(pattern.parser)) | (pattern.role == "position")
-        if pattern.role != "ignore" and pattern.parser in ignored:
-            keep &= ~ignored[pattern.parser][mine]
-        left[place] = hits[place] if keep.all() else hits[place].take(keep)
-    return left
-
-
-def numbers_of_also(pattern: Pattern, text: bytes, offset: Ints) -> dict[str, NDArray[np.float64]]:
-    """The groups of a pattern's ``also`` at its matches in one text, each (n,); NaN but for the last matches."""
-    import polars as pl
-
-    columns = {group: np.full(len(offset), np.nan) for group in pattern.also_groups}
-    literal = b"" if pattern.tail is None else pattern.literal.encode()  # by line: the whole sub-line
-    first = max(0, len(offset) - LAST_LINES)
-    subjects = [_subject(text, literal, place).decode("utf-8") for place in offset[first:].tolist()]
-    fields = pl.Series(subjects, dtype=pl.String).str.extract_groups(pattern.also)
-    for group in pattern.also_groups:
-        columns[group][first:] = numbers(fields.struct.field(group))
-    return columns
-
-
-def _subject(text: bytes, literal: bytes, place: int) -> bytes:
-    """What follows a literal, up to the end of its sub-line or its next occurrence there; all of it without one."""
-    start = place + len(literal)
-    ends = [end for end in (text.find(b"\n", start), text.find(b"\r", start)) if end >= 0]
-    end = min(ends, default=len(text))
-    again = text.find(literal, start, end) if literal else -1
-    return text[start : again if again >= 0 else end]
-
-
 class PolarsEngine:
-    """Finds all patterns of a catalogue: texts are split at the literals that occur in them."""
+    """Finds all patterns of a catalogue: what they find is decided once a layout of lines."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._patterns = in_turn(catalog)
-        self._literals = list(dict.fromkeys(pattern.literal for pattern in self._patterns))
         self._priority = {parser.name: parser.priority for parser in catalog.parsers}
+        self._free: list[Layouts] = []  # those that no thread uses
 
     def match(self, texts: Sequence[bytes], at_end: bool) -> Batch:
         """See :class:`perflog.matching.matches.Engine`."""
-        if not texts:
-            return Batch([], np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
         clean = [_valid(clean_block(text)) for text in texts]
-        batch = Texts(clean)
-        literals = batch.literals(self._literals)
-        hits = [found for p in self._patterns if p.literal in literals and (found := batch.match(p)) is not None]
-        given = [claimed(text, _of_text(hits, n), self._priority, at_end) for n, text in enumerate(clean)]
-        matches = [_matches(found, [(n, text.hits[place]) for n, text in enumerate(given)], clean, given)
-                   for place, found in enumerate(hits)]  # fmt: skip
-        lines = np.array([text.lines for text in given], dtype=np.int64)
-        return Batch(matches, lines, np.array([text.cut for text in given], dtype=bool))
+        cut = Cut.of(clean)
+        try:
+            layouts = self._free.pop()
+        except IndexError:
+            layouts = Layouts(self._patterns, self._priority)
+        found = _Found(clean, cut, layouts, layouts.of(cut), at_end)
+        batch = Batch(found.matches(self._patterns), found.lines(), found.is_cut)
+        self._free.append(layouts)
+        return batch
 
 
 def _valid(text: bytes) -> bytes:
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError:
-        return valid_utf8(text)
-    return valid_utf8(text) if LOST in text else text
+    return text if text.isascii() else valid_utf8(text)
 
 
-def _of_text(hits: Sequence[Hits], text: int) -> list[Hits]:
-    """Each pattern's hits in one text, in the order of the patterns."""
-    bounds = [np.searchsorted(found.text, (text, text + 1)).tolist() for found in hits]
-    return [found.take(slice(low, high)) for found, (low, high) in zip(hits, bounds, strict=True)]
+class _Found:
+    """What stands in the lines of a batch of texts."""
+
+    def __init__(self, texts: Sequence[bytes], cut: Cut, layouts: Layouts, of_line: Ints, at_end: bool) -> None:
+        """``of_line``: the layout of each line, by number, (lines,); ``at_end``: see :class:`Engine`."""
+        self._texts, self._cut, self._layouts, self._of_line = texts, cut, layouts, of_line
+        rows = layouts.layouts["rows"].take(of_line)  # which is faster than an index
+        unsure = np.array([at_end and _may_be_cut(text) for text in texts], dtype=bool)
+        last = cut.first[1:][unsure] - 1
+        self.is_cut = unsure.copy()
+        self.is_cut[unsure] = rows[last] > 0
+        rows[last] = 0
+        which = np.flatnonzero(rows)
+        count = rows.take(which)
+        row = _spread(layouts.layouts["first_row"].take(of_line.take(which)), count)
+        pattern = layouts.rows["pattern"].take(row).astype(np.int16)  # which are sorted by their digits
+        order = np.argsort(pattern, kind="stable")
+        self._row, self._line = row.take(order), np.repeat(which, count).take(order)
+        self._bounds = np.searchsorted(pattern.take(order), np.arange(layouts.n_patterns + 1))
+
+    def lines(self) -> Ints:
+        """How many lines each text has, an unfinished last one counted, (texts,)."""
+        unfinished = [text.endswith(b"\r") for text in self._texts]  # all others end with a line feed now
+        return np.diff(self._cut.feeds[self._cut.first]) + np.array(unfinished, dtype=np.int64)
+
+    def matches(self, patterns: Sequence[Pattern]) -> list[Matches]:
+        """All matches, of every pattern whose literal occurs."""
+        candidates = self._candidates()
+        numbers = {literal: number for number, literal in enumerate(self._layouts.literals)}
+        return [
+            self._of_pattern(pattern, slice(low, high), candidates[literal])
+            for pattern, low, high in zip(patterns, self._bounds.tolist(), self._bounds[1:].tolist(), strict=False)
+            if (literal := numbers[pattern.literal, pattern.tail is None]) in candidates
+        ]
+
+    def _candidates(self) -> dict[int, dict[int, int]]:
+        """How often each literal that occurs does, by its number and text."""
+        layouts, (n_texts, n_literals) = self._layouts, (len(self._texts), len(self._layouts.literals))
+        lines = np.flatnonzero(layouts.layouts["literals"].take(self._of_line))
+        pairs = np.sort(self._cut.text.take(lines) * len(layouts.layouts) + self._of_line.take(lines))
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
+        times = np.diff(first, append=len(pairs))
+        text, layout = np.divmod(pairs[first], len(layouts.layouts))
+        count = layouts.layouts["literals"][layout]
+        held = layouts.counts[_spread(layouts.layouts["first_literal"][layout], count)]
+        place = held["literal"] * n_texts + np.repeat(text, count)
+        total = np.bincount(place, held["count"] * np.repeat(times, count), n_texts * n_literals).astype(np.int64)
+        found: dict[int, dict[int, int]] = {}
+        for place in np.flatnonzero(total).tolist():
+            found.setdefault(place // n_texts, {})[place % n_texts] = int(total[place])
+        return found
+
+    def _of_pattern(self, pattern: Pattern, which: slice, candidates: Mapping[int, int]) -> Matches:
+        cut, line, row = self._cut, self._line[which], self._row[which]
+        captured = self._layouts.rows["first_capture"].take(row)
+        text, start = cut.text.take(line), cut.start.take(line)
+        first = cut.first.take(text)
+        columns: dict[str, Any] = {}
+        units: dict[int, frozenset[str]] = {}
+        measures = pattern.role in ("step", "position")
+        for n, group in enumerate(dict.fromkeys(pattern.groups + pattern.also_groups)):
+            captures = captured + n
+            if group in pattern.also_groups:
+                columns[group] = np.full(len(line), np.nan)
+                last = _last_of_each(text, LAST_LINES)
+                columns[group][last] = self._layouts.numbers(cut, captures[last], start[last])
+            elif not is_text(pattern, group):
+                columns[group] = self._layouts.numbers(cut, captures, start)
+            elif measures and group == UNIT:
+                units = self._units(text, captures, start)
+            else:
+                columns[group] = self._layouts.printed(cut, captures, start)
+        offset = start - cut.start.take(first) + self._layouts.rows["at"].take(row)
+        rank, number = self._rank(line), cut.feeds.take(line) - cut.feeds.take(first)
+        samples: Mapping[int, Samples] = {}
+        if measures:
+            columns = with_numbers(pattern, columns)
+            samples = Sampling(text, number, rank, offset, columns, self._texts)
+        return Matches(pattern, text, number, rank, columns, units, candidates, samples, offset)
+
+    def _units(self, text: Ints, captures: Ints, start: Ints) -> dict[int, frozenset[str]]:
+        """The units that are printed, by text."""
+        units: dict[int, set[str]] = {}
+        of_text = zip(text.tolist(), self._layouts.printed(self._cut, captures, start), strict=True)
+        for number, unit in set(of_text):
+            if unit:
+                units.setdefault(number, set()).add(unit)
+        return {number: frozenset(printed) for number, printed in units.items()}
+
+    def _rank(self, line: Ints) -> Ints:
+        """The rank whose tag begins each line, (n,)."""
+        ranks = np.full(len(line), UNTAGGED, dtype=np.int64)
+        cut = self._cut
+        for n in np.flatnonzero(self._layouts.layouts["tagged"].take(self._of_line.take(line))).tolist():
+            start, end = cut.start[line[n] : line[n] + 2].tolist()
+            rank = rank_of(cut.data[start : min(end - 1, start + TAG_BYTES)])
+            ranks[n] = UNTAGGED if rank is None else rank
+        return ranks
 
 
-def _matches(found: Hits, by_text: Sequence[tuple[int, Hits]], texts: Sequence[bytes],
-             given: Sequence[ClaimedText]) -> Matches:  # fmt: skip
-    """One pattern's hits in all texts, as they were left to it, with lines and ranks."""
-    pattern = found.pattern
-    kept = [(n, hits) for n, hits in by_text if len(hits)]
-    offsets = [hits.offset for _, hits in kept]
-    text = np.repeat(np.array([n for n, _ in kept], dtype=np.int64), [len(offset) for offset in offsets])
-    line = _joined([given[n].line_of(hits.offset) for n, hits in kept], np.int64)
-    rank = _joined([given[n].rank_of(texts[n], hits.offset) for n, hits in kept], np.int64)
-    columns = {
-        group: np.concatenate([hits.columns[group] for _, hits in kept]) if kept else found.columns[group][:0]
-        for group in found.columns
-    }
-    units = {}
-    if UNIT in columns and pattern.role in ("step", "position"):
-        for n, hits in kept:
-            units[n] = frozenset(str(unit) for unit in hits.columns[UNIT] if unit is not None)
-        del columns[UNIT]
-    for group in columns:
-        if columns[group].dtype == object:
-            columns[group] = columns[group].tolist()
-    if pattern.also:
-        columns |= _also(pattern, kept, texts)
-    samples: Mapping[int, Samples] = {}
-    if pattern.role in ("step", "position"):
-        columns = with_numbers(pattern, columns)
-        samples = Sampling(text, line, rank, _joined(offsets, np.int64), columns, texts)
-    units = {n: printed for n, printed in units.items() if printed}
-    return Matches(pattern, text, line, rank, columns, units, found.candidates, samples, _joined(offsets, np.int64))
+def _may_be_cut(text: bytes) -> bool:
+    """Whether a text's last line may be cut inside a number: 12 may have been 1234."""
+    last = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+    return _DIGIT.search(last, len(last.rstrip(_OF_NUMBERS))) is not None
 
 
-def _also(pattern: Pattern, kept: Sequence[tuple[int, Hits]], texts: Sequence[bytes]) -> dict[str, np.ndarray]:
-    parts = [numbers_of_also(pattern, texts[n], hits.offset) for n, hits in kept]
-    return {group: _joined([part[group] for part in parts], np.float64) for group in pattern.also_groups}
+def _spread(first: Ints, count: Ints) -> Ints:
+    """So many numbers in turn from each of the first ones on."""
+    return np.repeat(first - (np.cumsum(count) - count), count) + np.arange(count.sum())
 
 
-def _joined(parts: Sequence[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+def _last_of_each(text: Ints, most: int) -> Ints:
+    """Which of the matches are each text's last ones."""
+    ends = np.searchsorted(text, text, side="right")
+    return np.flatnonzero(np.arange(len(text)) >= ends - most)

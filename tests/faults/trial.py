@@ -64,7 +64,7 @@ def built(folder: Path) -> Path:
 
 
 #: Modules that need polars, and those that are no modules of the program: scripts, and what is built.
-_LEFT_OUT = (".polars_engine", ".polars_texts", ".claim", ".__main__", ".guard", ".build_hook", "._scan", ".env")
+_LEFT_OUT = (".polars_engine", ".polars_lines", ".layouts", ".__main__", ".guard", ".build_hook", "._scan", ".env")
 
 
 def import_all() -> None:

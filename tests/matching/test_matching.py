@@ -1,4 +1,4 @@
-"""The polars engine's parts: texts split at literals, jumps, lines given to one parser, numbers."""
+"""What the polars engine finds: lines split at literals, jumps, lines given to one parser, numbers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from perflog.errors import ParserError
 from perflog.formats.load import parser_from
 from perflog.formats.parser import Parser, Pattern
 from perflog.matching.matches import Batch, Matches, in_turn, is_text, joined
 from perflog.matching.matches import Texts as JoinedTexts
-from perflog.matching.polars_engine import LAST_LINES, claimed, numbers_of_also
-from perflog.matching.polars_texts import Hits, Texts, numbers
+from perflog.matching.polars_engine import LAST_LINES, PolarsEngine
+from perflog.matching.polars_lines import literals_in, numbers
 from tests.reading.support import catalog
 
 NAN = float("nan")
@@ -41,13 +41,19 @@ STEP = pattern("step:(?P<step>{I}) ips: (?P<ips>{N})")
 BY_LINE = pattern("(?P<epoch>{I}) step:(?P<step>{I}) ips: (?P<ips>{N})")
 
 
-def hits(made: Pattern, *texts: str) -> Hits:
-    found = Texts([text.encode() for text in texts]).match(made)
-    assert found is not None
+def hits(made: Pattern, *texts: str, at_end: bool = False) -> Matches:
+    """What a pattern without others finds in texts."""
+    alone = replace(parser(table(made.regex)), patterns=(made,))
+    (found,) = PolarsEngine(catalog(alone)).match([text.encode() for text in texts], at_end).matches
     return found
 
 
-def read(found: Hits) -> list[tuple[float, float]]:
+def of_parser(made: Parser, text: str) -> list[Matches]:
+    """What each pattern of a parser finds in a text that holds all their literals."""
+    return PolarsEngine(catalog(made)).match([text.encode()], False).matches
+
+
+def read(found: Matches) -> list[tuple[float, float]]:
     return list(zip(found.columns["step"].tolist(), found.columns["ips"].tolist(), strict=True))
 
 
@@ -108,16 +114,13 @@ def test_a_regex_that_begins_with_a_line_does_so() -> None:
 
 
 def test_a_literal_that_does_not_occur() -> None:
-    texts = Texts([b"nothing\n", b""])
-    assert (texts.match(STEP), texts.match(BY_LINE)) == (None, None)
+    assert PolarsEngine(catalog(LOW)).match([b"nothing\n", b""], False).matches == []
 
 
-def test_which_literals_occur_is_found_at_the_ends_and_in_the_middle() -> None:
-    middle = b"x\n" * 20_000
-    texts = Texts([b"first\n" + middle + b"inner\n" + middle + b"last\n", b"other.\n"])
-    wanted = ["first", "inner", "last", "other.", "o(ther", "nothing here"]
-    assert texts.literals(wanted) == {"first", "inner", "last", "other."}
-    assert texts.literals(["first", "last"]) == {"first", "last"}
+def test_which_literals_a_line_holds() -> None:
+    wanted = ["first", "irst", "other.", "o(ther", "nothing here"]
+    found = literals_in([b"a first first", b"other. otherx", b"no"], wanted)
+    assert [sorted(held) for held in found] == [["first", "irst"], ["other."], []]
 
 
 def test_patterns_of_one_literal_take_turns() -> None:
@@ -125,24 +128,17 @@ def test_patterns_of_one_literal_take_turns() -> None:
         table("step:(?P<step>{I}) ips: (?P<ips>{N})"),
         {**table("step:(?P<step>{I}) fast: (?P<ips>{N})"), "name": "fast"},
     )
-    texts = Texts([b"step:1 ips: 5\nstep:2 fast: 6\nstep:3 ips: 7\n"])
-    first, second = (texts.match(part) for part in made.patterns)
-    assert first is not None and second is not None
+    first, second = of_parser(made, "step:1 ips: 5\nstep:2 fast: 6\nstep:3 ips: 7\n")
     assert (read(first), read(second)) == ([(1, 5), (3, 7)], [(2, 6)])
     assert (first.candidates, second.candidates) == ({0: 3}, {0: 3})  # how often the literal occurs
-    texts = Texts([b"step:1 ips: 5\n"])
-    assert texts.match(made.patterns[0]) is not None
-    nothing = texts.match(made.patterns[1])  # all are taken
-    assert nothing is None or len(nothing) == 0
+    assert [len(found) for found in of_parser(made, "step:1 ips: 5\n")] == [1, 0]  # all are taken
 
 
 def test_metadata_takes_nothing_away() -> None:
     fact = {"name": "fact", "role": "metadata", "literal": "step:", "regex": "step:(?P<seed>{I})"}
     made = parser(fact, table("step:(?P<step>{I}) ips: (?P<ips>{N})"))
-    texts = Texts([b"step:1 ips: 5\n"])
-    seeds, steps = (texts.match(part) for part in made.patterns)
-    assert seeds is not None and steps is not None
-    assert (seeds.columns["seed"].tolist(), read(steps)) == (["1"], [(1, 5)])
+    seeds, steps = of_parser(made, "step:1 ips: 5\n")
+    assert (seeds.columns["seed"], read(steps)) == (["1"], [(1, 5)])
 
 
 def test_a_blank_of_any_kind_does_not_cross_a_line() -> None:
@@ -151,21 +147,19 @@ def test_a_blank_of_any_kind_does_not_cross_a_line() -> None:
 
 
 def test_the_loss_is_read_from_each_texts_last_lines() -> None:
-    text = "".join(f"step:{n} loss: {n}.5 ips: 5 x/s\n" for n in range(1, 2 * LAST_LINES + 1)).encode()
-    found = hits(JUMP, text.decode())
-    loss = numbers_of_also(JUMP, text, found.offset)["loss"]
-    assert np.isnan(loss[:LAST_LINES]).all()
-    assert loss[LAST_LINES:].tolist() == [n + 0.5 for n in range(LAST_LINES + 1, 2 * LAST_LINES + 1)]
+    text = "".join(f"step:{n} loss: {n}.5 ips: 5 x/s\n" for n in range(1, 2 * LAST_LINES + 1))
+    for loss in np.split(hits(JUMP, text, text).columns["loss"], 2):
+        assert np.isnan(loss[:LAST_LINES]).all()
+        assert loss[LAST_LINES:].tolist() == [n + 0.5 for n in range(LAST_LINES + 1, 2 * LAST_LINES + 1)]
 
 
 def test_the_loss_is_the_lines_own() -> None:
     text = "step:1 ips: 5 x/s\nloss: 9\nstep:2 ips: 6 x/s step:3 loss: 7 ips: 6 x/s\rloss: 8"
-    loss = numbers_of_also(JUMP, text.encode(), hits(JUMP, text).offset)["loss"]
-    np.testing.assert_array_equal(loss, [NAN, NAN, 7])
+    np.testing.assert_array_equal(hits(JUMP, text).columns["loss"], [NAN, NAN, 7])
 
 
 def test_texts_as_numbers() -> None:
-    column = pl.Series(["1.5", "1,234", None, "nan", "1-2", "-3e2", "+.5"], dtype=pl.String)
+    column = ["1.5", "1,234", None, "nan", "1-2", "-3e2", "+.5"]
     np.testing.assert_array_equal(numbers(column), [1.5, 1234, NAN, NAN, NAN, -300, 0.5])
 
 
@@ -177,29 +171,27 @@ HIGH = parser(
     {"name": "eval", "role": "ignore", "literal": "eval", "regex": "eval [^\\n]*"},
     name="high", priority=50,
 )  # fmt: skip
-PRIORITY = {"low": 20, "high": 50}
 
 
-def left(text: str, *patterns: Pattern, at_end: bool = True) -> tuple[list[list[int]], int, bool]:
+def left(text: str, *parsers: Parser, at_end: bool = True) -> tuple[dict[str, list[int]], int, bool]:
     """(the lines that each pattern keeps, how many lines the text has, whether its last one may be cut)."""
-    data = text.encode()
-    texts = Texts([data])
-    found = [part for made in patterns if (part := texts.match(made)) is not None]
-    given = claimed(data, found, PRIORITY, at_end)
-    return [given.line_of(part.offset).tolist() for part in given.hits], given.lines, given.cut
+    batch = PolarsEngine(catalog(*parsers)).match([text.encode()], at_end)
+    kept = {found.pattern.key: found.line.tolist() for found in batch.matches}
+    return kept, int(batch.lines[0]), bool(batch.cut[0])
 
 
 def test_a_line_is_the_most_specific_parsers() -> None:
     text = "step:1 ips: 5\nstep:2 ips: 6\n"
-    assert left(text, LOW.patterns[0]) == ([[0, 1]], 2, False)
-    assert left(text, LOW.patterns[0], HIGH.patterns[0])[0] == [[], [0, 1]]
-    assert left(text, HIGH.patterns[0], LOW.patterns[0])[0] == [[0, 1], []]
+    assert left(text, LOW) == ({"low.step": [0, 1]}, 2, False)
+    both = {"low.step": [], "high.step": [0, 1]}
+    assert (left(text, LOW, HIGH)[0], left(text, HIGH, LOW)[0]) == (both, both)
 
 
 def test_lines_to_be_ignored_are_no_measurements() -> None:
     text = "eval step:1 ips: 5\nstep:2 ips: 6\reval x\n"
-    assert left(text, *HIGH.patterns)[0] == [[1], [0, 1]]
-    assert left(text, *HIGH.patterns, LOW.patterns[0])[0] == [[1], [0, 1], []]
+    kept = {"high.step": [1], "high.eval": [0, 1]}
+    assert left(text, HIGH)[0] == kept
+    assert left(text, HIGH, LOW)[0] == {**kept, "low.step": []}
 
 
 @pytest.mark.parametrize(
@@ -214,28 +206,24 @@ def test_lines_to_be_ignored_are_no_measurements() -> None:
     ],
 )
 def test_a_last_line_that_may_be_cut_inside_a_number(text: str, kept: list[int], cut: bool) -> None:
-    assert left(text, LOW.patterns[0]) == ([kept], text.count("\n") + (text[-1] != "\n"), cut)
-    assert left(text, LOW.patterns[0], at_end=False)[2] is False
+    assert left(text, LOW) == ({"low.step": kept}, text.count("\n") + (text[-1] != "\n"), cut)
+    assert left(text, LOW, at_end=False)[2] is False
 
 
 def test_a_last_line_of_many_digits_takes_a_time_in_proportion() -> None:
     """Looked for from each digit on, the end of a million of them would take hours."""
     text = "step:1 ips: 5\n" + "1" * 1_000_000
-    assert left(text + "x", LOW.patterns[0])[2] is False
-    assert left(text, LOW.patterns[0])[2] is False, "nothing was read from it"
-    assert left(f"{text[:14]}{text[14:]} step:2 ips: 6", LOW.patterns[0])[2] is True
+    assert left(text + "x", LOW)[2] is False
+    assert left(text, LOW)[2] is False, "nothing was read from it"
+    assert left(f"{text[:14]}{text[14:]} step:2 ips: 6", LOW)[2] is True
 
 
 def test_ranks_are_of_sub_lines() -> None:
-    text = b"[rank1]:step:1 ips: 5\nstep:2 ips: 5\r[rank2]:step:3 ips: 5\n[default12]:step:4 ips: 5\n0: step:5 ips: 5\n"
-    found = Texts([text]).match(STEP)
-    assert found is not None
-    given = claimed(text, [found], {"t": 50}, True)
-    assert given.rank_of(text, found.offset).tolist() == [1, -1, 2, 12, -1]
-    plain = b"step:1 ips: 5\n"
-    alone = Texts([plain]).match(STEP)
-    assert alone is not None
-    assert claimed(plain, [alone], {"t": 50}, True).rank_of(plain, alone.offset).tolist() == [-1]
+    text = "[rank1]:step:1 ips: 5\nstep:2 ips: 5\r[rank2]:step:3 ips: 5\n[default12]:step:4 ips: 5\n0: step:5 ips: 5\n"
+    assert hits(STEP, text).rank.tolist() == [1, -1, 2, 12, -1]
+    assert hits(STEP, "(w pid=7, ip=1.2.3.4) step:3 ips: 5\n(x) step:3 ips: 5\n").rank.tolist() == [7, -1]
+    assert hits(STEP, "[1,3]<stdout>:step:3 ips: 5\nstep:1 ips: 5\n").rank.tolist() == [3, -1]
+    assert hits(STEP, "step:1 ips: 5\n").rank.tolist() == [-1]
 
 
 # What every engine gives.

@@ -227,6 +227,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
+    evidence = run.evidence
     return {
         "source": {
             "file": exact(run.log.path),
@@ -239,8 +240,8 @@ def _run(run: Run) -> dict[str, Any]:
         "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
         "window": run.window,
         "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
-        "corroborated": run.evidence is not None and run.evidence.corroborated,
-        "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
+        "corroborated": evidence is not None and evidence.corroborated,
+        "evidence": [] if evidence is None else [_witness(witness) for witness in evidence.witnesses],
         "mark": note_document(mark_of(run.notes)),
         "notes": list(map(note_document, run.notes)),
     }

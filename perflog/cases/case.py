@@ -230,9 +230,8 @@ def by_length(runs: Sequence[Run]) -> list[list[Run]]:
 
 def records_of(run: Run) -> int | None:
     """How many measurements a run's log holds, in the window or not; None where none is used or a target ended it."""
-    metrics = run.metrics
-    metric = metrics["throughput"]
-    if metric.value is None or not metric.used or "time_to_train" in metrics:
+    metric = run.throughput
+    if metric.value is None or not metric.used or "time_to_train" in run.metric_names:
         return None
     return metric.used + sum(count for why, count in metric.excluded.items() if why != "printed twice")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from perflog.cases.case import Identity, identity, told_apart_by
 from perflog.logs.digest import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note
-from perflog.runs.run import COUNTED_BY_RANKS, Run, Skipped
+from perflog.runs.run import COUNTED_BY_RANKS, Clock, Run, Skipped
 
 # ----------------------------------------------------------------------------------------------------
 # Logs that tell what another log tells: left out with a reason, and named in a note of the other.
@@ -280,7 +280,7 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
             groups.setdefault(identity(run), []).append(run)
             if any(note.text.startswith(COUNTED_BY_RANKS) for note in run.notes):
                 folder, _ = run.log.folder_and_name
-                nodes.setdefault((folder, run.parser, *sorted(told_apart_by(run.values).items())), []).append(run)
+                nodes.setdefault((folder, run.parser, *told_apart_by(run.values).items()), []).append(run)
     notes = {id(run): note for members in nodes.values() for run, note in _notes_beside(members, _NODES)}
     notes |= {id(run): note for members in groups.values() for run, note in _notes_beside(members, _RANKS)}
     if not notes:
@@ -295,24 +295,30 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
 def _notes_beside(members: Sequence[Run], what: str) -> Iterator[tuple[Run, Note]]:
     """Each run that was written in step with others, and what is said of it: ``what`` they may be."""
     for together in _in_step(members) if len(members) > 1 else ():
-        names = list(dict.fromkeys(run.log.name for run in together))
+        names = list(dict.fromkeys(name for name, _ in together))
         if len(names) > 1:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             said = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
             note = Note.of_case(said)
-            yield from ((run, note) for run in together)
+            yield from ((run, note) for _, run in together)
 
 
-def _in_step(members: Sequence[Run]) -> Iterator[list[Run]]:
-    """The runs that begin and end together."""
-    ordered = sorted(((run.clock or ("", 0.0, 0.0), run) for run in members), key=lambda one: (one[0], one[1].log.name))
-    before, together = ordered[0][0], [ordered[0][1]]
-    for clock, run in ordered[1:]:
-        apart = APART + DRIFT * (before[2] - before[1])
-        alike = before[0] == clock[0] and all(abs(a - b) <= apart for a, b in zip(before[1:], clock[1:], strict=True))
-        if not alike or together[-1].throughput.last_step != run.throughput.last_step:
+def _in_step(members: Iterable[Run]) -> Iterator[list[tuple[str, Run]]]:
+    """The runs that begin and end together, with the names of their logs."""
+    timed = [(clock, run.log.name, run) for run in members if (clock := run.clock) is not None]
+    timed.sort(key=itemgetter(0, 1))
+    together: list[tuple[str, Run]] = []
+    before, last_step = timed[0][0], timed[0][2].throughput.last_step
+    for clock, name, run in timed:
+        step = run.throughput.last_step
+        if step != last_step or not _are_in_step(before, clock):
             yield together
             together = []
-        together.append(run)
-        before = clock
+        together.append((name, run))
+        before, last_step = clock, step
     yield together
+
+
+def _are_in_step(one: Clock, other: Clock) -> bool:
+    apart = APART + DRIFT * (one[2] - one[1])
+    return one[0] == other[0] and all(abs(a - b) <= apart for a, b in zip(one[1:], other[1:], strict=True))

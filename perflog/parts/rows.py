@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from perflog.evidence.witness import About, Agreement, Verdict, Witness
 from perflog.logs.find import LogFile, Pipe
@@ -30,7 +30,7 @@ class _Facts(Struct, array_like=True, frozen=True):
 
 
 class _OfMetric(Struct, array_like=True, frozen=True):
-    """The texts of a metric; ``key``: what the run calls it."""
+    """The texts of a metric; ``key``: what the run calls it; ``rounded``: whether it has bounds of its rounding."""
 
     key: str
     name: str
@@ -40,6 +40,7 @@ class _OfMetric(Struct, array_like=True, frozen=True):
     parser: str
     definition: str
     excluded: tuple[str, ...]
+    rounded: bool
 
 
 class _OfWitness(Struct, array_like=True, frozen=True):
@@ -63,26 +64,17 @@ class _Texts(Struct, array_like=True, frozen=True):
     clock: str | None
 
 
-class _MetricNumbers(Struct, array_like=True, gc=False):
-    value: float | None
-    used: int
-    excluded: tuple[int, ...]
-    first_line: int
-    last_line: int
-    first_step: float | None
-    last_step: float | None
-    time_per_step: float | None
-    rounding: tuple[float, float] | None
-
-
 class _Numbers(Struct, array_like=True, gc=False):
-    """The numbers of a run; ``witnesses``: (measured, told, first line, last line); ``clock``: begin and end."""
+    """The numbers of a run.
 
-    lines: int
-    first_line: int
-    last_line: int
-    metrics: tuple[_MetricNumbers, ...]
-    witnesses: tuple[tuple[float, float, int, int], ...]
+    Attributes:
+        shown: those that the JSON document of a run has, in its order (:func:`_shown_of`).
+        times: the time per step of each metric.
+        clock: its begin and end.
+    """
+
+    shown: list[int | float | None]
+    times: list[float | None]
     clock: tuple[float, float]
     digest: bytes | None
 
@@ -178,10 +170,7 @@ class Packer:
 
 
 def _texts_of(run: Run) -> _Texts:
-    metrics = tuple(
-        _OfMetric(key, m.name, m.unit, m.estimator, m.reason, m.parser, m.definition, tuple(m.excluded))
-        for key, m in run.metrics.items()
-    )
+    metrics = tuple(_texts_of_metric(key, metric) for key, metric in run.metrics.items())
     clock, verdict = run.clock and run.clock[0], run.evidence
     if verdict is None:
         return _Texts(metrics, None, "", (), (), clock)
@@ -189,17 +178,88 @@ def _texts_of(run: Run) -> _Texts:
     return _Texts(metrics, witnesses, verdict.reason, verdict.doubts, verdict.remarks, clock)
 
 
+def _texts_of_metric(key: str, m: Metric) -> _OfMetric:
+    excluded, is_rounded = tuple(m.excluded), m.rounding is not None
+    return _OfMetric(key, m.name, m.unit, m.estimator, m.reason, m.parser, m.definition, excluded, is_rounded)
+
+
 def _numbers_of(run: Run) -> _Numbers:
-    metrics = tuple(
-        _MetricNumbers(
-            m.value, m.used, tuple(m.excluded.values()), m.first_line, m.last_line, m.first_step, m.last_step,
-            m.time_per_step, m.rounding,
-        )
-        for m in run.metrics.values()
-    )  # fmt: skip
-    witnesses = tuple((w.measured, w.told, *w.lines) for w in (run.evidence.witnesses if run.evidence else ()))
     clock = _NO_CLOCK if run.clock is None else run.clock[1:]
-    return _Numbers(run.lines, run.first_line, run.last_line, metrics, witnesses, clock, run.digest)
+    return _Numbers([*_shown_of(run)], [metric.time_per_step for metric in run.metrics.values()], clock, run.digest)
+
+
+def _shown_of(run: Run) -> Iterator[int | float | None]:
+    """The numbers of a run, of its metrics and of its witnesses; lines that are not known are none."""
+    yield from (run.lines, run.first_line, run.last_line)
+    for m in run.metrics.values():
+        yield from (m.value, m.used, *m.excluded.values(), m.first_line or None, m.last_line or None)
+        yield from (m.first_step, m.last_step, *(m.rounding or ()))
+    for witness in run.evidence.witnesses if run.evidence else ():
+        yield from (witness.measured, witness.told, *witness.lines)
+
+
+class Shape:
+    """What tells how the numbers of runs are shown: their texts, and how many numbers stand where.
+
+    Attributes:
+        texts: all that a run's document holds beside its numbers, facts and notes.
+        count: of the numbers that are shown.
+        places: of each metric's name, where its numbers begin.
+    """
+
+    __slots__ = ("count", "places", "texts")
+
+    def __init__(self, texts: _Texts) -> None:
+        """Raises ValueError for a run without a throughput."""
+        self.texts = texts
+        self.places: dict[str, int] = {}
+        at = 3
+        for metric in texts.metrics:
+            self.places[metric.key] = at
+            at += _OF_METRIC + len(metric.excluded) + 2 * metric.rounded
+        if "throughput" not in self.places:
+            raise ValueError("a run has no throughput")
+        self.count = at + _OF_WITNESS * len(texts.witnesses or ())
+
+    def throughput(self, numbers: _Numbers) -> Metric:
+        """A run's throughput, without making its other metrics."""
+        place = [*self.places].index("throughput")
+        values: Iterator[Any] = iter(numbers.shown[self.places["throughput"] :])
+        return _metric_of(self.texts.metrics[place], values, numbers.times[place])
+
+    def metrics(self, numbers: _Numbers) -> dict[str, Metric]:
+        """A run's metrics."""
+        values: Iterator[Any] = iter(numbers.shown[3:])
+        return {t.key: _metric_of(t, values, time) for t, time in zip(self.texts.metrics, numbers.times, strict=True)}
+
+    def evidence(self, numbers: _Numbers) -> Verdict | None:
+        """What else a run's log says of its throughput."""
+        texts = self.texts
+        if texts.witnesses is None:
+            return None
+        values: Iterator[Any] = iter(numbers.shown[self.count - _OF_WITNESS * len(texts.witnesses) :])
+        witnesses = tuple(_witness_of(text, values) for text in texts.witnesses)
+        return Verdict(witnesses, texts.reason, texts.doubts, texts.remarks)
+
+
+#: So many numbers has a metric beside those of what was excluded and of its rounding, and so many a witness.
+_OF_METRIC, _OF_WITNESS = 6, 4
+
+
+def _metric_of(t: _OfMetric, values: Iterator[Any], time: float | None) -> Metric:
+    value, used = next(values), next(values)
+    excluded = {name: next(values) for name in t.excluded}
+    lines, steps = (next(values) or 0, next(values) or 0), (next(values), next(values))
+    rounding = (next(values), next(values)) if t.rounded else None
+    return Metric(
+        t.name, value, t.unit, t.estimator, used, excluded, *lines, *steps, t.reason, t.parser, time, rounding,
+        t.definition,
+    )  # fmt: skip
+
+
+def _witness_of(t: _OfWitness, values: Iterator[Any]) -> Witness:
+    measured, told, lines = next(values), next(values), (next(values), next(values))
+    return Witness(t.name, t.about, t.unit, measured, told, t.agreement, lines, t.remark)
 
 
 class PackedRun(Run):
@@ -208,33 +268,50 @@ class PackedRun(Run):
     So a run takes a tenth of the memory that its records would. ``value``: that of its throughput.
     """
 
-    __slots__ = ("_numbers", "_texts", "value")
+    __slots__ = ("_numbers", "shape", "value")
     value: float | None
+    shape: Shape
     _numbers: bytes
-    _texts: _Texts
 
     def __getattr__(self, name: str) -> Any:
         """A field that is packed, or was not set."""
-        if name in ("value", "throughput"):  # of a run that is not packed: `dataclasses.replace` makes such
-            throughput = self.metrics["throughput"]
-            return throughput.value if name == "value" else throughput
+        if name == "value":  # of a run that is not packed: `dataclasses.replace` makes such
+            return self.metrics["throughput"].value
         if name not in PACKED:
             raise AttributeError(name)
-        texts, numbers = self._texts, _NUMBERS.decode(self._numbers)
+        shape, numbers = self.shape, _NUMBERS.decode(self._numbers)
         if name == "metrics":
-            return _metrics_of(texts, numbers)
+            return shape.metrics(numbers)
         if name == "evidence":
-            return _evidence_of(texts, numbers)
+            return shape.evidence(numbers)
         if name == "digest":
             return numbers.digest
-        return None if texts.clock is None else (texts.clock, *numbers.clock)
+        return None if shape.texts.clock is None else (shape.texts.clock, *numbers.clock)
 
     @property
     def throughput(self) -> Metric:
-        """Its first number, without making the others."""
-        texts = self._texts.metrics
-        place = next(place for place, metric in enumerate(texts) if metric.key == "throughput")
-        return _metric_of(texts[place], _NUMBERS.decode(self._numbers).metrics[place])
+        """As of every run."""
+        return self.shape.throughput(_NUMBERS.decode(self._numbers)) if self.is_packed else self.metrics["throughput"]
+
+    @property
+    def metric_names(self) -> Collection[str]:
+        """As of every run."""
+        return self.shape.places.keys() if self.is_packed else self.metrics.keys()
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is what its numbers tell."""
+        return hasattr(self, "_numbers")
+
+    def with_shown(self, shown: list[Any]) -> Run:
+        """The run with something else in the place of each of its numbers that are shown."""
+        numbers = structs.replace(_NUMBERS.decode(self._numbers), shown=shown)
+        return self.changed(metrics=self.shape.metrics(numbers), evidence=self.shape.evidence(numbers))
+
+    @property
+    def shown(self) -> list[int | float | None]:
+        """The numbers of its JSON document, in their order."""
+        return _NUMBERS.decode(self._numbers).shown
 
     def changed(self, **fields: Any) -> Run:
         """The run with other values of some fields, which stays packed where none of them was."""
@@ -247,11 +324,11 @@ class PackedRun(Run):
 
 
 #: The slots that are set of a packed run.
-_SET = (*IN_ROWS, "_numbers", "_texts", "value")
+_SET = (*IN_ROWS, "_numbers", "shape", "value")
 
 
 def _packed_run(
-    log: LogFile, facts: _Facts, machine: Machine | None, label: str, notes: list[Note], texts: _Texts, packed: bytes
+    log: LogFile, facts: _Facts, machine: Machine | None, label: str, notes: list[Note], shape: Shape, packed: bytes
 ) -> PackedRun:
     """A run of its records.
 
@@ -259,49 +336,15 @@ def _packed_run(
         msgspec.MsgspecError, ValueError: where its numbers are none, or not as many as its texts tell of.
     """
     numbers = _NUMBERS.decode(packed)
+    shown: list[Any] = numbers.shown
+    if len(shown) != shape.count or len(numbers.times) != len(shape.texts.metrics):
+        raise ValueError("a run has more or fewer numbers than texts")
     run = PackedRun.__new__(PackedRun)
     run.log, run.parser, run.framework, run.window = log, facts.parser, facts.framework, facts.window
     run.metadata, run.machine, run.label, run.notes = facts.metadata, machine, label, notes
-    run.lines, run.first_line, run.last_line = numbers.lines, numbers.first_line, numbers.last_line
-    run.value, run._texts, run._numbers = _value(texts, numbers), texts, packed
+    run.lines, run.first_line, run.last_line = shown[:3]
+    run.value, run.shape, run._numbers = shown[shape.places["throughput"]], shape, packed
     return run
-
-
-def _value(texts: _Texts, numbers: _Numbers) -> float | None:
-    """The value of a run's throughput, once all its numbers have texts."""
-    if len(numbers.witnesses) != len(texts.witnesses or ()):
-        raise ValueError("its witnesses have more or fewer numbers than texts")
-    value, there = None, False
-    for of_metric, metric in zip(texts.metrics, numbers.metrics, strict=True):
-        if len(of_metric.excluded) != len(metric.excluded):
-            raise ValueError("a metric has more or fewer numbers than texts")
-        if of_metric.key == "throughput":
-            value, there = metric.value, True
-    if not there:
-        raise ValueError("a run has no throughput")
-    return value
-
-
-def _metrics_of(texts: _Texts, numbers: _Numbers) -> dict[str, Metric]:
-    return {t.key: _metric_of(t, n) for t, n in zip(texts.metrics, numbers.metrics, strict=True)}
-
-
-def _metric_of(t: _OfMetric, n: _MetricNumbers) -> Metric:
-    excluded = dict(zip(t.excluded, n.excluded, strict=True)) if t.excluded else {}
-    return Metric(
-        t.name, n.value, t.unit, t.estimator, n.used, excluded, n.first_line, n.last_line, n.first_step, n.last_step,
-        t.reason, t.parser, n.time_per_step, n.rounding, t.definition,
-    )  # fmt: skip
-
-
-def _evidence_of(texts: _Texts, numbers: _Numbers) -> Verdict | None:
-    if texts.witnesses is None:
-        return None
-    witnesses = tuple(
-        Witness(t.name, t.about, t.unit, n[0], n[1], t.agreement, n[2:], t.remark)
-        for t, n in zip(texts.witnesses, numbers.witnesses, strict=True)
-    )
-    return Verdict(witnesses, texts.reason, texts.doubts, texts.remarks)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -383,11 +426,11 @@ def unpacked(data: bytes, kind: Any) -> Any:
     return msgspec.convert(plain, kind, builtin_types=(bytes,))
 
 
-def _texts_from(data: bytes) -> _Texts | _Left:
+def _texts_from(data: bytes) -> Shape | _Left:
     """The texts of a run, or why a log has none: the records have six fields and two."""
     is_left = len(msgspec.msgpack.decode(data.removeprefix(_BY_BYTES))) == len(_Left.__struct_fields__)
     record: _Texts | _Left = unpacked(data, _Left if is_left else _Texts)
-    return record
+    return record if isinstance(record, _Left) else Shape(record)
 
 
 _RECORDS: Mapping[str, Callable[[bytes], Any]] = {

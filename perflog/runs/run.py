@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,6 +111,11 @@ class Run:
     @property
     def values(self) -> Mapping[str, Scalar]:
         return self.metadata.values
+
+    @property
+    def metric_names(self) -> Collection[str]:
+        """The names of its metrics."""
+        return self.metrics.keys()
 
     def changed(self, **fields: Any) -> Run:
         """The run with other values of some fields."""

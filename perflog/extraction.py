@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,7 @@ from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
-    from perflog.parts.part import Part
-    from perflog.parts.share import Share
+    from perflog.parts.part import Part, Share
     from perflog.runs.sight import Sight
 
 #: Told the number of bytes there are, once, and then the bytes read.
@@ -73,11 +72,10 @@ class Extraction:
     @property
     def complete(self) -> bool:
         """Whether there is a run, every run has a value, and every file could be read."""
-        runs = self.runs
         return (
-            bool(runs)
+            any(case.runs for case in self.cases)
             and not any(left_out.failed for left_out in self.skipped)
-            and all(run.throughput.value is not None for run in runs)
+            and all(run.value is not None for case in self.cases for run in case.runs)
             and all(c.throughput.value is not None for c in self.cases)
             and not any(note.text.startswith(APART) for case in self.cases for note in case.notes)
         )
@@ -130,33 +128,39 @@ def part_of(
     Raises:
         UsageError: when one is a pipe: every worker must find the same logs.
     """
-    from perflog.parts.part import Entry, Part, is_part, place_of
+    from perflog.parts.part import is_part, part_from, place_of
 
     for log in logs:
         if log.pipe is not None:
             raise UsageError(f"{log.name} can be read once only, so there are no shares of it: name files or folders")
         if is_part(log):
             raise UsageError(f"{log.name} is a part of logs already: `perflog merge` puts the parts together")
-    positions = {log: position for position, log in enumerate(logs)}
     own = share.of(logs)
-    of_log: dict[LogFile, Outcome] = {}
     if cache is None:
         outcomes: Iterable[Outcome] = _outcomes(own, logs, options, catalog, progress, None, True)
     else:
         outcomes = _kept_outcomes(cache, own, logs, options, catalog, progress, hashed=True)
-    for outcome in _counted(outcomes, len(own), progress):
-        of_log[outcome.log if isinstance(outcome, Skipped) else outcome[0].log] = outcome
-    _add_digests(of_log)
-    entries = [Entry(positions[log], log, of_log[log]) for log in own]
-    return Part(place_of(logs, options, catalog), share, entries)
+    positions = {log: position for position, log in enumerate(logs)}
+    read = zip((positions[log] for log in own), own, _counted(outcomes, len(own), progress), strict=True)
+    return part_from(place_of(logs, options, catalog), share, _with_digests(read))
 
 
-def _add_digests(outcomes: Mapping[LogFile, Outcome]) -> None:
-    """Hash the texts that were not hashed while they were read: of logs that a cache has kept without a hash."""
-    runs = {log: outcome for log, outcome in outcomes.items() if not isinstance(outcome, Skipped)}
-    for log, digest in digests([log for log, of_log in runs.items() if of_log[0].digest is None]).items():
-        for run in runs[log]:
+def _with_digests(read: Iterable[tuple[int, LogFile, Outcome]]) -> Iterator[tuple[int, LogFile, Outcome]]:
+    """The same logs, in another order where a cache has kept some without a hash of their texts: these are hashed now.
+
+    All others were hashed while they were read.
+    """
+    lacking: dict[LogFile, tuple[int, list[Run]]] = {}
+    for position, log, outcome in read:
+        if isinstance(outcome, Skipped) or outcome[0].digest is not None:
+            yield position, log, outcome
+        else:
+            lacking[log] = position, outcome
+    for log, digest in digests(list(lacking)).items():
+        position, runs = lacking[log]
+        for run in runs:
             run.digest = digest
+        yield position, log, runs
 
 
 def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
@@ -168,8 +172,7 @@ def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extr
     if whole.parsers != fingerprint(catalog):
         raise UsageError("these parts were made with other parsers than this command's: name the same --parsers")
     made = options_for(options, whole.options)
-    outcomes = (entry.outcome for entry in whole.entries)
-    return replace(_together(outcomes, made, catalog), parts=len(paths))
+    return replace(_together(whole.outcomes, made, catalog), parts=len(paths))
 
 
 def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog) -> Extraction:

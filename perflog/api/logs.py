@@ -250,7 +250,7 @@ def extract_share(paths: Paths, share: str, file: PathLike, **options: Unpack[Ex
     from perflog.cluster.shares import write_share
 
     logs = path_list(paths)
-    return len(write_share(share, logs, settings_of(options, logs), Path(os.fspath(file))).entries)
+    return write_share(share, logs, settings_of(options, logs), Path(os.fspath(file))).logs
 
 
 @in_python_terms

@@ -20,13 +20,14 @@ from perflog.cache.program import (
     scaling_beside,
     surroundings_of,
 )
+from perflog.evidence.witness import Verdict
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.notes import texts
-from perflog.parts.outcomes import Packer, outcome_of
+from perflog.notes import Note, texts
+from perflog.parts.rows import packed, unpacked
 from perflog.runs.machine import Machine, Machines, store_of
-from perflog.runs.metadata import device_of, indexed_by_device
-from perflog.runs.run import Outcome, Skipped
+from perflog.runs.metadata import Metadata, device_of, indexed_by_device
+from perflog.runs.run import Clock, Metric, Outcome, Run, Skipped
 from perflog.runs.sight import Sight
 from perflog.settings.options import Options
 
@@ -227,15 +228,62 @@ def _entry(known: _Known, contents: Mapping[bytes, bytes], sight: Sight[Any] | N
     content = None if known.key is None else contents.get(known.key)
     if known.key is None or content is None:
         return None
-    machines = [] if known.machine is None else [known.machine]
     try:
-        outcome = outcome_of(known.log, content, machines)
-    except (msgspec.MsgspecError, IndexError, ValueError):
+        outcome = _outcome_from(content, known.log, known.machine)
+    except (msgspec.MsgspecError, ValueError):
         return None  # packed in another way than this perflog does
     if sight is None:
         return _Kept(outcome, None)
     seen = _decoded(sight, contents.get(_key_of_seen(known.key, sight)))
     return None if seen is None else _Kept(outcome, seen)
+
+
+class _Run(msgspec.Struct, array_like=True):
+    """A run without its log and machine, which are at hand."""
+
+    parser: str
+    framework: str
+    metadata: Metadata
+    label: str
+    metrics: dict[str, Metric]
+    notes: list[Note]
+    window: str
+    first_line: int
+    last_line: int
+    lines: int
+    evidence: Verdict | None
+    clock: Clock | None
+    digest: bytes | None
+
+
+class _Outcome(msgspec.Struct, array_like=True):
+    """The runs of a log, or the reason why it has none."""
+
+    runs: list[_Run]
+    reason: str = ""
+    failed: bool = False
+
+
+#: The fields that both have; a test holds them to be all that a run has, but its log and its machine.
+ALIKE = _Run.__struct_fields__
+
+
+def _content_of(outcome: Outcome) -> bytes:
+    if isinstance(outcome, Skipped):
+        return packed(_Outcome([], outcome.reason, outcome.failed))
+    return packed(_Outcome([_Run(*(getattr(run, name) for name in ALIKE)) for run in outcome]))
+
+
+def _outcome_from(content: bytes, log: LogFile, machine: Machine | None) -> Outcome:
+    """What became of a log.
+
+    Raises:
+        msgspec.MsgspecError, UnicodeError: where the bytes are none.
+    """
+    kept: _Outcome = unpacked(content, _Outcome)
+    if kept.reason:
+        return Skipped(log, kept.reason, kept.failed)
+    return [Run(log=log, machine=machine, **{name: getattr(run, name) for name in ALIKE}) for run in kept.runs]
 
 
 def _decoded(sight: Sight[Any] | None, content: bytes | None) -> Sequence[tuple[int, Any]] | None:
@@ -263,7 +311,7 @@ def _to_keep(
             continue
         if not is_lasting(outcome) or not _is_of_machine(outcome, known.machine):
             continue
-        contents[known.key] = Packer().outcome(outcome)
+        contents[known.key] = _content_of(outcome)
         if sight is not None and seen is not None and len(seen) <= _LONGEST_SEEN:
             contents[_key_of_seen(known.key, sight)] = seen
     return contents

@@ -194,7 +194,7 @@ def _set_interval(case: Case, base: Case) -> None:
 
 
 def _values(case: Case) -> list[float]:
-    return [run.throughput.value for run in case.runs if run.throughput.value is not None]
+    return [run.value for run in case.runs if run.value is not None]
 
 
 #: The key of cases that differ in nothing but their length: the measurements in the longest log.
@@ -259,10 +259,10 @@ def _case(runs: list[Run], options: Options) -> Case:
     first = most_known(runs, FAILURES)
     key = {k: first.values[k] for k in CASE_KEYS if k in first.values}
     key |= {k: v for k, v in sorted(first.values.items()) if k not in key and k not in NOT_IN_CASE}
-    names = list(dict.fromkeys(name for run in runs for name in run.metrics))
+    of_runs = [run.metrics for run in runs]
     metrics = {
-        name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], options.aggregate)
-        for name in names
+        name: summary_of(name, [metrics[name] for metrics in of_runs if name in metrics], options.aggregate)
+        for name in dict.fromkeys(name for metrics in of_runs for name in metrics)
     }
     result = mlperf_result(runs) if options.aggregate == "olympic" else None
     if result is not None:
@@ -270,7 +270,7 @@ def _case(runs: list[Run], options: Options) -> Case:
     case = Case(key, first.label, runs, metrics, options.estimator, first.window)
     case.notes.extend(map(Note, result.notes) if result is not None else ())
     throughput = metrics["throughput"]
-    missing = [run for run in runs if run.throughput.value is None]
+    missing = [run for run in runs if run.value is None]
     if missing and throughput.n:
         have = "has" if len(missing) == 1 else "have"
         why = missing[0].throughput.reason
@@ -285,14 +285,14 @@ def _case(runs: list[Run], options: Options) -> Case:
 
 def _mark(case: Case) -> Note | None:
     """What stands in the cell of a case: its centre by the other numbers of its runs; None where that hardly moves."""
-    marks = [mark_of(run.notes) for run in case.runs if run.throughput.value is not None]
+    marks = [mark_of(run.notes) for run in case.runs if run.value is not None]
     known = [mark for mark in marks if mark is not None]
     summary = case.throughput
     if not known or summary.value is None:
         return None
     others = [
-        mark.other if mark is not None else run.throughput.value
-        for mark, run in zip(marks, (run for run in case.runs if run.throughput.value is not None), strict=True)
+        mark.other if mark is not None else run.value
+        for mark, run in zip(marks, (run for run in case.runs if run.value is not None), strict=True)
     ]
     other = CENTRES[summary.aggregate]([value for value in others if value is not None])
     text = known[0].text if len(known) == 1 else f"{len(known)} of {len(case.runs)} runs may have another number"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from perflog.formats.vocabulary import Scalar
 from perflog.notes import Note
@@ -166,17 +167,24 @@ Identity = tuple[object, ...]
 
 def identity(run: Run) -> Identity:
     """What runs of one case share."""
-    return (*sorted(told_apart_by(run.values).items()), run.label, run.parser)
+    return (*_told_apart(tuple(run.values.items())), run.label, run.parser)
 
 
 def told_apart_by(values: Mapping[str, Scalar]) -> dict[str, str]:
-    """The facts that tell configurations apart, in the spelling that is compared."""
+    """The facts that tell configurations apart, in the spelling that is compared, in the order of their names."""
+    return dict(_told_apart(tuple(values.items())))
+
+
+@lru_cache(maxsize=4096)
+def _told_apart(items: tuple[tuple[str, Scalar], ...]) -> tuple[tuple[str, str], ...]:
+    """The same of the items of such facts, which very many runs share."""
+    values = dict(items)
     facts = {key: str(value) for key, value in values.items() if key not in NOT_IN_CASE}
     if "model" in facts:
         facts["model"] = spelling(facts["model"])
     if is_one_node(values):
         facts.pop("nodes", None)
-    return facts
+    return tuple(sorted(facts.items()))
 
 
 def spelling(name: str) -> str:
@@ -223,7 +231,7 @@ def by_length(runs: Sequence[Run]) -> list[list[Run]]:
 def records_of(run: Run) -> int | None:
     """How many measurements a run's log holds, in the window or not; None where none is used or a target ended it."""
     metric = run.throughput
-    if metric.value is None or not metric.used or "time_to_train" in run.metrics:
+    if metric.value is None or not metric.used or "time_to_train" in run.metric_names:
         return None
     return metric.used + sum(count for why, count in metric.excluded.items() if why != "printed twice")
 

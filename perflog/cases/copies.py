@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
 
 from perflog.cases.case import Identity, identity, told_apart_by
 from perflog.logs.digest import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note
-from perflog.runs.run import COUNTED_BY_RANKS, Run, Skipped
+from perflog.runs.run import COUNTED_BY_RANKS, Clock, Run, Skipped
 
 # ----------------------------------------------------------------------------------------------------
 # Logs that tell what another log tells: left out with a reason, and named in a note of the other.
 
 
-def runs_by_log(runs: Sequence[Run]) -> dict[LogFile, list[Run]]:
-    """The runs of each log, in their order."""
-    by_log: dict[LogFile, list[Run]] = {}
-    for run in runs:
-        by_log.setdefault(run.log, []).append(run)
-    return by_log
+def runs_by_log(runs: Iterable[Run]) -> Iterator[tuple[LogFile, list[Run]]]:
+    """Each log with its runs, which follow each other."""
+    for log, of_log in groupby(runs, attrgetter("log")):
+        yield log, list(of_log)
+
+
+def _alike(runs: Sequence[Run], key_of: Callable[[LogFile, Sequence[Run]], Hashable]) -> dict[LogFile, list[Run]]:
+    """The logs whose key another log has too, with their runs, in order; a few more where keys have one hash.
+
+    Of very many logs, hashes of their keys are held and not these.
+    """
+    import numpy as np
+
+    hashes = array("q", (hash(key_of(log, of_log)) for log, of_log in runs_by_log(runs)))
+    ordered = np.sort(hashes)
+    often = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+    if not often:
+        return {}
+    return {log: of_log for number, (log, of_log) in zip(hashes, runs_by_log(runs), strict=True) if number in often}
 
 
 def without(
@@ -35,7 +49,7 @@ def without(
         reason: why logs are left out; ``{}`` stands for the name of the one that counts.
     """
     kept = [
-        replace(run, notes=[*run.notes, Note(notes[run.log])]) if run.log in notes else run
+        run.changed(notes=[*run.notes, Note(notes[run.log])]) if run.log in notes else run
         for run in runs
         if run.log not in counted
     ]
@@ -54,7 +68,7 @@ def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
     the others.
     """
     alike: dict[tuple[object, ...], list[LogFile]] = {}
-    by_log = runs_by_log(runs)
+    by_log = _alike(runs, lambda _, of_log: tuple((run.lines, run.first_line, run.value) for run in of_log))
     for log, of_log in by_log.items():
         alike.setdefault(tuple(_what_is_read(run) for run in of_log), []).append(log)
     groups = [logs for logs in alike.values() if len(logs) > 1]
@@ -122,10 +136,10 @@ def without_same_names(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
 
     The names are compared without their endings; a log with a number that is neither packed nor a backup counts.
     """
-    by_log = runs_by_log(runs)
+    by_log = _alike(runs, lambda log, _: _name_and_choice(log, False)[0])
     named: dict[str, list[tuple[_Choice, LogFile]]] = {}
     for log, of_log in by_log.items():
-        name, choice = _name_and_choice(log, any(run.throughput.value is not None for run in of_log))
+        name, choice = _name_and_choice(log, any(run.value is not None for run in of_log))
         named.setdefault(name, []).append((choice, log))
     counted: dict[LogFile, LogFile] = {}
     for logs in named.values():
@@ -177,9 +191,10 @@ def without_second_accounts(runs: Sequence[Run]) -> tuple[list[Run], list[Skippe
     their runs have the same numbers. The JSON file stands in the folder of the text log or in one below it. The text
     log counts, because it says more of what was trained, with a note that names the other.
     """
-    by_log = runs_by_log(runs)
-    if not any(_is_beside(log) for log in by_log) or all(_is_beside(log) for log in by_log):
+    there = {_is_beside(run.log) for run in runs}
+    if len(there) < 2:
         return list(runs), []
+    by_log = dict(runs_by_log(runs))
     text_of = _text_logs(by_log)
     if not text_of:
         return list(runs), []
@@ -260,43 +275,50 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
     groups: dict[Identity, list[Run]] = {}
     nodes: dict[Identity, list[Run]] = {}
     for run in runs:
-        if run.clock is not None and run.clock[2] - run.clock[1] >= LEAST_TIME:
+        clock = run.clock
+        if clock is not None and clock[2] - clock[1] >= LEAST_TIME:
             groups.setdefault(identity(run), []).append(run)
             if any(note.text.startswith(COUNTED_BY_RANKS) for note in run.notes):
                 folder, _ = run.log.folder_and_name
-                nodes.setdefault((folder, run.parser, *sorted(told_apart_by(run.values).items())), []).append(run)
+                nodes.setdefault((folder, run.parser, *told_apart_by(run.values).items()), []).append(run)
     notes = {id(run): note for members in nodes.values() for run, note in _notes_beside(members, _NODES)}
     notes |= {id(run): note for members in groups.values() for run, note in _notes_beside(members, _RANKS)}
     if not notes:
         return list(runs)
-    return [replace(run, notes=[*run.notes, Note.of_case(notes[id(run)])]) if id(run) in notes else run for run in runs]
+    together: dict[tuple[int, int], list[Note]] = {}  # runs in step share their notes where they had the same before
+    for run in runs:
+        if (note := notes.get(id(run))) is not None and (id(run.notes), id(note)) not in together:
+            together[id(run.notes), id(note)] = [*run.notes, note]
+    return [run.changed(notes=together[id(run.notes), id(notes[id(run)])]) if id(run) in notes else run for run in runs]
 
 
-def _notes_beside(members: Iterable[Run], what: str) -> Iterable[tuple[Run, str]]:
+def _notes_beside(members: Sequence[Run], what: str) -> Iterator[tuple[Run, Note]]:
     """Each run that was written in step with others, and what is said of it: ``what`` they may be."""
-    for together in _in_step(members):
-        names = list(dict.fromkeys(run.log.name for run in together))
+    for together in _in_step(members) if len(members) > 1 else ():
+        names = list(dict.fromkeys(name for name, _ in together))
         if len(names) > 1:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            note = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
-            yield from ((run, note) for run in together)
+            said = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
+            note = Note.of_case(said)
+            yield from ((run, note) for _, run in together)
 
 
-def _in_step(members: Iterable[Run]) -> Iterable[list[Run]]:
-    """The runs that begin and end together."""
-    ordered = sorted(members, key=lambda run: (*(run.clock or ()), run.log.name))
-    together = ordered[:1]
-    for before, run in pairwise(ordered):
-        if not _are_in_step(before, run):
+def _in_step(members: Iterable[Run]) -> Iterator[list[tuple[str, Run]]]:
+    """The runs that begin and end together, with the names of their logs."""
+    timed = [(clock, run.log.name, run) for run in members if (clock := run.clock) is not None]
+    timed.sort(key=itemgetter(0, 1))
+    together: list[tuple[str, Run]] = []
+    before, last_step = timed[0][0], timed[0][2].throughput.last_step
+    for clock, name, run in timed:
+        step = run.throughput.last_step
+        if step != last_step or not _are_in_step(before, clock):
             yield together
             together = []
-        together.append(run)
+        together.append((name, run))
+        before, last_step = clock, step
     yield together
 
 
-def _are_in_step(one: Run, other: Run) -> bool:
-    if one.clock is None or other.clock is None or one.clock[0] != other.clock[0]:
-        return False
-    apart = APART + DRIFT * (one.clock[2] - one.clock[1])
-    same_steps = one.throughput.last_step == other.throughput.last_step
-    return same_steps and all(abs(a - b) <= apart for a, b in zip(one.clock[1:], other.clock[1:], strict=True))
+def _are_in_step(one: Clock, other: Clock) -> bool:
+    apart = APART + DRIFT * (one[2] - one[1])
+    return one[0] == other[0] and all(abs(a - b) <= apart for a, b in zip(one[1:], other[1:], strict=True))

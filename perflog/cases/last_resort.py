@@ -64,7 +64,7 @@ def _sound_and_faulty(
 ) -> tuple[list[list[Run]], list[Skipped]]:
     """(the runs of each log whose own cases can be built, the other logs with their reasons)."""
     sound, faulty = [], []
-    for log, of_log in runs_by_log(runs).items():
+    for log, of_log in runs_by_log(runs):
         try:
             _built(of_log, patterns, options)
             sound.append(of_log)

@@ -95,7 +95,7 @@ def _why_no_repeats(stem: _Stem, members: _Series) -> str | None:
     shown = ", ".join([*map(str, numbers[:MOST_NUMBERS]), *(["…"] if len(numbers) > MOST_NUMBERS else [])])
     if numbers[0] > 1 or numbers[-1] - numbers[0] != len(numbers) - 1:
         return f"the logs {name} are no repeats of one case: {shown} is no series from 0 or 1"
-    if len({_configurations(runs) for runs in members.values() if any(r.throughput.value for r in runs)}) > 1:
+    if len({_configurations(runs) for runs in members.values() if any(r.value for r in runs)}) > 1:
         return f"the logs {name} (N is {shown}) are no repeats of one case: they say different configurations"
     return None
 
@@ -116,7 +116,7 @@ def _labelled(run: Run, patterns: PathPatterns, why: str) -> Run:
             values[REPEAT], sources[REPEAT] = repeat, "path"
     metadata = replace(run.metadata, values=values, sources=sources)
     notes = [*run.notes, Note.of_case(why)] if why else run.notes
-    return replace(run, metadata=metadata, label=numbered_label(place, patterns), notes=notes)
+    return run.changed(metadata=metadata, label=numbered_label(place, patterns), notes=notes)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -157,6 +157,6 @@ def _said_by_path(run: Run, patterns: PathPatterns) -> dict[str, str]:
 
 def _labelled_apart(run: Run, key: str, name: str) -> Run:
     note = f"{key} is {run.values[key]} by the log, {name} by the path"
-    return replace(
-        run, label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, Note.of_case(note)]
+    return run.changed(
+        label="/".join(part for part in (run.label, name) if part), notes=[*run.notes, Note.of_case(note)]
     )

@@ -209,7 +209,7 @@ def _write_share(
 
     part = write_share(share, logs, chosen, output, extractions(quiet).progress, cache)
     if not quiet:
-        print(f"part {part.share}: {len(part.entries)} of {part.place.logs} logs written to {output}", file=sys.stderr)
+        print(f"part {part.share}: {part.logs} of {part.place.logs} logs written to {output}", file=sys.stderr)
 
 
 def _on(

@@ -24,8 +24,7 @@ from perflog.formats.catalog import load_catalog
 from perflog.logs.addresses import is_address
 from perflog.logs.find import find_logs
 from perflog.parts import ENDING
-from perflog.parts.part import Part, is_part, packed_part, read_part, write_part
-from perflog.parts.share import Share, share_of
+from perflog.parts.part import Part, Share, is_part, packed_part, read_part, share_of, write_part
 from perflog.report.extractions import ProgressOf, no_progress
 from perflog.settings.config import Settings
 from perflog.settings.options import Options

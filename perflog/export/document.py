@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.lazy_regex import lazy_regex
 from perflog.notes import Note, mark_of
+from perflog.parts.rows import PackedRun
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
 
@@ -111,14 +112,62 @@ def json_pieces(extraction: Extraction) -> Iterator[bytes]:
     if sum(len(case.runs) for case in extraction.cases) <= INDENTED_RUNS:
         yield _seen(msgspec.json.format(_encoded(extraction_document(extraction)), indent=1) + b"\n")
         return
+    run_of = _RunPieces()
     yield _seen(_encoded(_head(extraction))[:-1] + b', "cases": [\n')
     for number, case in enumerate(extraction.cases):
         yield _seen(b",\n" * (number > 0) + _encoded(_case_alone(case))[:-1] + b',"runs":[')
         for start in range(0, len(case.runs), INDENTED_RUNS):
-            runs = [run_document(run) for run in case.runs[start : start + INDENTED_RUNS]]
-            yield _seen(b"," * (start > 0) + _encoded(runs)[1:-1])
+            runs = case.runs[start : start + INDENTED_RUNS]
+            yield _seen(b"," * (start > 0) + b",".join(map(run_of, runs)))
         yield b"]}"
     yield _seen(b'\n],\n"skipped": ' + _encoded(_skipped(extraction)) + b"}\n")
+
+
+class _RunPieces:
+    """Runs as JSON. Those of parts share most of their texts, whose JSON is made once: they differ in their numbers.
+
+    A document with :data:`_HOLE` for all that differs is what is kept of a shape.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[object, tuple[bytes, ...]]] = {}
+
+    def __call__(self, run: Run) -> bytes:
+        if not isinstance(run, PackedRun) or not run.is_packed:
+            return _encoded(run_document(run))
+        (form,) = self._of(run.shape, lambda: (self._form(run),))
+        (metadata,) = self._of(run.metadata, lambda: (_encoded(_metadata(run)),))
+        mark, notes = self._of(run.notes, lambda: _mark_and_notes(run.notes))
+        named = exact(run.log.path), exact(run.log.member) or None, run.parser, run.window
+        file, member, parser, window = map(_encoded, named)
+        numbers = _ENCODER.encode(run.shown)[1:-1].split(b",")
+        return form % (file, member, *numbers[:3], parser, metadata, window, *numbers[3:], mark, notes)
+
+    def _of(self, record: object, made: Callable[[], tuple[bytes, ...]]) -> tuple[bytes, ...]:
+        """What is made of a record that runs share, kept for a while."""
+        known = self._known.get(id(record))
+        if known is None or known[0] is not record:
+            if len(self._known) >= _MOST_KEPT:
+                self._known.clear()
+            known = self._known[id(record)] = record, made()
+        return known[1]
+
+    def _form(self, run: PackedRun) -> bytes:
+        """The JSON of a run with ``%b`` wherever runs of its shape differ."""
+        document = run_document(run.with_shown([_HOLE] * run.shape.count))
+        source = dict.fromkeys(document["source"], _HOLE)
+        differs = {"source": source, **dict.fromkeys(("parser", "metadata", "window", "mark", "notes"), _HOLE)}
+        return _encoded({**document, **differs}).replace(b"%", b"%%").replace(b"\0", b"%b")
+
+
+def _mark_and_notes(notes: Sequence[Note]) -> tuple[bytes, bytes]:
+    return _encoded(note_document(mark_of(notes))), _encoded(list(map(note_document, notes)))
+
+
+#: Stands for a number in the JSON of a shape: JSON holds no such byte.
+_HOLE: Any = msgspec.Raw(b"\0")
+#: So many records that runs share are kept as JSON.
+_MOST_KEPT = 10_000
 
 
 def _seen(document: bytes) -> bytes:
@@ -169,7 +218,7 @@ def _skipped(extraction: Extraction) -> list[dict[str, Any]]:
 
 def finite(value: float | None) -> float | None:
     """A number; None for one that is not finite."""
-    return value if value is not None and math.isfinite(value) else None
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _case(case: Case) -> dict[str, Any]:
@@ -229,6 +278,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
 
 def run_document(run: Run) -> dict[str, Any]:
     """One run as plain data, as it stands in an extraction's document."""
+    evidence = run.evidence
     return {
         "source": {
             "file": exact(run.log.path),
@@ -238,14 +288,18 @@ def run_document(run: Run) -> dict[str, Any]:
             "last_line": run.last_line,
         },
         "parser": run.parser,
-        "metadata": {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()},
+        "metadata": _metadata(run),
         "window": run.window,
         "metrics": {name: _metric(metric) for name, metric in run.metrics.items()},
-        "corroborated": run.evidence is not None and run.evidence.corroborated,
-        "evidence": [] if run.evidence is None else [_witness(witness) for witness in run.evidence.witnesses],
+        "corroborated": evidence is not None and evidence.corroborated,
+        "evidence": [] if evidence is None else [_witness(witness) for witness in evidence.witnesses],
         "mark": note_document(mark_of(run.notes)),
         "notes": list(map(note_document, run.notes)),
     }
+
+
+def _metadata(run: Run) -> dict[str, Any]:
+    return {k: {"value": v, "source": run.metadata.sources.get(k, "derived")} for k, v in run.values.items()}
 
 
 def _witness(witness: Witness) -> dict[str, Any]:

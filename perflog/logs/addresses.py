@@ -75,9 +75,9 @@ def as_path(path: str) -> str:
     """The path of which names of folders tell facts: ``/bucket/logs/a.log`` for an address, any other as it is."""
     if not is_address(path):
         return path
-    address = Address(path)
-    name = address.partition("?")[0] if address.scheme in WEB else str(address)
-    return f"/{name.partition('://')[2].removeprefix(f'{_LEFT_OUT}@')}"
+    scheme, _, name = (path if isinstance(path, Address) else _shown(path)).partition("://")
+    name = name.partition("?")[0] if scheme in WEB else name
+    return f"/{name.removeprefix(f'{_LEFT_OUT}@')}"
 
 
 def joined(base: os.PathLike[str], path: str) -> str:
@@ -98,6 +98,8 @@ def address_in(path: os.PathLike[str]) -> str:
 
 
 def _shown(whole: str) -> str:
+    if "@" not in whole and "?" not in whole and "#" not in whole:
+        return whole  # nothing to leave out, in nearly all of very many addresses
     found = _ADDRESS.match(whole)
     if found is None:
         return whole

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+
+import msgspec
 
 from perflog.errors import UsageError
 from perflog.escaping import named
 from perflog.logs.find import LogFile
 from perflog.parts import ENDING
-from perflog.parts.part import Entry, Part, is_part, read_part
+from perflog.parts.part import Part, damaged, is_part, read_part
+from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.config import DEFAULTS, Settings
 from perflog.settings.options import Options
 
@@ -26,12 +29,12 @@ class Joined:
     """All parts of one place.
 
     Attributes:
-        entries: all logs, in the order in which one machine would have read them.
+        outcomes: what became of all logs, in the order in which one machine would have read them.
         options: how their numbers were made.
         parsers: a hash of the parsers that were in force.
     """
 
-    entries: Sequence[Entry]
+    outcomes: Iterator[Outcome]
     options: Options
     parsers: str
 
@@ -77,13 +80,39 @@ def joined(paths: Sequence[Path]) -> Joined:
         if why:
             raise UsageError(f"{named(str(first_path))} and {named(str(path))} are no parts of one whole: {why}")
     _require_each_once(parts)
-    entries = sorted((entry for _, part in parts for entry in part.entries), key=lambda entry: entry.position)
-    if [entry.position for entry in entries] != list(range(first.place.logs)):
+    held = sum(part.logs for _, part in parts)
+    placed = _placed(parts, first.place.logs) if held == first.place.logs else None
+    if placed is None:
         raise UsageError(
-            f"the parts hold {len(entries)} logs, and {first.place.logs} were found: make them again with "
+            f"the parts hold {held} logs, and {first.place.logs} were found: make them again with "
             "`perflog extract --shard`"
         )
-    return Joined(entries, first.place.options, first.place.parsers)
+    return Joined(([one] if isinstance(one, Run) else one for one in placed), first.place.options, first.place.parsers)
+
+
+def _placed(parts: list[tuple[Path, Part]], count: int) -> list[Run | Outcome] | None:
+    """What became of each of so many logs, by its position; None where a log is in none of the parts, or in two.
+
+    The parts are let go on the way: what is made of them takes as much room.
+    """
+    placed: list[Run | Outcome | None] = [None] * count
+    while parts:
+        path, part = parts.pop()
+        before = -1
+        try:
+            for position, one in part.outcomes():
+                there = placed[position]
+                if there is None:
+                    placed[position] = one
+                elif position != before or isinstance(there, Skipped) or isinstance(one, Skipped):
+                    return None
+                else:
+                    placed[position] = [*(there if isinstance(there, list) else [there]), one]
+                before = position
+        except (msgspec.MsgspecError, IndexError, ValueError, TypeError, AttributeError) as error:
+            raise damaged(path, error) from None
+    known = [one for one in placed if one is not None]
+    return known if len(known) == count else None
 
 
 def _why_foreign(one: Part, other: Part) -> str:

@@ -3,239 +3,88 @@
 from __future__ import annotations
 
 import io
-import mmap
-import os
-import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from perflog._version import __version__
-from perflog.errors import PerflogError
+from perflog.errors import PerflogError, UsageError
 from perflog.escaping import named
 from perflog.files import write_atomically
 from perflog.formats.catalog import Catalog
 from perflog.formats.fingerprint import fingerprint
 from perflog.logs.find import LogFile
-from perflog.logs.streams import RATIO, limit
 from perflog.parts import ENDING
-from perflog.parts.outcomes import Packer, outcome_from, packed_log
-from perflog.parts.share import Share, listing_of
+from perflog.parts.footer import MAGIC, FooterError, TooLargeError, read_footer, require_size, texts_of
+from perflog.parts.rows import SHARED, Packer, Row, Unpacker
 from perflog.runs.machine import Machine
-from perflog.runs.run import Outcome
+from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.options import Options
 
+if TYPE_CHECKING:
+    import polars as pl
+
 # ----------------------------------------------------------------------------------------------------
-# What a Parquet file says of its own size, read before anything in it is unpacked.
-#
-# A part may come from a stranger, and a page of 30 kB can unpack to gigabytes. polars unpacks what a page's header
-# says, so these headers and the footer (both in Thrift's compact protocol) are read first, a few bytes of each, and
-# held against what a part of such a size can hold. Formats: https://parquet.apache.org/docs/file-format/ and Thrift's
-# ``thrift-compact-protocol.md``. polars gives the footer's texts alone, and PyArrow, which gives the rest, is 120 MB.
+# Which logs of a place are one worker's: decided by their names alone, so that workers need not talk to each other.
 
-#: What a Parquet file begins and ends with.
-MAGIC = b"PAR1"
-#: So many bytes any part may unpack to. Beyond, a part may unpack to a tenth of what a log of its size may
-#: (:mod:`perflog.logs.streams`), 100 times its own size: parts of logs unpack to 3 to 20 times theirs.
-FREE = 16 << 20
-_LESS_THAN_LOGS = 10
-#: A row counts as so many bytes at least: what Python needs to hold it is more than its text.
-_ROW = 1000
-#: So many values may stand in the footer, and so many pages in the file.
-_MOST_VALUES, _MOST_PAGES = 200_000, 100_000
-_DEEPEST = 12
-Fields = Mapping[int, Any]
-Read = TypeVar("Read")
-
-
-class FooterError(Exception):
-    """A file that is no Parquet file, or is damaged; the text says why."""
-
-
-class TooLargeError(FooterError):
-    """A file that unpacks to more than it may."""
+_SHARE = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
-class Footer:
-    """What a Parquet file's footer says.
+class Share:
+    """The share ``number`` (from 1) of ``count``."""
 
-    Attributes:
-        rows: how many rows it has.
-        columns: the names of the columns of each group of rows.
-        unpacked: to how many bytes its pages unpack.
-        allowed: how many a file of its size may unpack to.
-    """
+    number: int
+    count: int
 
-    rows: int
-    columns: tuple[tuple[str, ...], ...]
-    unpacked: int
-    allowed: int
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+    def of(self, logs: Iterable[LogFile]) -> list[LogFile]:
+        """The logs of this share, in their order. The members of an archive stay together: it is read once."""
+        return [log for log in logs if _hash_of(log.path) % self.count == self.number - 1]
 
 
-def texts_of(path: Path) -> dict[str, str]:
-    """The key-value metadata of a Parquet file, of any size; raises what :func:`read_footer` does for damage."""
-    return _opened(path, lambda content: _texts(_meta(content)))
-
-
-def read_footer(path: Path) -> Footer:
-    """The footer of a Parquet file, with the sizes of its pages, within the limits of a part.
+def share_of(text: str) -> Share:
+    """A share as users write it: ``3/10`` is the third of ten.
 
     Raises:
-        FooterError: for a file that is none, or is damaged.
-        TooLargeError: for one that unpacks to more than a part of its size may.
-        OSError: when it cannot be read.
+        UsageError: for any other text.
     """
-    return _opened(path, _read)
+    match = _SHARE.fullmatch(text.strip())
+    share = Share(int(match[1]), int(match[2])) if match else None
+    if share is None or not 1 <= share.number <= share.count:
+        raise UsageError(f"--shard {text!r}: expected the number of a share and how many there are, such as 3/10")
+    return share
 
 
-def _opened(path: Path, read: Callable[[mmap.mmap], Read]) -> Read:
-    with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < 3 * len(MAGIC) or file.read(len(MAGIC)) != MAGIC:
-            raise FooterError("it is no Parquet file")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            try:
-                return read(content)
-            except (IndexError, KeyError, TypeError, ValueError, AttributeError, struct.error):
-                raise FooterError("its footer cannot be read") from None
+def listing_of(logs: Sequence[LogFile]) -> str:
+    """What tells one listing of logs from another: a hash of their names, places and sizes, in their order."""
+    listing = blake2b(digest_size=16)
+    for log in logs:
+        listing.update(repr((log.path, log.member, log.given, log.size)).encode("utf-8", "surrogatepass"))
+    return listing.hexdigest()
 
 
-def require_size(footer: Footer, texts: int) -> None:
-    """Raise TooLargeError where the rows' texts are together longer than a part of its size may unpack to."""
-    _require(texts + footer.rows * _ROW, footer.allowed)
+def _hash_of(path: str) -> int:
+    return int.from_bytes(blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big")
 
 
-def _require(unpacked: int, allowed: int) -> None:
-    if unpacked > allowed:
-        raise TooLargeError(
-            f"it unpacks to {unpacked / 1e6:,.0f} MB or more, and a part of its size may to {allowed / 1e6:,.0f} MB, "
-            f"which {RATIO}={10 * limit(RATIO)} raises"
-        )
-
-
-def _meta(content: mmap.mmap) -> Fields:
-    """What stands in the footer."""
-    (length,) = struct.unpack_from("<I", content, len(content) - 8)
-    if content[-4:] != MAGIC or length > len(content) - 12:
-        raise FooterError("it is cut off")
-    return _Reader(content, len(content) - 8 - length, len(content) - 8).struct()
-
-
-def _texts(meta: Fields) -> dict[str, str]:
-    return {item[1].decode(): item.get(2, b"").decode() for item in meta.get(5, [])}
-
-
-def _read(content: mmap.mmap) -> Footer:
-    meta = _meta(content)
-    allowed = FREE + limit(RATIO) // _LESS_THAN_LOGS * len(content)
-    groups = meta.get(4, [])
-    unpacked = pages = 0
-    for group in groups:
-        for column in group[1]:
-            values = 0
-            for header in _pages(content, column[3]):
-                pages += 1
-                if pages > _MOST_PAGES:
-                    raise FooterError(f"it has more than {_MOST_PAGES:,} pages")
-                unpacked += header[2]
-                values += (header.get(5) or header.get(8) or {1: 0})[1]
-                _require(unpacked, allowed)
-            if values != group[3]:
-                raise FooterError("its footer and its pages disagree about the number of rows")
-    rows = sum(group[3] for group in groups)
-    if rows != meta[3] or rows < 0:
-        raise FooterError("its footer disagrees with itself about the number of rows")
-    _require(unpacked + rows * _ROW, allowed)
-    columns = tuple(tuple(b".".join(column[3][3]).decode() for column in group[1]) for group in groups)
-    return Footer(rows, columns, unpacked, allowed)
-
-
-def _pages(content: mmap.mmap, column: Fields) -> Iterator[Fields]:
-    """The headers of a column's pages; raises FooterError for sizes that lie outside of the file."""
-    at = column[9] if not column.get(11) else min(column[9], column[11])
-    end = at + column[7]
-    if not len(MAGIC) <= at <= end <= len(content):
-        raise FooterError("a column lies outside of the file")
-    while at < end:
-        reader = _Reader(content, at, end)
-        header = reader.struct()
-        if header[2] < 0 or header[3] < 0:
-            raise FooterError("a page has a size below zero")
-        at = reader.at + header[3]
-        yield header
-    if at != end:
-        raise FooterError("its pages are not as long as its footer says")
-
-
-class _Reader:
-    """Reads structs of Thrift's compact protocol: dicts by the numbers of the fields."""
-
-    def __init__(self, content: mmap.mmap, at: int, end: int) -> None:
-        self.at = at
-        self._content, self._end = content, end
-        self._left = _MOST_VALUES
-
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The struct that begins here."""
-        if depth > _DEEPEST:
-            raise FooterError("its footer is nested too deep")
-        fields: dict[int, Any] = {}
-        number = 0
-        while (byte := self._byte()) & 15:
-            number = number + (byte >> 4) if byte >> 4 else self._number()
-            fields[number] = {1: True, 2: False}.get(byte & 15) if byte & 15 < 3 else self._value(byte & 15, depth)
-        return fields
-
-    def _value(self, kind: int, depth: int) -> Any:
-        self._left -= 1
-        if self._left < 0:
-            raise FooterError(f"its footer holds more than {_MOST_VALUES:,} values")
-        if kind in (4, 5, 6):
-            return self._number()
-        if kind == 12:
-            return self.struct(depth + 1)
-        if kind in (9, 10):
-            byte = self._byte()
-            count = byte >> 4 if byte >> 4 < 15 else self._varint()
-            return [self._value(byte & 15, depth + 1) for _ in range(count)]
-        if kind in (1, 2, 3):  # a bool in a list, a byte
-            return self._byte()
-        if kind in (7, 8):
-            return self._bytes(8 if kind == 7 else self._varint())
-        raise FooterError("its footer holds a value of an unknown kind")  # maps: Parquet has none
-
-    def _byte(self) -> int:
-        return self._bytes(1)[0]
-
-    def _bytes(self, count: int) -> bytes:
-        if not 0 <= count <= self._end - self.at:
-            raise FooterError("it is cut off")
-        self.at += count
-        return self._content[self.at - count : self.at]
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128 or shift > 63:
-                return value
-
-    def _number(self) -> int:
-        value = self._varint()
-        return value >> 1 ^ -(value & 1)
-
+# ----------------------------------------------------------------------------------------------------
+# The file: a head, and a table whose rows are runs.
 
 #: The form of the file, and the key of a Parquet file's metadata that it stands under.
-SCHEMA, KEY = "perflog/part/2", "perflog"
-_COLUMNS = ("position", "log", "outcome")
+SCHEMA, KEY = "perflog/part/3", "perflog"
+#: Stands for the length of a text that is not there.
+_NULL = (1 << 32) - 1
+#: So many rows are hashed, and made runs of, at once.
+_SLICE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +92,7 @@ class Place:
     """What must be the same for all parts of one place.
 
     Attributes:
-        listing: a hash of all logs' names and sizes (:func:`perflog.parts.share.listing_of`).
+        listing: a hash of all logs' names and sizes (:func:`listing_of`).
         logs: how many there are, in all shares together.
         options: how numbers are made.
         parsers: a hash of the parsers in force.
@@ -255,23 +104,62 @@ class Place:
     parsers: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A log, its position among all logs of the place, and what became of it, with hashes of its runs' text."""
-
-    position: int
-    log: LogFile
-    outcome: Outcome
+def place_of(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> Place:
+    """All logs of a place, and how they are read."""
+    return Place(listing_of(logs), len(logs), options, fingerprint(catalog))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A share of a place's logs that was read; ``perflog``: the version that read it."""
+    """A share of a place's logs that was read, as the table of its file (docs/architecture.md).
+
+    Attributes:
+        rows: what :class:`perflog.parts.rows.Row` names, with a column ``new_…`` of records for each that is shared.
+        machines: those that the rows name.
+        perflog: the version that read it.
+    """
 
     place: Place
     share: Share
-    entries: Sequence[Entry]
+    rows: pl.DataFrame
+    machines: Sequence[Machine]
     perflog: str = __version__
+
+    @property
+    def logs(self) -> int:
+        """How many logs it holds."""
+        return self.rows["position"].n_unique()
+
+    def outcomes(self) -> Iterator[tuple[int, Run | Skipped]]:
+        """(the position of a log among all of the place, one of its runs or why it has none), a row each.
+
+        Raises:
+            msgspec.MsgspecError, IndexError, ValueError, TypeError, AttributeError: where the rows are none that were
+                written.
+        """
+        unpacker = Unpacker({name: self.rows[f"new_{name}"].drop_nulls().to_list() for name in SHARED}, self.machines)
+        for rows in self.rows.select(Row._fields).iter_slices(_SLICE):
+            yield from unpacker.outcomes(rows.iter_rows())
+
+
+def part_from(place: Place, share: Share, outcomes: Iterable[tuple[int, LogFile, Outcome]]) -> Part:
+    """A part of what became of logs, each with its position among all of the place."""
+    import polars as pl
+
+    packer = Packer()
+    rows = [row for position, log, outcome in outcomes for row in packer.rows(position, log, outcome)]
+    rows.sort(key=lambda row: row.position)
+    records = {f"new_{name}": pl.Series([*known], dtype=pl.Binary) for name, known in packer.records.items()}
+    columns = {name: series.extend_constant(None, len(rows) - len(series)) for name, series in records.items()}
+    return Part(place, share, pl.DataFrame(rows, _types(), orient="row").with_columns(**columns), packer.machines)
+
+
+def _types() -> dict[str, pl.DataType]:
+    """The types of the columns that :class:`perflog.parts.rows.Row` names."""
+    import polars as pl
+
+    wide, packed = {"position": pl.UInt64(), "size": pl.Int64()}, ("path", "member", "numbers")
+    return {name: pl.Binary() if name in packed else wide.get(name, pl.Int32()) for name in Row._fields}
 
 
 class _Head(Struct):
@@ -291,6 +179,10 @@ class _Version(Struct):
     perflog: str
 
 
+#: All columns of a part's file.
+_COLUMNS = (*Row._fields, *(f"new_{name}" for name in SHARED))
+
+
 def write_part(path: Path, part: Part) -> None:
     """Write a part to a file.
 
@@ -302,15 +194,10 @@ def write_part(path: Path, part: Part) -> None:
 
 def packed_part(part: Part) -> bytes:
     """A part as the bytes of its file."""
-    import polars as pl
-
-    packer = Packer()
-    rows = [(e.position, packed_log(e.log), packer.outcome(e.outcome)) for e in part.entries]
-    head = _Head(SCHEMA, part.place, part.share, part.perflog, list(packer.machines), len(rows), _hash(rows))
-    types = {"position": pl.UInt64, "log": pl.Binary, "outcome": pl.Binary}
+    rows = part.rows
+    head = _Head(SCHEMA, part.place, part.share, part.perflog, list(part.machines), rows.height, _content_of(rows))
     file = io.BytesIO()
-    frame = pl.DataFrame(rows, schema=types, orient="row")
-    frame.write_parquet(file, metadata={KEY: msgspec.json.encode(head).decode()})
+    rows.write_parquet(file, metadata={KEY: msgspec.json.encode(head).decode()})
     return file.getvalue()
 
 
@@ -328,7 +215,7 @@ def read_part(path: Path) -> Part:
     """Read a part from its file.
 
     Raises:
-        PerflogError: when it is damaged, unpacks to more than a part of its size may, or a later perflog wrote it.
+        PerflogError: when it is damaged, unpacks to more than a part of its size may, or another perflog wrote it.
     """
     import polars as pl
 
@@ -345,22 +232,35 @@ def read_part(path: Path) -> Part:
         footer = read_footer(path)
         if any(columns != _COLUMNS for columns in footer.columns):
             raise FooterError(f"expected the columns {', '.join(_COLUMNS)}")
-        frame = pl.read_parquet(path, columns=list(_COLUMNS))
-        # one long text may stand in every row, and takes its room once until Python's objects are made of it
-        length = frame.select(pl.sum_horizontal(pl.col("log", "outcome").bin.size().cast(pl.UInt64).sum())).item()
-        require_size(footer, int(length))
-        rows = frame.rows()
+        rows = pl.read_parquet(path, columns=list(_COLUMNS))
+        require_size(footer, _size_of(rows))
     except TooLargeError as error:
         raise PerflogError(f"{named(str(path))}: expected a part within limits: {error}") from None
     except (OSError, FooterError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _damaged(path, str(error)) from None
-    if len(rows) != head.rows or _hash(rows) != head.content:
-        raise _damaged(path, f"it holds {len(rows)} logs, and not those {head.rows} that were written")
-    try:
-        entries = [Entry(position, *outcome_from(log, outcome, head.machines)) for position, log, outcome in rows]
-    except (msgspec.MsgspecError, IndexError, ValueError, TypeError) as error:
-        raise _damaged(path, str(error)) from None
-    return Part(head.place, head.share, entries, head.perflog)
+        raise damaged(path, error) from None
+    if rows.height != head.rows or _content_of(rows) != head.content:
+        raise damaged(path, f"it holds {rows.height} rows, and not those {head.rows} that were written")
+    return Part(head.place, head.share, rows, head.machines, head.perflog)
+
+
+def _size_of(rows: pl.DataFrame) -> int:
+    """The bytes of all rows' texts: each takes its room once until Python's objects are made of it, or it is written.
+
+    Raises:
+        FooterError: where a row names a record that is not there.
+    """
+    import polars as pl
+
+    if rows.schema != {**_types(), **{f"new_{name}": pl.Binary() for name in SHARED}}:
+        raise FooterError("its columns are of other types")
+    size = rows.select(pl.sum_horizontal(pl.col("path", "member", "numbers").bin.size().cast(pl.UInt64).sum())).item()
+    for name in SHARED:
+        lengths = rows[f"new_{name}"].bin.size()
+        numbers = rows[name].drop_nulls().to_numpy()
+        if len(numbers) < rows.height or (numbers >= lengths.count()).any():
+            raise FooterError("a row names a record that is not there")
+        size += int(lengths.fill_null(0).to_numpy()[numbers[numbers >= 0]].sum(dtype="u8"))
+    return int(size)
 
 
 def _head(path: Path, text: str) -> _Head:
@@ -373,11 +273,12 @@ def _head(path: Path, text: str) -> _Head:
             )
         return msgspec.json.decode(text, type=_Head)
     except msgspec.MsgspecError as error:
-        raise _damaged(path, str(error)) from None
+        raise damaged(path, error) from None
 
 
-def _damaged(path: Path, why: str) -> PerflogError:
-    line = " ".join(why.split())
+def damaged(path: Path, why: object) -> PerflogError:
+    """The error of a part that is no more what was written."""
+    line = " ".join(str(why).split())
     return PerflogError(
         f"{named(str(path))}: this part is damaged ({named(line)}): make it again with `perflog extract --shard`"
     )
@@ -394,19 +295,16 @@ def _other(path: Path) -> str:
     return "a Parquet file of another kind, or one that was cut off"
 
 
-def _hash(rows: Iterable[tuple[int, bytes, bytes]]) -> str:
+def _content_of(rows: pl.DataFrame) -> str:
+    """A hash of all that a part's rows hold, column by column, whatever the file packs it as."""
+    import polars as pl
+
     content = blake2b(digest_size=16)
-    for position, log, outcome in rows:
-        for piece in (b"%d" % position, log, outcome):
-            content.update(b"%d:" % len(piece))
-            content.update(piece)
+    for part in rows.iter_slices(_SLICE):
+        for series in part:
+            is_text = series.dtype == pl.Binary
+            numbers = series.bin.size().fill_null(_NULL) if is_text else series
+            content.update(numbers.to_numpy().tobytes())
+            if is_text:
+                content.update(b"".join(series.drop_nulls().to_list()))
     return content.hexdigest()
-
-
-# ----------------------------------------------------------------------------------------------------
-# What the parts of one place have in common.
-
-
-def place_of(logs: Sequence[LogFile], options: Options, catalog: Catalog) -> Place:
-    """All logs of a place, and how they are read."""
-    return Place(listing_of(logs), len(logs), options, fingerprint(catalog))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from perflog.evidence.witness import Verdict
 from perflog.formats.moments import Moment, moment_by_shape
@@ -104,8 +105,22 @@ class Run:
         return self.metrics["throughput"]
 
     @property
+    def value(self) -> float | None:
+        """The number of the run: that of its throughput."""
+        return self.throughput.value
+
+    @property
     def values(self) -> Mapping[str, Scalar]:
         return self.metadata.values
+
+    @property
+    def metric_names(self) -> Collection[str]:
+        """The names of its metrics."""
+        return self.metrics.keys()
+
+    def changed(self, **fields: Any) -> Run:
+        """The run with other values of some fields."""
+        return replace(self, **fields)
 
 
 @dataclass(slots=True)

@@ -65,9 +65,9 @@ def _fraction(a: float, b: float, x: float) -> float:
     for m in range(1, _MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for term in (even, odd):
-            d = 1 / _away_from_zero(1 + term * d)
-            c = _away_from_zero(1 + term / c)
+        for term in (even, odd):  # as _away_from_zero does: a call would take half of the time of very many cases
+            d, c = 1 + term * d, 1 + term / c
+            d, c = 1 / (d if abs(d) > _TINY else _TINY), c if abs(c) > _TINY else _TINY
             value *= c * d
         if abs(c * d - 1) < _PRECISE:
             break

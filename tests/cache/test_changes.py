@@ -21,8 +21,7 @@ from perflog.formats.catalog import load_catalog
 from perflog.logs.find import LogFile, find_logs
 from perflog.logs.stored import StoredObject
 from perflog.logs.stores import Version
-from perflog.parts.part import packed_part
-from perflog.parts.share import Share
+from perflog.parts.part import Share, packed_part
 from tests.cache.support import OTHER, PRINTED, SOURCE, Place, later, logs_in
 from tests.support import another_training, catalog, examples, options
 

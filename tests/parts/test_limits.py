@@ -11,7 +11,9 @@ from typer.testing import CliRunner, Result
 
 from perflog.cli import app
 from perflog.errors import PerflogError
-from perflog.parts.part import FREE, KEY, FooterError, TooLargeError, read_footer, read_part, texts_of
+from perflog.parts.footer import FREE, FooterError, TooLargeError, read_footer, texts_of
+from perflog.parts.part import KEY, read_part
+from perflog.parts.rows import SHARED, Row, _Left, packed
 from tests.support import FIXTURES
 
 LOGS = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g"
@@ -31,6 +33,14 @@ def part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "parts/a.parquet"
 
 
+def repeated(part: Path, rows: int, **columns: pl.Expr) -> pl.DataFrame:
+    """So many rows as the first of a part is, but for their positions and these columns."""
+    first = pl.read_parquet(part)[:1]
+    frame = pl.DataFrame({"position": pl.Series(range(rows), dtype=pl.UInt64)})
+    frame = frame.with_columns(**{name: pl.lit(first[name][0], first.schema[name]) for name in first.columns[1:]})
+    return frame.with_columns(**columns)
+
+
 def written_anew(part: Path, rows: pl.DataFrame) -> None:
     """The part with other rows and its own head."""
     head = pl.read_parquet_metadata(part)[KEY]
@@ -39,19 +49,27 @@ def written_anew(part: Path, rows: pl.DataFrame) -> None:
 
 def test_the_footer_says_what_polars_reads(part: Path) -> None:
     footer, rows = read_footer(part), pl.read_parquet(part)
-    assert footer.rows == rows.height == 5 and footer.columns == (("position", "log", "outcome"),)
+    assert footer.rows == rows.height == 5
+    assert footer.columns == ((*Row._fields, *(f"new_{name}" for name in SHARED)),)
     assert texts_of(part) == pl.read_parquet_metadata(part)
     assert rows.estimated_size() / 4 < footer.unpacked < footer.allowed
     assert footer.allowed == FREE + 100 * part.stat().st_size
 
 
 @pytest.mark.parametrize(
-    ("rows", "length"), [(200, 1_000_000), (100_000, 10)], ids=["one long text in all rows", "very many rows"]
+    ("rows", "column", "length"),
+    [(200, "numbers", 1_000_000), (100_000, "numbers", 10), (200, "new_texts", 1_000_000)],
+    ids=["one long text in all rows", "very many rows", "a long record that all rows share"],
 )
-def test_a_part_that_unpacks_to_more_than_its_size_allows_is_refused(rows: int, length: int, part: Path) -> None:
-    frame = pl.DataFrame({"position": pl.Series(range(rows), dtype=pl.UInt64)})
-    written_anew(part, frame.with_columns(log=pl.lit(b"x"), outcome=pl.lit(b"x" * length)))
-    assert part.stat().st_size < 400_000
+def test_a_part_that_unpacks_to_more_than_its_size_allows_is_refused(
+    rows: int, column: str, length: int, part: Path
+) -> None:
+    """A record that is shared counts for each row: it is written as often."""
+    text = packed(_Left("x" * length, True))
+    is_first = pl.int_range(pl.len()) == 0
+    frame = repeated(part, rows, texts=pl.lit(0, pl.Int32))
+    written_anew(part, frame.with_columns(**{column: pl.when(is_first | (column == "numbers")).then(pl.lit(text))}))
+    assert part.stat().st_size < 1_000_000
     with pytest.raises(
         PerflogError, match=r"expected a part within limits: it unpacks to .* PERFLOG_UNPACK_RATIO=10000"
     ):
@@ -60,9 +78,8 @@ def test_a_part_that_unpacks_to_more_than_its_size_allows_is_refused(rows: int, 
 
 def test_a_page_that_unpacks_to_much_is_refused_before_it_is(part: Path) -> None:
     """The text itself is long, and packs well: the pages' headers say so."""
-    frame = pl.DataFrame({"position": pl.Series(range(40), dtype=pl.UInt64)})
-    outcomes = pl.Series([bytes([number]) * 1_000_000 for number in range(40)])
-    written_anew(part, frame.with_columns(log=pl.lit(b"x"), outcome=outcomes))
+    texts = pl.Series([bytes([number]) * 1_000_000 for number in range(40)])
+    written_anew(part, repeated(part, 40).with_columns(numbers=texts))
     with pytest.raises(TooLargeError, match="it unpacks to"):
         read_footer(part)
 

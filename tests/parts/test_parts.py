@@ -18,14 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perflog.cache.cache import Cache
+from perflog.cache.printed import ALIKE
 from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_logs, extract_paths, part_of
 from perflog.logs.digest import digests
 from perflog.logs.find import LogFile, find_logs
-from perflog.parts.outcomes import ALIKE, Packer, outcome_from, packed_log
-from perflog.parts.part import KEY, write_part
-from perflog.parts.share import Share, share_of
+from perflog.parts.part import KEY, Share, part_from, place_of, read_part, share_of, write_part
+from perflog.parts.rows import IN_ROWS, PACKED
 from perflog.processes.worker import Task
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
@@ -136,9 +136,9 @@ def test_a_share_hashes_each_text_while_it_reads_it(tmp_path: Path) -> None:
     """The hash is that which reading the log once more gives; none where the text could not be read to its end."""
     packed_in_every_way(tmp_path / "logs")
     logs = find_logs([tmp_path / "logs"])
-    entries = part_of(logs, Share(1, 1), options(), catalog()).entries
-    assert all(isinstance(entry.outcome, list) for entry in entries) and len(entries) == 14
-    found = {entry.log: entry.outcome[0].digest for entry in entries if isinstance(entry.outcome, list)}
+    runs = [run for _, run in part_of(logs, Share(1, 1), options(), catalog()).outcomes()]
+    found = {run.log: run.digest for run in runs if isinstance(run, Run)}
+    assert len(found) == len(runs) == 14
     assert found == digests(logs)
     assert {Path(log.path).parts[-3:-1] for log in logs if found[log] is None} == {
         ("small", "one"), ("small", "two"), ("large", "one"), ("large", "two"), ("wide", "one"), ("wide", "two"),
@@ -174,7 +174,7 @@ def test_a_share_reads_no_log_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     logs = find_logs([tmp_path / "logs"])
     for of_part in (None, cache, cache):
         part = part_of(logs, Share(1, 1), options(), catalog(), cache=of_part)
-        assert len({entry.outcome[0].digest for entry in part.entries if isinstance(entry.outcome, list)}) == 60
+        assert len({run.digest for _, run in part.outcomes() if isinstance(run, Run)}) == 60
     assert read_again == []
     assert helped and all(ready.logs_read > 0 for ready in helped)
 
@@ -269,10 +269,19 @@ def test_a_damaged_part_is_an_error_or_the_same(three: list[Path], place: float,
 def test_a_part_of_a_later_perflog_is_an_error_that_says_so(three: list[Path], tmp_path: Path) -> None:
     head = msgspec.json.decode(pl.read_parquet_metadata(three[0])[KEY])
     later = tmp_path / "later.parquet"
-    metadata = {KEY: msgspec.json.encode(head | {"schema": "perflog/part/3", "perflog": "99.0"}).decode()}
+    metadata = {KEY: msgspec.json.encode(head | {"schema": "perflog/part/4", "perflog": "99.0"}).decode()}
     pl.read_parquet(three[0]).write_parquet(later, metadata=metadata)
-    with pytest.raises(PerflogError, match=r"later\.parquet: .*perflog/part/3, which perflog 99\.0 wrote"):
+    with pytest.raises(PerflogError, match=r"later\.parquet: .*perflog/part/4, which perflog 99\.0 wrote"):
         extract_paths([later, *three[1:]], options(), catalog())
+
+
+def test_a_part_of_an_earlier_form_is_an_error_that_says_so(three: list[Path], tmp_path: Path) -> None:
+    head = msgspec.json.decode(pl.read_parquet_metadata(three[0])[KEY])
+    earlier = tmp_path / "earlier.parquet"
+    rows = pl.DataFrame({"position": [0], "log": [b""], "outcome": [b""]})
+    rows.write_parquet(earlier, metadata={KEY: msgspec.json.encode(head | {"schema": "perflog/part/2"}).decode()})
+    with pytest.raises(PerflogError, match=r"earlier\.parquet: expected .*perflog/part/3, found perflog/part/2"):
+        extract_paths([earlier, *three[1:]], options(), catalog())
 
 
 def test_parts_and_logs_are_not_read_together(three: list[Path]) -> None:
@@ -313,11 +322,34 @@ def test_a_share_as_users_write_it() -> None:
 def test_nothing_of_a_run_is_lost() -> None:
     """A field that a run gets later must be kept too."""
     assert {*ALIKE, "machine", "log"} == {field.name for field in fields(Run)}
+    assert {field.name for field in fields(Run)} == IN_ROWS | PACKED
 
 
-def test_names_that_are_no_text_come_back() -> None:
-    log = LogFile("r\udcff\udc80n.log", 7, member="a\udce9", given="/x")
-    back, outcome = outcome_from(packed_log(log), Packer().outcome(Skipped(log, "no text", failed=True)), [])
+def test_every_field_of_a_run_comes_back(three: list[Path]) -> None:
+    """Also of one whose notes, label and metadata were changed afterwards, packed or not."""
+    read = {run.log: run for run in extract_paths([CAMPAIGN], options(), catalog()).runs}
+    kept = [run for file in three for _, run in read_part(file).outcomes() if isinstance(run, Run)]
+    assert len(kept) > 20 and any(run.evidence for run in kept)
+    changed = 0
+    for run in kept:
+        for one in (run.changed(notes=[]), replace(run, notes=[]), run.changed(notes=[], digest=None)):
+            same = replace(read[run.log], notes=[], label=one.label, metadata=one.metadata)
+            assert {field.name: getattr(one, field.name) for field in fields(Run) if field.name != "digest"} == {
+                field.name: getattr(same, field.name) for field in fields(Run) if field.name != "digest"
+            }
+            assert (one.value, one.throughput) == (same.value, same.throughput)
+            changed += 1
+        assert run.digest is not None
+    assert changed == 3 * len(kept)
+
+
+def test_names_that_are_no_text_come_back(tmp_path: Path) -> None:
+    log = LogFile("r\udcff\udc80n.log", 7, member="a\udce9", given="/x\udcfe")
+    skipped = Skipped(log, "no text \udcff", failed=True)
+    part = part_from(place_of([log], options(), catalog()), Share(1, 1), [(0, log, skipped)])
+    write_part(tmp_path / "1.parquet", part)
+    ((_, outcome),) = read_part(tmp_path / "1.parquet").outcomes()
+    back = outcome.log
     assert (back.path, back.member, back.given, back.size) == (log.path, log.member, log.given, 7)
-    assert outcome == Skipped(back, "no text", failed=True)
+    assert outcome == Skipped(back, "no text \udcff", failed=True)
     assert back.pipe is not None and back.pipe.taken  # nobody looks for it on this machine

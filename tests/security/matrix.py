@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import msgspec
 import polars as pl
 
-from perflog.parts import part as parts
-from perflog.parts.outcomes import _Outcome
+from perflog.parts.part import KEY
+from perflog.parts.rows import _Left, packed
 from tests.security.hostile import LEAKED, LOGS, SECRET, PullRequest, files_in, pull_request
 from tests.support import ROOT
 
@@ -236,12 +235,14 @@ def bomb() -> bytes:
         subprocess.run(
             [sys.executable, "-m", "perflog", *words], env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True
         )
-        log, head = pl.read_parquet(file)["log"][0], pl.read_parquet_metadata(file)[parts.KEY]
-        outcome = msgspec.msgpack.encode(_Outcome([], "x" * 1_000_000))
+        first, head = pl.read_parquet(file)[:1], pl.read_parquet_metadata(file)[KEY]
+        first = first.with_columns(
+            new_texts=pl.lit(packed(_Left("x" * 1_000_000, True))), numbers=pl.lit(b"x" * 1_000_000)
+        )
         rows = pl.DataFrame({"position": pl.Series(range(4_000), dtype=pl.UInt64)})
-        rows = rows.with_columns(log=pl.lit(log), outcome=pl.lit(outcome))
+        rows = rows.with_columns(**{name: pl.lit(first[name][0], first.schema[name]) for name in first.columns[1:]})
         # in groups, as the whole column would be 4 GB while it is written too
-        rows.write_parquet(file, metadata={parts.KEY: head}, row_group_size=100)
+        rows.write_parquet(file, metadata={KEY: head}, row_group_size=100)
         return file.read_bytes()
 
 

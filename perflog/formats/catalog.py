@@ -81,7 +81,7 @@ def _made_by(point: EntryPoint) -> Parser:
     Raises:
         ParserError: when it cannot be imported, is no function or returns no parser.
     """
-    from perflog.formats.meaning import check_meaning
+    from perflog.formats.load import check_meaning
 
     where = f"entry point {point.name!r} of {GROUP}"
     try:

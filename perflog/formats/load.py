@@ -1,4 +1,4 @@
-"""A parser's TOML file as frozen objects; what cannot be understood is rejected (``docs/parsers.md``)."""
+"""A parser's TOML file as a frozen record; what cannot be understood is refused (``docs/parsers.md``)."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from perflog.errors import ParserError
 from perflog.formats.dialect import expand, jump_in, tail_after
-from perflog.formats.meaning import check_meaning
-from perflog.formats.parser import CLOCKS, Parser, Pattern, Sample, Value
+from perflog.formats.language import Key, ParserKeys, PatternKeys, Sample, ValueKeys, keys_of
+from perflog.formats.meaning import Faults, misfits
+from perflog.formats.parser import CLOCKS, Parser, Pattern, Value
 from perflog.formats.printed import is_time, rate_unit, seconds_in
 from perflog.formats.sources import NO_PARSERS
-from perflog.formats.toml import ParserFile, PatternTable, SampleTable, ValueTable, convert, read_toml, texts
+from perflog.formats.toml import convert, read_toml, texts
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _PARSER_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_OF_PATTERN, _OF_VALUE, _OF_SAMPLE = keys_of(PatternKeys), keys_of(ValueKeys), keys_of(Sample)
 
 
 def load_parser(file: Path) -> Parser:
@@ -43,27 +44,69 @@ def parser_from(data: Mapping[str, Any], file: Path) -> Parser:
     name = file.stem
     if not _PARSER_NAME.fullmatch(name):
         raise ParserError(f"{file}: a parser's file is named with letters, digits, _ and -, such as my_format.toml")
-    table = convert(data, ParserFile, str(file), ParserError)
-    tables = {pattern.name: pattern for pattern in table.pattern}
-    heads = frozenset(pattern.block for pattern in table.pattern)
-    paused = any(pattern.pauses for pattern in table.pattern)
-    named = frozenset(other for pattern in table.pattern for other in pattern.only_with)
+    table = convert(data, ParserKeys, str(file), ParserError)
+    for pattern, given in zip(table.patterns, data["pattern"], strict=True):
+        for fault in _unread(pattern, given):
+            raise ParserError(f"{file}: pattern {pattern.name!r}: {fault}")
+    patterns = tuple(_pattern(name, pattern, table, file) for pattern in table.patterns)
     parser = Parser(
-        name=name,
-        title=table.title,
-        source=table.source,
-        framework=table.framework,
-        priority=table.priority,
-        file=file,
-        patterns=tuple(
-            _pattern(name, pattern, tables.get(pattern.position or pattern.block), named, paused, heads, file)
-            for pattern in table.pattern
-        ),
-        traps=table.traps,
-        default=texts(table.default),
+        **asdict(table) | {"name": name, "file": file, "patterns": patterns, "default": texts(table.default)}
     )
     check_meaning(parser)
-    return replace(parser, patterns=tuple(_with_parts(pattern, parser.patterns) for pattern in parser.patterns))
+    return replace(parser, patterns=tuple(_with_parts(pattern, patterns) for pattern in patterns))
+
+
+def check_meaning(parser: Parser) -> None:
+    """Check a parser by the checks of its keys.
+
+    Raises:
+        ParserError: with the file, the pattern and the key that makes no sense, and what would.
+    """
+    names = [pattern.name for pattern in parser.patterns]
+    for pattern in parser.patterns:
+        if names.count(pattern.name) > 1:
+            raise ParserError(f"{parser.file}: two patterns are named '{pattern.name}'; names must differ")
+        for fault in _senseless(parser, pattern):
+            raise ParserError(f"{parser.file}: pattern {pattern.name!r}: {fault}")
+    for fault in misfits("default", parser.default.items()):
+        raise ParserError(f"{parser.file}: {fault}")
+
+
+def _senseless(parser: Parser, pattern: Pattern) -> Faults:
+    for value in pattern.values:
+        for key in _OF_VALUE.values():
+            for fault in key.check(pattern, value) if key.check is not None else ():
+                yield f"value {value.group!r}: {fault}"
+    for key in _OF_PATTERN.values():
+        if key.check is not None:
+            yield from key.check(parser, pattern)
+
+
+def _unread(table: PatternKeys, given: Mapping[str, Any]) -> Faults:
+    """The keys of a pattern's table that are set and that nothing would read."""
+    for name in given:
+        yield from _why_unread(name, _OF_PATTERN[name], table, table.role)
+    for value, of_value in zip(table.values, given.get("value", ()), strict=True):
+        for name in of_value:
+            for fault in _why_unread(name, _OF_VALUE[name], value, table.role, value.quantity):
+                yield f"value {value.group!r}: {fault}"
+    for sample, of_sample in zip(table.samples, given.get("sample", ()), strict=True):
+        for name in of_sample:
+            yield from _why_unread("sample", _OF_SAMPLE[name], sample, table.role)
+
+
+def _why_unread(name: str, key: Key, table: Any, role: str, quantity: str = "") -> Faults:
+    if key.of and role not in key.of:
+        yield f"{name}: {key.why.format(role=role) or f'only a pattern with role {_either(key.of)} reads it'}"
+    elif key.quantities and quantity not in key.quantities:
+        yield f"{name}: {key.why or f'only a value with quantity {_either(key.quantities)} reads it'}"
+    elif why := key.hidden(table) if key.hidden is not None else "":
+        yield f"{name} is not read: {why}"
+
+
+def _either(words: Sequence[str]) -> str:
+    """``step or position``"""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _with_parts(pattern: Pattern, patterns: Sequence[Pattern]) -> Pattern:
@@ -71,124 +114,117 @@ def _with_parts(pattern: Pattern, patterns: Sequence[Pattern]) -> Pattern:
     if not pattern.block:
         return pattern
     parts = [other for other in patterns if other.block == pattern.block or other.name == pattern.block]
-    values = tuple(value for part in parts for value in part.values)
-    return replace(pattern, values=values)
+    return replace(pattern, values=tuple(value for part in parts for value in part.values))
 
 
-def _pattern(
-    parser: str, table: PatternTable, position: PatternTable | None, named: frozenset[str], paused: bool,
-    heads: frozenset[str], file: Path,
-) -> Pattern:  # fmt: skip
+def _pattern(parser: str, table: PatternKeys, of_file: ParserKeys, file: Path) -> Pattern:
     """A pattern; one that takes its steps from another's lines (``position``) counts them as that one does.
 
     Where its own lines tell the step and the other's the epoch alone, its own ``step_base`` counts.
-
-    Args:
-        named: the patterns whose lines speak for a training (``only_with``).
-        heads: the patterns of head lines, below which the parts of a record stand (``block``).
-        paused: whether a line of the file says that something else than training happened.
     """
     where = f"{file}: pattern {table.name!r}"
     regex = expand(table.regex, f"{where}: regex")
     also = expand(table.also, f"{where}: also")
     tail = tail_after(table.literal, table.regex)
-    counter = table if position is None else position
+    placing = (other for other in of_file.patterns if other.name == (table.position or table.block))
+    counter = next(placing, table)
     numbers = table if "(?P<step>" in table.regex else counter  # a line that tells its step says what it counts from
-    return Pattern(
-        parser=parser,
-        name=table.name,
-        role=table.role,
-        literal=table.literal,
-        regex=regex,
-        groups=tuple(_GROUP.findall(regex)),
-        step_base=1 if numbers.step_base == "first" else numbers.step_base,
-        step_base_shown=numbers.step_base == "first",
-        step_per="epoch" if table.restarts else counter.step_per,
-        step_repeats=table.step_repeats,
-        step_counts=table.step_counts,
-        step_rounded=table.step_rounded,
-        forms=_forms(table),
-        redrawn=table.redrawn,
-        irregular=table.irregular,
-        restarts=table.restarts,
-        first_is_start=table.first_is_start,
-        track=table.track,
-        only_with=table.only_with,
-        never_with=table.never_with,
-        told_by=table.told_by,
-        ticks_told_by=table.ticks_told_by,
-        speaks_for_training=table.name in named,
-        pauses=table.pauses,
-        interrupted=paused and any(value.quantity in CLOCKS or value.holds_pauses for value in table.value),
-        block=table.block,
-        heads=table.name in heads,
-        total=table.total,
-        assumed_covers=table.assumed_covers,
-        assumption=table.assumption,
-        drops_first=table.drops_first,
-        ends_epoch=table.ends_epoch,
-        position=table.position,
-        position_once=table.position_once,
-        evaluates=table.evaluates,
-        event=table.event,
-        starts_run=table.starts_run,
-        set=texts(table.set),
-        note=table.note,
-        map={key: texts(words) for key, words in table.map.items()},
-        values=tuple(_value(item, table.restarts) for item in table.value),
-        samples=tuple(_sample(item) for item in table.sample),
-        rejects=table.rejects,
-        tail=None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
-        jump=None if tail is None else jump_in(tail, f"{where}: regex"),
-        also=also,
-        also_groups=tuple(_GROUP.findall(also)),
-        memory_unit=table.memory_unit,
-        own=table.own,
-        weak=table.weak,
-        section=table.section,
-    )
+    paused = any(other.pauses for other in of_file.patterns)
+    return Pattern(**asdict(table) | {
+        "parser": parser,
+        "regex": regex,
+        "groups": tuple(_GROUP.findall(regex)),
+        "step_base": 1 if numbers.step_base == "first" else numbers.step_base,
+        "step_base_shown": numbers.step_base == "first",
+        "step_per": "epoch" if table.restarts else counter.step_per,
+        "speaks_for_training": any(table.name in other.only_with for other in of_file.patterns),
+        "interrupted": paused and any(value.quantity in CLOCKS or value.holds_pauses for value in table.values),
+        "heads": any(table.name == other.block for other in of_file.patterns),
+        "set": texts(table.set),
+        "map": {key: texts(words) for key, words in table.map.items()},
+        "values": tuple(_value(value, table.restarts) for value in table.values),
+        "samples": tuple(_sample(sample) for sample in table.samples),
+        "tail": None if tail is None else regex[len(table.regex) - len(tail) :],  # a literal expands to itself
+        "jump": None if tail is None else jump_in(tail, f"{where}: regex"),
+        "also": also,
+        "also_groups": tuple(_GROUP.findall(also)),
+    })  # fmt: skip
 
 
-def _sample(table: SampleTable) -> Sample:
-    return Sample(table.line, table.expect, None if table.facts is None else texts(table.facts))
+def _sample(table: Sample) -> Sample:
+    return table if table.facts is None else replace(table, facts=texts(table.facts))
 
 
-def _value(table: ValueTable, restarts: bool = False) -> Value:
-    """A value; the elapsed time of a pattern that ``restarts`` begins anew with what it counts as an epoch."""
+def _value(table: ValueKeys, restarts: bool) -> Value:
+    """A value; the elapsed time of a pattern that ``restarts`` begins anew with what it counts as an epoch.
+
+    A time per work, such as ``s/kimg``, is the rate that it is the inverse of.
+    """
+    value = Value(**asdict(table))
     if table.quantity == "time_per_work":
-        return _rate_of(table)
-    return Value(
-        group=table.group,
-        quantity=table.quantity,
-        unit=table.unit,
-        span=table.span,
-        since="epoch" if restarts and table.quantity == "elapsed" else table.since,
-        window=table.window,
-        offset=table.offset,
-        scope=table.scope,
-        metric=table.metric,
-        definition=table.definition,
-        pick=table.pick,
-        plus=table.plus,
-        amount=table.amount,
-        same=table.same,
-        window_from=table.window_from,
-        holds_pauses=table.holds_pauses,
-        partial=table.partial,
-    )
+        time, _, work = table.unit.partition("/")
+        # where it is no such unit, the check of what the file means says so
+        unit = f"{work}/s" if is_time(time) and rate_unit(f"{work}/s") is not None else table.unit
+        return replace(value, quantity="rate", unit=unit, inverse=seconds_in(time) if is_time(time) else 1.0)
+    return replace(value, since="epoch") if restarts and table.quantity == "elapsed" else value
 
 
-def _rate_of(table: ValueTable) -> Value:
-    """A time per work, such as ``s/kimg``, as the rate that it is the inverse of."""
-    time, _, work = table.unit.partition("/")
-    unit = f"{work}/s"
-    if not is_time(time) or rate_unit(unit) is None:
-        unit = table.unit  # the check of what the file means says so
-    rate = _value(structs.replace(table, quantity="rate", unit=unit))
-    return replace(rate, inverse=seconds_in(time) if is_time(time) else 1.0)
+# ----------------------------------------------------------------------------------------------------
+# A parser as a page of text, and as plain data.
 
 
-def _forms(table: PatternTable) -> dict[str, str]:
-    """The groups whose numbers are printed for people, and how: as clocks, or with a suffix."""
-    clocks = {value.group: "clock" for value in table.value if value.unit == "clock"}
-    return {**clocks, **dict.fromkeys(table.scaled, "scaled")}
+def describe_parser(parser: Parser) -> str:
+    """A parser as a page of text."""
+    lines = [
+        f"{parser.name}: {parser.title}",
+        f"  source     {parser.source}",
+        f"  framework  {parser.framework or '-'}",
+        f"  priority   {parser.priority}",
+        f"  file       {parser.file}",
+    ]
+    for pattern in parser.patterns:
+        lines.append(f"{pattern.name} ({pattern.role}), literal {pattern.literal!r}")
+        for value in pattern.values:
+            span = (
+                f"cumulative since the {value.since}'s beginning"
+                if value.span == "cumulative"
+                else f"window of {value.window}"
+                if value.span == "window"
+                else value.span
+            )
+            lines.append(
+                f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip()
+                + f", {span}, of the {value.scope}"
+            )
+        lines += [f"  sample: {sample.line}" for sample in pattern.samples[:2]]
+    lines += [f"trap: {trap}" for trap in parser.traps]
+    return "\n".join(lines)
+
+
+def parser_document(parser: Parser) -> dict[str, Any]:
+    """What the page says, as plain data."""
+    return {
+        "name": parser.name,
+        "title": parser.title,
+        "source": parser.source,
+        "framework": parser.framework,
+        "priority": parser.priority,
+        "file": str(parser.file),
+        "patterns": [
+            {
+                "name": pattern.name,
+                "role": pattern.role,
+                "literal": pattern.literal,
+                "values": [
+                    {
+                        "group": value.group, "quantity": value.quantity, "unit": value.unit, "span": value.span,
+                        "scope": value.scope,
+                    }
+                    for value in pattern.values
+                ],
+                "samples": [sample.line for sample in pattern.samples],
+            }
+            for pattern in parser.patterns
+        ],
+        "traps": list(parser.traps),
+    }  # fmt: skip

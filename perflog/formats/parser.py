@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
+from perflog.formats.language import ParserKeys, PatternKeys, Sample, ValueKeys
+from perflog.formats.meaning import LAST_GROUPS, SECTION
 from perflog.formats.printed import rate_unit
 
-#: Groups whose last value is a metric of the run.
-LAST_GROUPS = ("loss", "memory")
+__all__ = [
+    "CLOCKS",
+    "LAST_GROUPS",
+    "MEAN_UNITS",
+    "SECTION",
+    "TEXT_GROUPS",
+    "Jump",
+    "Parser",
+    "Pattern",
+    "Sample",
+    "Value",
+]
 
 #: Units of printed metrics whose mean over time says something of a window, beside work per second.
 MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
-
-#: The group of a metadata line that opens a section of a configuration, with its name.
-SECTION = "section"
-
-#: The group of a metadata line that tells over how many steps a mean looks back.
-WINDOW_SIZE = "window_size"
-
 #: Groups of a measurement that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
-
-#: Named groups with a fixed meaning; every other group must be named by a value or be metadata.
-RESERVED_GROUPS = frozenset(
-    {"epoch", "step", "first_step", "epoch_steps", "run_steps", "covers", "rank", "loss", "memory", "timestamp", "unit",
-     "global_batch_size", "value", "devices", "nodes", "batch_size", "mark"}
-)  # fmt: skip
+#: The quantities that tell when a line was printed: their differences hold whatever happened between two lines.
+CLOCKS = ("elapsed", "timestamp")
 
 
 class Jump(Struct, frozen=True):
@@ -44,36 +45,13 @@ class Jump(Struct, frozen=True):
     tail: str
 
 
-#: The quantities that tell when a line was printed: their differences hold whatever happened between two lines.
-CLOCKS = ("elapsed", "timestamp")
-
-
-class Value(Struct, frozen=True, omit_defaults=True):
+class Value(ValueKeys, frozen=True):
     """What one named group of a line means.
 
     ``inverse``: the seconds in the unit of a time per work, which counts as the rate that it is the inverse of; else 0.
-    ``amount``: of a time per work, the group that tells of how much work it is; one unit where it is empty.
-    ``definition``: of a metric that programs define differently, what this program counts, in words.
     """
 
-    group: str
-    quantity: str
-    unit: str = ""
-    span: str = "interval"
-    since: str = "run"
-    window: int = 0
-    offset: int = 0
-    scope: str = "job"
-    metric: str = ""
-    pick: str = "last"
-    plus: tuple[str, ...] = ()
-    same: str = ""
     inverse: float = 0.0
-    amount: str = ""
-    definition: str = ""
-    window_from: str = ""
-    holds_pauses: bool = False
-    partial: bool = False
 
     @property
     def coverage(self) -> tuple[str, str, int, int]:
@@ -93,72 +71,33 @@ class Value(Struct, frozen=True, omit_defaults=True):
         return self.unit in MEAN_UNITS or rate_unit(self.unit) is not None
 
 
-class Sample(Struct, frozen=True):
-    """A line, the values its pattern must read from it, and all facts that it must give where they are named."""
-
-    line: str
-    expect: Mapping[str, Any]
-    facts: Mapping[str, str] | None = None
-
-
-class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
+class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
     """One kind of line: a literal that gates a regex, and the meaning of the regex's groups.
 
-    ``also`` is a second regex for groups that are wanted of a text's last lines only (the final loss, the peak of
-    memory, which is printed in ``memory_unit``).
+    Attributes:
+        parser: the name of its parser.
+        groups, also_groups: the named groups of ``regex`` and of ``also``.
+        step_base_shown: whether the first line shows what ``step_base`` is.
+        speaks_for_training: whether another pattern names it in ``only_with``.
+        interrupted: whether a clock of it holds what ``pauses`` lines of its file mark.
+        heads: whether it is the head of a ``block``.
+        tail: what follows the literal that the regex begins with; None where it does not.
+        jump: the parts of that around its ``{TO}``.
     """
 
     parser: str
-    name: str
-    role: str
-    literal: str
-    regex: str
     groups: tuple[str, ...]
-    step_base: int = 1
+    step_base: Literal[0, 1] = 1
     step_base_shown: bool = False
-    step_per: str = "run"
-    step_repeats: bool = False
-    step_counts: str = "steps"
-    step_rounded: bool = False
-    forms: Mapping[str, str] = field(default_factory=dict)
-    redrawn: bool = False
-    irregular: bool = False
-    restarts: bool = False
-    first_is_start: bool = False
-    track: str = ""
-    only_with: tuple[str, ...] = ()
-    never_with: tuple[str, ...] = ()
-    told_by: tuple[str, ...] = ()
-    ticks_told_by: tuple[str, ...] = ()
     speaks_for_training: bool = False
-    pauses: bool = False
     interrupted: bool = False
-    block: str = ""
     heads: bool = False
-    total: str = ""
-    assumed_covers: int = 0
-    assumption: str = ""
-    drops_first: str = ""
-    ends_epoch: bool = False
-    position: str = ""
-    position_once: bool = False
-    evaluates: bool = False
-    event: str = ""
-    starts_run: bool = False
-    set: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-    map: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    values: tuple[Value, ...] = ()
-    samples: tuple[Sample, ...] = ()
-    rejects: tuple[str, ...] = ()
+    set: Mapping[str, str] = {}
+    map: Mapping[str, Mapping[str, str]] = {}
+    values: tuple[Value, ...] = field(default=(), name="value")
     tail: str | None = None
     jump: Jump | None = None
-    also: str = ""
     also_groups: tuple[str, ...] = ()
-    memory_unit: str = "MiB"
-    own: bool = False
-    weak: bool = False
-    section: str = ""
 
     def facts(self, fields: Mapping[str, str]) -> dict[str, str]:
         """What a line's groups say in perflog's words, by the pattern's tables, and the facts that it sets."""
@@ -169,6 +108,12 @@ class Pattern(Struct, frozen=True, omit_defaults=True, dict=True):
     def tells_facts(self) -> bool:
         """Whether its lines say facts, by groups or by standing there."""
         return bool(self.groups or self.set)
+
+    @cached_property
+    def forms(self) -> Mapping[str, str]:
+        """The groups whose numbers are printed for people, and how: as a ``clock``, or ``scaled`` by a suffix."""
+        clocks = {value.group: "clock" for value in self.values if value.unit == "clock"}
+        return {**clocks, **dict.fromkeys(self.scaled, "scaled")}
 
     @cached_property
     def plain(self) -> bool:
@@ -224,18 +169,13 @@ def once_a_pattern(function: Callable[[Pattern], T]) -> Callable[[Pattern], T]:
     return kept
 
 
-class Parser(Struct, frozen=True):
+class Parser(ParserKeys, frozen=True, kw_only=True):
     """A format: its patterns and where its facts come from. ``own``: it is one of perflog's, which its tests check."""
 
     name: str
-    title: str
-    source: str
-    framework: str
-    priority: int
     file: Path
-    patterns: tuple[Pattern, ...]
-    traps: tuple[str, ...] = ()
-    default: Mapping[str, str] = field(default_factory=dict)
+    patterns: tuple[Pattern, ...] = field(name="pattern")
+    default: Mapping[str, str] = {}
     own: bool = False
 
     def pattern(self, name: str) -> Pattern:

@@ -1,6 +1,6 @@
 """TOML files of users, checked against a schema: what is wrong is told with its place and what is expected there.
 
-A schema is a frozen ``msgspec.Struct`` with ``forbid_unknown_fields``. Types are strict: ``"3"`` is no whole number.
+A schema is a frozen ``Struct`` with ``forbid_unknown_fields``. Types are strict: ``"3"`` is no whole number.
 A field's ``Meta(description=…)`` replaces the words for what is expected.
 """
 
@@ -23,6 +23,7 @@ from perflog.spelling import did_you_mean
 Schema = TypeVar("Schema")
 #: What a table of facts may hold: it is read as text.
 Scalar = str | int | float | bool
+Text = Annotated[str, Meta(min_length=1)]
 #: The longest file of options or of a format, in bytes, and the most parts of a key.
 LONGEST, MOST_PARTS = 256 * 1024, 50
 #: A key of more parts. Parts of more than 100 characters are not seen, of which the longest file has few.
@@ -130,13 +131,13 @@ def near(name: str, names: Collection[str]) -> str:
 def _faults(value: Any, hint: Any, place: Place) -> Iterator[str]:
     """What is wrong in a value, the innermost first."""
     hint = _without_none(hint)
-    bare = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    if isinstance(bare, type) and issubclass(bare, msgspec.Struct) and isinstance(value, dict):
+    bare = _without_none(get_args(hint)[0]) if get_origin(hint) is Annotated else hint
+    if isinstance(bare, type) and issubclass(bare, Struct) and isinstance(value, dict):
         yield from _faults_of_table(value, bare, place)
     elif get_origin(bare) in (tuple, list) and isinstance(value, list):
         for number, item in enumerate(value, 1):
             yield from _faults(item, get_args(bare)[0], place.table(number, item))
-    elif get_origin(bare) is dict and isinstance(value, dict):
+    elif get_origin(bare) in (dict, Mapping) and isinstance(value, dict):
         for key, item in value.items():
             yield from _faults(item, get_args(bare)[1], place.below(key))
     try:
@@ -148,7 +149,7 @@ def _faults(value: Any, hint: Any, place: Place) -> Iterator[str]:
         yield f"{place} = {shown}: expected {expected(hint)}{near(value, words) if words else ''}"
 
 
-def _faults_of_table(table: Mapping[str, Any], schema: type[msgspec.Struct], place: Place) -> Iterator[str]:
+def _faults_of_table(table: Mapping[str, Any], schema: type[Struct], place: Place) -> Iterator[str]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(schema)}
     for key in table:
         if key not in fields:
@@ -182,7 +183,7 @@ def expected(hint: Any) -> str:
     if origin in (tuple, list):
         return f"a list, each item {expected(arguments[0])}"
     if origin in (Union, UnionType):
-        return " or ".join(expected(part) for part in arguments)
+        return " or ".join(expected(part) for part in arguments if part is not NoneType)
     return _WORDS.get(hint, "a table")
 
 
@@ -208,118 +209,3 @@ def _shown(value: Any) -> str:
         return "a table"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-# ----------------------------------------------------------------------------------------------------
-# What may stand in a parser's file, as types. ``docs/parsers.md`` says what each key means.
-
-Text = Annotated[str, Meta(min_length=1)]
-Role = Literal["step", "position", "summary", "event", "metadata", "ignore"]
-Quantity = Literal[
-    "step_time",
-    "rate",
-    "time_per_work",
-    "elapsed",
-    "interval_time",
-    "samples",
-    "timestamp",
-    "time_to_train",
-    "accuracy",
-    "metric",
-]
-Span = Literal["last", "interval", "window", "cumulative", "run"]
-Scope = Literal["rank", "device", "node", "job"]
-Since = Literal["run", "epoch", "start"]
-CounterOf = Literal["run", "epoch"]
-Event = Literal["", "run_start", "run_stop", "run_failed"]
-Pick = Literal["last", "first", "max", "min"]
-StepBase = Literal[0, 1, "first"]
-
-
-class ValueTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[[pattern.value]]``"""
-
-    group: Text
-    quantity: Quantity
-    unit: str = ""
-    span: Span = "interval"
-    since: Since = "run"
-    window: Annotated[int, Meta(ge=0)] = 0
-    offset: Annotated[int, Meta(ge=0)] = 0
-    scope: Scope = "job"
-    metric: str = ""
-    definition: str = ""
-    pick: Pick = "last"
-    plus: tuple[str, ...] = ()
-    amount: str = ""
-    same: str = ""
-    window_from: str = ""
-    holds_pauses: bool = False
-    partial: bool = False
-
-
-class SampleTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[[pattern.sample]]``"""
-
-    line: Text
-    expect: dict[str, Scalar] = {}
-    facts: dict[str, Scalar] | None = None
-
-
-class PatternTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[[pattern]]``"""
-
-    name: Text
-    role: Role
-    literal: Text
-    regex: Text
-    step_base: StepBase = 1
-    step_per: CounterOf = "run"
-    step_repeats: bool = False
-    step_counts: Literal["steps", "samples"] = "steps"
-    step_rounded: bool = False
-    scaled: tuple[str, ...] = ()
-    redrawn: bool = False
-    irregular: bool = False
-    restarts: bool = False
-    first_is_start: bool = False
-    track: str = ""
-    only_with: tuple[str, ...] = ()
-    never_with: tuple[str, ...] = ()
-    told_by: tuple[str, ...] = ()
-    ticks_told_by: tuple[str, ...] = ()
-    pauses: bool = False
-    block: str = ""
-    total: Literal["", "epoch"] = ""
-    assumed_covers: Annotated[int, Meta(ge=0)] = 0
-    assumption: str = ""
-    drops_first: Literal["", "epoch"] = ""
-    ends_epoch: bool = False
-    position: str = ""
-    position_once: bool = False
-    evaluates: bool = False
-    own: bool = False
-    weak: bool = False
-    section: str = ""
-    event: Event = ""
-    starts_run: bool = False
-    set: dict[str, Scalar] = {}
-    note: str = ""
-    map: dict[str, dict[str, Scalar]] = {}
-    value: tuple[ValueTable, ...] = ()
-    also: str = ""
-    memory_unit: Literal["MiB", "GiB", "MB"] = "MiB"
-    sample: tuple[SampleTable, ...] = ()
-    rejects: tuple[str, ...] = ()
-
-
-class ParserFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """A parser's whole file."""
-
-    title: Text
-    source: Text
-    pattern: Annotated[tuple[PatternTable, ...], Meta(min_length=1, description="one [[pattern]] or more")]
-    framework: str = ""
-    priority: Annotated[int, Meta(ge=0, le=1000, description="a whole number from 0 to 1000")] = 50
-    traps: tuple[str, ...] = ()
-    default: dict[str, Scalar] = {}

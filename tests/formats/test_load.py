@@ -37,7 +37,7 @@ def test_what_is_left_out_has_its_default() -> None:
     (pattern,) = parser.patterns
     assert (pattern.step_base, pattern.step_per, pattern.position, pattern.memory_unit) == (1, "run", "", "MiB")
     assert (pattern.groups, pattern.also, pattern.also_groups, pattern.jump) == (("step", "rate"), "", (), None)
-    assert pattern.values == (Value("rate", "rate", "img/s", "interval", "run", 0, 0, "job", "", "last"),)
+    assert pattern.values == (Value("rate", "rate", "img/s", span="interval", since="run", scope="job", pick="last"),)
     assert pattern.key == "mine.step"
 
 
@@ -111,6 +111,36 @@ def test_the_unit_of_a_rate_may_stand_in_the_line() -> None:
         "rate",
         "unit",
     )
+
+
+CLOCK = {"group": "rate", "quantity": "elapsed"}
+FACTS = {"name": "facts", "role": "metadata", "literal": "uses ", "regex": "uses (?P<precision>[A-Z0-9]+)"}
+PLACED = STEP | {"regex": "step (?P<rate>{N})", "position": "place"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fault"),
+    [
+        (PLACED | {"step_per": "epoch"}, "step_per is not read: steps are counted as pattern 'place' says; write it there"),
+        (PLACED | {"step_base": 0}, "step_base is not read: steps are counted as pattern 'place' says; write it there"),
+        (STEP | {"value": [CLOCK], "restarts": True, "step_per": "run"}, "step_per is not read: a clock that restarts"),
+        (STEP | {"own": True}, "own: only a pattern with role metadata gives facts"),
+        (FACTS | {"redrawn": True}, "redrawn: only a pattern with role step reads it"),
+        (FACTS | {"step_base": 0}, "step_base: only a pattern with role step or position reads it"),
+        (FACTS | {"position": "place"}, "position: a pattern with role metadata has no measurements to place"),
+        (STEP | {"value": [VALUE | {"pick": "max"}]}, "value 'rate': pick: only a pattern with role summary reads it"),
+        (STEP | {"value": [VALUE | {"partial": True}]}, "value 'rate': partial: only work of a step (quantity 'samples')"),
+        (STEP | {"value": [VALUE | {"metric": "x"}]}, "value 'rate': metric = 'x': read of a value with quantity 'metric'"),
+        (STEP | {"sample": [{"line": "step 1: 2", "facts": {}}]}, "sample: only a pattern with role metadata gives"),
+    ],
+)  # fmt: skip
+def test_a_key_that_nothing_reads_is_refused(pattern: dict[str, Any], fault: str) -> None:
+    with pytest.raises(ParserError, match=re.escape(f"pattern '{pattern['name']}': {fault}")):
+        load(pattern, PLACE)
+
+
+def test_a_line_that_tells_its_step_counts_from_its_own_base() -> None:
+    assert load(STEP | {"position": "place", "step_base": 0}, PLACE | {"step_base": 1}).patterns[0].step_base == 0
 
 
 def test_a_literal_is_part_of_one_line() -> None:

@@ -49,7 +49,7 @@ def test_of_a_log_without_such_lines_nothing_is_known() -> None:
 
 def test_a_block_that_holds_a_test_alone_adds_nothing() -> None:
     head = {"name": "head", "role": "position", "literal": "Epoch ", "regex": "Epoch (?P<epoch>{I})"}
-    keys = {"step_per": "epoch", "position": "head", "position_once": True, "redrawn": True, "restarts": True}
+    keys = {"position": "head", "position_once": True, "redrawn": True, "restarts": True}
     bar = table("step clock", {**ELAPSED, "since": "epoch"}, **keys)
     made = parser(head, bar).patterns[1]
     blocks = [

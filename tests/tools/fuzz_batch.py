@@ -59,7 +59,7 @@ WHOLE, AS_MANY_BYTES = 0.05, 2_000
 #: Both engines are compared on texts up to this size.
 _ENGINE_BYTES = 300_000
 #: Where batches are written: in memory where the system has such a folder.
-_SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 _WEIGHTS = [mutation.weight for mutation in MUTATIONS]
 
 #: Takes a mutation's name, the kind of fault, its words and the log.
@@ -112,7 +112,7 @@ def laboratory() -> Laboratory:
     """The seeds, read once in each process; everything is written below a folder that ends with the process."""
     warnings.simplefilter("error")
     os.environ.setdefault("PERFLOG_THREADS", "1")
-    folder = Path(tempfile.mkdtemp(dir=_SCRATCH, prefix="perflog-fuzz-"))
+    folder = Path(tempfile.mkdtemp(dir=SCRATCH, prefix="perflog-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     lab = laboratory_in(folder, logs())
     # what was made so far stays: looking through it for what can be freed would take a third of the time

@@ -31,12 +31,11 @@ from tests import forks
 from tests.support import CORPUS, FIXTURES, ROOT, SHARED, parser_fixtures
 from tests.tools.fuzz_batch import AS_MANY_BYTES, SCRATCH, TOGETHER
 from tests.tools.fuzz_seeds import BEGINNINGS, GIVEN, LONGEST, Places, beginning, logs
-from tests.tools.mutate import mutated
-from tests.tools.mutations import MUTATIONS
+from tests.tools.mutations import MUTATIONS, odd_words
 
 #: So many of each batch are extracted alone too, and so many explained.
 ALONE, EXPLAINED = 4, 8
-#: The shares of logs that stay as they are, and of those that are changed in a few places only.
+#: The shares of logs that stay as they are, and of those with a few odd words in them.
 UNHARMED, LITTLE = 0.05, 0.25
 WHOLE = (FIXTURES, ROOT / "tests" / "upstream" / "logs", CORPUS, SHARED / "seeds")
 
@@ -116,7 +115,7 @@ def batch_of(seed: int, number: int, together: int, sources: Sequence[tuple[str,
         log, other = (beginning(data, rng.choice((*BEGINNINGS, LONGEST))) for data in (log, other))
         kind = rng.random()
         if UNHARMED <= kind < UNHARMED + LITTLE:
-            log = mutated(log, other, rng)
+            log = odd_words(rng, log, other)
         elif kind >= UNHARMED:
             (mutation,) = rng.choices(MUTATIONS, [each.weight for each in MUTATIONS])
             log = mutation.mutate(rng, log, other)

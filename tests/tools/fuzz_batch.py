@@ -22,7 +22,7 @@ from perflog.extraction import Extraction
 from perflog.settings.options import Options
 from tests.support import catalog
 from tests.tools.engines import Engines
-from tests.tools.fuzz_checks import Mutant, differences, faults_of, metric_faults
+from tests.tools.fuzz_checks import Mutant, Tally, differences, faults_of, metric_faults
 from tests.tools.fuzz_seeds import (
     GIVEN,
     SAME_TEXT,
@@ -36,7 +36,6 @@ from tests.tools.fuzz_seeds import (
     short_seeds,
     whole_seeds,
 )
-from tests.tools.fuzz_tally import Tally
 from tests.tools.mutations import MUTATIONS, Mutation
 
 #: Logs of one extraction: about as many as perflog matches together.

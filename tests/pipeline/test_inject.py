@@ -12,9 +12,9 @@ import pytest
 from perflog.evidence.witness import Verdict, Witness
 from tests.support import FIXTURES, catalog
 from tests.tools import faults, faults_of_logs, inject, lost_lines
-from tests.tools.faults_of_logs import BLOCK, EPOCHS, SHARDS, STEPS_IN_A_SECOND, Faulty
+from tests.tools.faults_of_logs import BLOCK, EPOCHS, SHARDS, STEPS_IN_A_SECOND
 from tests.tools.inject import Kind, became, is_doubted
-from tests.tools.laboratory import Laboratory, Made, Result, Subject, copied, subjects
+from tests.tools.laboratory import Faulty, Laboratory, Made, Result, Subject, copied, subjects
 
 FORMATS = ("averagemeter", "megatron", "tqdm")
 PLAIN = Kind([])

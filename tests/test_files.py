@@ -18,15 +18,11 @@ import pytest
 
 from perflog.errors import NoReaderError, PerflogError
 from perflog.files import is_temporary, is_written_into, write_atomically
+from tests.forks import perflog
 from tests.support import FIXTURES, ROOT
 
 LOG = FIXTURES / "seed001" / "GPUx32_time2train_ips-bs4.log"
 OLD = "old\n"
-
-
-def perflog(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "perflog", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
 
 
 def shell(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -176,7 +172,7 @@ def test_a_folder_and_a_socket_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_missing_folders_are_named_and_not_made(tmp_path: Path) -> None:
-    done = perflog("extract", LOG, "-o", tmp_path / "a" / "b" / "x.csv", "-f", "csv")
+    done = perflog("extract", str(LOG), "-o", str(tmp_path / "a" / "b" / "x.csv"), "-f", "csv")
     assert (done.returncode, done.stdout) == (2, "")
     folder = tmp_path / "a"
     assert (
@@ -188,7 +184,7 @@ def test_missing_folders_are_named_and_not_made(tmp_path: Path) -> None:
         ["report", "-s", "devices=1", "-o", "r.html"],
         ["save", "-l", "v1", "--database", "h.db"],
     ):
-        done = perflog(words[0], LOG, *words[1:-1], folder / words[-1])
+        done = perflog(words[0], str(LOG), *words[1:-1], str(folder / words[-1]))
         assert done.returncode == 2 and f"there is no folder '{folder}'" in done.stderr, done.stderr
     assert names_in(tmp_path) == []
     write_atomically(folder / "b" / "x", "new\n", parents=True)
@@ -299,7 +295,7 @@ def test_a_killed_writer_leaves_nothing_for_long(tmp_path: Path) -> None:
 def test_temporary_files_are_no_logs(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(LOG.read_bytes())
     (tmp_path / f".perflog-{'a' * 16}.tmp").write_bytes(LOG.read_bytes())
-    done = perflog("extract", tmp_path, "-s", "devices=1", "-f", "json")
+    done = perflog("extract", str(tmp_path), "-s", "devices=1", "-f", "json")
     assert '"skipped": []' in done.stdout and done.stdout.count("first_line") and done.stdout.count('"source": {') == 1
 
 
@@ -342,7 +338,7 @@ def test_a_full_disk_leaves_what_was_there(small_disk: Path) -> None:
     target = small_disk / "x.json"
     target.write_text(OLD)
     (small_disk / "filler").write_bytes(b"x" * 60_000)
-    done = perflog("extract", LOG, "-s", "devices=1", "-f", "json", "-o", target)
+    done = perflog("extract", str(LOG), "-s", "devices=1", "-f", "json", "-o", str(target))
     assert (done.returncode, done.stderr) == (2, f"perflog: cannot write '{target}': No space left on device\n")
     assert target.read_text() == OLD and names_in(small_disk) == ["filler", "x.json"]
 
@@ -360,7 +356,7 @@ def test_a_folder_that_may_only_be_read(small_disk: Path) -> None:
     target = small_disk / "x.json"
     target.write_text(OLD)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    done = perflog("extract", LOG, "-s", "devices=1", "-f", "json", "-o", target)
+    done = perflog("extract", str(LOG), "-s", "devices=1", "-f", "json", "-o", str(target))
     assert (done.returncode, done.stderr) == (2, f"perflog: cannot write '{target}': Read-only file system\n")
     assert target.read_text() == OLD
 

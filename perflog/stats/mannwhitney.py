@@ -7,8 +7,8 @@ Ties (rounded rates): :func:`p_value` counts a tied pair against the finding and
 ties. That is valid for any ties, since breaking them at random gives an untied sample with no more votes against,
 and it is the test whose inversion is the closed interval of :func:`perflog.stats.ratio.ratio`. The permutation
 distribution with mid-ranks (Streitberg & Röhmel 1986) is exact for the tied sample at hand, but as the ties change with
-the assumed ratio, no interval with a level known beforehand belongs to it; ``tests/tools/permutation.py`` has it for
-the simulation.
+the assumed ratio, no interval with a level known beforehand belongs to it; ``tests/tools/simulate_compare.py`` has it
+for the simulation.
 """
 
 from __future__ import annotations

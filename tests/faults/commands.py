@@ -198,6 +198,7 @@ def rows_in(database: Path) -> object:
     """The rows of a history, without the moments of saving; raises sqlite3.Error where the file is not sound."""
     with closing(sqlite3.connect(database)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], database
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == [], database
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         labels = [row[0] for row in connection.execute("SELECT label FROM perflog_campaign ORDER BY id")]
         counts = {table: connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in sorted(tables)}

@@ -89,8 +89,8 @@ class Tally:
 class Subject:
     """A command laid out, run once undisturbed, and put back into its first state before each trial."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.command: Command = COMMANDS[name]
+    def __init__(self, command: Command, folder: Path) -> None:
+        self.command = command
         self.folder = folder / "work"
         self.before = folder / "before"
         lay_out(self.command, self.folder)
@@ -256,8 +256,8 @@ def main() -> int:
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     wrong = 0
     for name in given.commands or COMMANDS:
-        with _folder() as folder:
-            subject = Subject(name, folder)
+        with new_folder() as folder:
+            subject = Subject(COMMANDS[name], folder)
             for kind in given.kinds.split(","):
                 if subject.command.polars and kind in ("mmap", "thread"):
                     continue  # polars, in Rust, aborts without memory, and waits for ever for a thread that cannot start
@@ -278,7 +278,7 @@ def main() -> int:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def new_folder() -> Iterator[Path]:
     """A new folder; one of tempfile's is removed by each forked process that ends."""
     folder = Path(tempfile.mkdtemp()).resolve()
     try:

@@ -98,15 +98,20 @@ def trial(
     state, said = beside / "state", beside / "stderr"
     place = os.fsencode(folder)
     state.write_bytes(_STATE.pack(KINDS.index(kind), error, nth, lasting, 0, 0, place, b""))
-    process = os.fork()
-    if not process:
-        _become(folder, words, state, said, polars)
-    status = _waited(process)
+    status = _waited(started(folder, words, polars))
     _, _, _, _, calls, struck, _, name = _STATE.unpack(state.read_bytes())
     where = name.rstrip(b"\0").decode(errors="replace").removeprefix(f"{folder}/")
     out = (folder / "stdout").read_text(encoding="utf-8", errors="replace")
     (folder / "stdout").unlink()
     return Ended(status, out, said.read_text(encoding="utf-8", errors="replace"), calls, bool(struck), where)
+
+
+def started(folder: Path, words: Sequence[str], polars: bool = False) -> int:
+    """A command as a process, a copy of this one: what it imports is there. What it says is beside its folder."""
+    process = os.fork()
+    if not process:
+        _become(folder, words, folder.parent / "state", folder.parent / "stderr", polars)
+    return process
 
 
 def _waited(process: int) -> int | None:

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from tests.forks.client import ask
@@ -29,18 +29,23 @@ PATIENCE = 120
 
 
 def perflog(
-    *arguments: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None, stdin: bytes = b""
+    *arguments: str,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    checkout: Path = ROOT,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``perflog ARGUMENTS`` in a process and wait for its end.
 
     Args:
         env: what is added to this process's environment.
+        checkout: where the program and these servers are, which may be those of another commit.
 
     Raises:
         subprocess.TimeoutExpired: after :data:`PATIENCE` seconds.
     """
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
-    place = server()
+    environment = {**os.environ, "PYTHONPATH": str(checkout), **(env or {})}
+    place = server(checkout)
     outputs = [os.pipe(), os.pipe()]
     with tempfile.TemporaryFile() as given, socket.socket(socket.AF_UNIX) as connection:
         given.write(stdin)
@@ -77,22 +82,22 @@ def _read(pipes: Sequence[int], arguments: Sequence[str]) -> list[bytes]:
 
 def words() -> list[str]:
     """The words of a shell that stand for ``perflog`` in a command; they take a fiftieth of a second."""
-    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("client.py")), server()]
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("client.py")), server(ROOT)]
 
 
-@lru_cache(maxsize=1)
-def server() -> str:
-    """The path of the socket of this process's server, which ends when this process does."""
+@cache
+def server(checkout: Path) -> str:
+    """The path of the socket of this process's server of a checkout, which ends when this process does."""
     folder = Path(tempfile.mkdtemp(prefix="perflog-"))
     place = str(folder / "socket")
     life, held = os.pipe()  # nobody else holds the writing end: the server reads its end when this process is gone
     process = subprocess.Popen(
         # a warning is an error in the commands too
         [sys.executable, "-W", "error", "-m", "tests.forks.server", place],
-        cwd=ROOT,
+        cwd=checkout,
         stdin=life,
         stdout=subprocess.PIPE,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(checkout)},
         text=True,
     )
     os.close(life)

@@ -17,7 +17,7 @@ from perflog.notes import Note
 from tests.support import FIXTURES
 from tests.tools import fuzz_seeds
 from tests.tools.fuzz_batch import ALONE, Laboratory, laboratory_in, try_batch
-from tests.tools.fuzz_checks import Mutant, differences, faults_of, metric_faults
+from tests.tools.fuzz_checks import Mutant, Tally, differences, faults_of, keep, load, metric_faults
 from tests.tools.fuzz_seeds import (
     ENOUGH_RECORDS,
     GIVEN,
@@ -34,7 +34,6 @@ from tests.tools.fuzz_seeds import (
     short_seeds,
     whole_seeds,
 )
-from tests.tools.fuzz_tally import Tally, keep, load
 from tests.tools.mutations import MUTATIONS, Mutation
 
 BY_NAME = {mutation.name: mutation for mutation in MUTATIONS}

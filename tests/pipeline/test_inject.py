@@ -11,10 +11,10 @@ import pytest
 
 from perflog.evidence.witness import Verdict, Witness
 from tests.support import FIXTURES, catalog
-from tests.tools import faults, faults_of_logs, inject, lost_lines, numbers
-from tests.tools.faults_of_logs import BLOCK, EPOCHS, SHARDS, STEPS_IN_A_SECOND, Faulty
+from tests.tools import faults, faults_of_logs, inject, lost_lines
+from tests.tools.faults_of_logs import BLOCK, EPOCHS, SHARDS, STEPS_IN_A_SECOND
 from tests.tools.inject import Kind, became, is_doubted
-from tests.tools.laboratory import Laboratory, Made, Result, Subject, copied, subjects
+from tests.tools.laboratory import Faulty, Laboratory, Made, Result, Subject, copied, subjects
 
 FORMATS = ("averagemeter", "megatron", "tqdm")
 PLAIN = Kind([])
@@ -175,26 +175,3 @@ def test_one_lost_line_takes_no_number(share: float) -> None:
     found = list(lost_lines.losses([share]))
     assert len(found) >= 400
     assert sum(loss.kept for loss in found) >= 0.99 * len(found), "\n".join(lost_lines.report(found))
-
-
-def test_what_changed_between_two_commits_is_named() -> None:
-    old = {"log": "a", "runs": [{"throughput": {"total": {"value": 1.0}}, "facts": {"devices": 8}}]}
-    new = {"log": "a", "runs": [{"throughput": {"total": {"value": None, "reason": "why"}}, "facts": {"devices": 8}}]}
-    assert list(numbers.changes(old, old)) == []
-    assert list(numbers.changes(old, new)) == [
-        "runs 1 throughput total value: 1.0 → null",
-        'runs 1 throughput total reason: null → "why"',
-    ]
-    assert list(numbers.changes({"value": 1.0}, {"value": 1.0 + 1e-12})) == []
-
-
-def test_numbers_are_those_that_perflog_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    source = FIXTURES / "parsers" / "averagemeter" / "apex.log"
-    (tmp_path / "apex.log").write_bytes(source.read_bytes())
-    (tmp_path / "apex.log.toml").write_bytes(source.with_name("apex.log.toml").read_bytes())
-    of_log = next(entry for entry in numbers.entries(tmp_path) if entry.get("log", "").endswith("apex.log"))
-    (run,) = of_log["runs"]
-    assert set(run["throughput"]) == {"total", "mean", "median", "trimmed", "last", "reported"}
-    assert run["throughput"]["total"]["value"] == pytest.approx(run["throughput"]["median"]["value"], rel=0.2)
-    assert run["throughput"]["reported"] == {"value": None, "reason": "the program printed no summary of its own"}

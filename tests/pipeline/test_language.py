@@ -735,26 +735,26 @@ def test_a_warm_up_of_one_record_leaves_one_record_out(extracted: Callable[..., 
     )
 
 
+SAVING = '[[pattern]]\nname = "saving"\nrole = "ignore"\nliteral = "saving"\nregex = "saving"\npauses = true\n'
+SAVING += '[[pattern.sample]]\nline = "saving"\n'
+
+
 def test_a_mean_that_holds_a_pause_is_left_out(extracted: Callable[..., Run]) -> None:
     """Ten steps of 2 s between lines, 60 s of saving between steps 50 and 60: their mean is 8 s."""
-    saving = '[[pattern]]\nname = "saving"\nrole = "ignore"\nliteral = "saving"\nregex = "saving"\npauses = true\n'
-    saving += '[[pattern.sample]]\nline = "saving"\n'
     log = "".join(f"step {n} - {8 if n == 60 else 2:.4f}s\n" for n in range(10, 101, 10))
     log = log.replace("step 60 ", "saving\nstep 60 ")
-    run = extracted(STEPS.replace('"step_time"\n', '"step_time"\nholds_pauses = true\n') + saving, log)
+    run = extracted(STEPS.replace('"step_time"\n', '"step_time"\nholds_pauses = true\n') + SAVING, log)
     assert (run.metrics["step_time"].value, run.throughput.used) == (2, 9)
     assert "1 record left out that holds an evaluation or the like (80 s)" in texts(run.notes)
-    assert extracted(STEPS + saving, log).metrics["step_time"].value == 2.6
+    assert extracted(STEPS + SAVING, log).metrics["step_time"].value == 2.6
 
 
 def test_the_time_of_what_is_left_out_is_said_where_it_is_known(extracted: Callable[..., Run]) -> None:
     """A rate of tokens without a time beside it: 500 tokens/s, but 80 tokens/s where saving lies between the lines."""
-    saving = '[[pattern]]\nname = "saving"\nrole = "ignore"\nliteral = "saving"\nregex = "saving"\npauses = true\n'
-    saving += '[[pattern.sample]]\nline = "saving"\n'
     rate = 'quantity = "rate"\nunit = "tokens/s"\nholds_pauses = true\n'
     log = "".join(f"step {n} - {80 if n == 60 else 500:.4f}s\n" for n in range(10, 101, 10))
     run = extracted(
-        STEPS.replace('quantity = "step_time"\n', rate) + saving, log.replace("step 60 ", "saving\nstep 60 ")
+        STEPS.replace('quantity = "step_time"\n', rate) + SAVING, log.replace("step 60 ", "saving\nstep 60 ")
     )
     assert (run.throughput.value, run.throughput.unit, run.throughput.used) == (500, "tokens/s", 9)
     assert "1 record left out that holds an evaluation or the like" in texts(run.notes)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +11,8 @@ import pytest
 from fixtures.generate import FP16, everything
 from perflog.export.exchange import dlperf_console, dlperf_result
 from perflog.extraction import Extraction
-from tests.support import FIXTURES, ROOT, SHARED, extracted
+from tests.forks import perflog
+from tests.support import FIXTURES, SHARED, extracted
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 #: Seed 004, `Result`: case, average, median, speedup.
@@ -99,20 +98,9 @@ def test_seed_003_tables() -> None:
 
 def test_main_command_as_a_user_types_it(tmp_path: Path) -> None:
     out = tmp_path / "result.json"
-    command = [
-        sys.executable,
-        "-m",
-        "perflog",
-        "extract",
-        "fixtures/seed004/logs_fp32/mindspore/resnet50/bz128",
-        "-w",
-        "100",
-        "-n",
-        "100",
-    ]
-    done = subprocess.run(
-        [*command, "--format", "dlperf", "-o", str(out)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    logs = "fixtures/seed004/logs_fp32/mindspore/resnet50/bz128"
+    done = perflog("extract", logs, "-w", "100", "-n", "100", "--format", "dlperf", "-o", str(out))
+    assert done.returncode == 0
     assert done.stdout.splitlines()[0].endswith("1n1g/rn50_b128_fp32_1.log {1: 371.01}")
     assert json.loads(out.read_text())["rn50"]["4n8g"]["speedup"] == 29.02
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import FIXTURES, catalog
-from tests.tools.faults_of_logs import Faulty
-from tests.tools.laboratory import Laboratory, Result, Subject, copied, subjects
+from tests.tools.laboratory import Faulty, Laboratory, Result, Subject, copied, subjects
 from tests.tools.systematic import WIDTHS, ZONES, became, damages, sample, tried
 
 #: Formats whose numbers had thousands' marks read in part, beside those that chance takes.

@@ -10,7 +10,7 @@ import pytest
 from perflog.notes import texts
 from perflog.runs.run import Run
 from tests.support import FIXTURES, extracted
-from tests.tools.mutations_of_numbers import scaled
+from tests.tools.mutations import scaled
 
 PARSERS = FIXTURES / "parsers"
 BLENDED = "several ranks or runs are blended"

@@ -81,7 +81,7 @@ def test_a_border_between_two_others_by_hand() -> None:
 @pytest.mark.long
 def test_a_machine_that_wanders_is_no_change(rho: float, n: int) -> None:
     """600 steady AR(1) histories: 21 to 62 % of them had a change by their ranks alone; 5 % is 30 of them."""
-    from tests.tools.histories import wandering
+    from tests.tools.simulate_compare import wandering
 
     series = 100 + wandering(np.random.default_rng(11), 600, n, rho)
     found = sum(bool(change_points(line.tolist()).points) for line in series)
@@ -100,7 +100,7 @@ def test_how_steep_a_border_must_be_lies_between_the_simulated_lengths() -> None
 
 
 def test_a_step_in_a_history_that_wanders_is_found() -> None:
-    from tests.tools.histories import wandering
+    from tests.tools.simulate_compare import wandering
 
     series = 100 + wandering(np.random.default_rng(12), 50, 40, 0.3) + 4.0 * (np.arange(40) >= 20)
     assert sum(bool(change_points(line.tolist()).points) for line in series) >= 47

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from perflog.stats.mannwhitney import at_most, critical, p_value, runs_for, votes
-from tests.tools.permutation import permutation_p
+from tests.tools.simulate_compare import permutation_p
 
 untied = st.lists(st.floats(0.1, 1e6), min_size=2, max_size=16, unique=True)
 coarse = st.lists(st.integers(1, 6).map(float), min_size=2, max_size=6)

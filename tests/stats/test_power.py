@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from perflog.compare.rows import compared_cases
-from perflog.compare.rule import Rule
 from perflog.stats.power import (
     SIMULATED,
     Table,
@@ -22,19 +20,8 @@ from perflog.stats.power import (
     runs_needed,
     variation_bounds,
 )
-from perflog.stats.verdict import Verdict
-from tests.tools.tables_of_runs import Sides, normal
-from tests.tools.tables_of_runs import table as table_of
-
-
-def counted(change: float, spread: float, n: int, table: Table, tables: int, seed: int) -> float:
-    """How often ``compare``'s own rows call one changed row of a table, counted: a change up or down in turn."""
-    random, rule, hits = np.random.default_rng(seed), Rule(margin=table.margin, level=table.level), 0
-    for nth in range(tables):
-        signed = change if nth % 2 else -change
-        pairs = table_of(random, normal, table.rows, Sides((n, n), (spread, spread)), [signed])
-        hits += compared_cases(pairs, rule)[0].verdict is (Verdict.FASTER if signed > 0 else Verdict.SLOWER)
-    return hits / tables
+from tests.tools.table_promises import found_share
+from tests.tools.tables_of_runs import Sides
 
 
 @pytest.mark.parametrize(
@@ -55,7 +42,8 @@ def test_the_power_is_what_compare_finds(change: float, spread: float, n: int, r
     table = Table(rows, 0.02)
     wanted = (power(change, spread, n, table) + power(-change, spread, n, table)) / 2
     tables = 1200 if rows < 20 else 500
-    assert counted(change, spread, n, table, tables, seed=n) == pytest.approx(wanted, abs=0.03)
+    found = found_share(np.random.default_rng(n), Sides((n, n), (spread, spread)), change, table, tables)
+    assert found == pytest.approx(wanted, abs=0.03)
 
 
 @pytest.mark.parametrize(("n", "rows", "effect"), [(5, 1, 3.0), (15, 6, 1.4), (24, 200, 1.3), (28, 6, 0.9)])

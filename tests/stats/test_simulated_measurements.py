@@ -10,9 +10,15 @@ import pytest
 from perflog.stats.sequential import TableRule
 from perflog.stats.verdict import Verdict
 from tests.support import ROOT
-from tests.tools.sequential_methods import METHODS, mixture
-from tests.tools.simulate_campaigns import errors
-from tests.tools.simulate_sequential import END, START, is_wrong, measured_case, outcomes
+from tests.tools.simulate_sequential import (
+    METHODS,
+    SIMULATION,
+    campaign_errors,
+    is_wrong,
+    measured_case,
+    mixture,
+    outcomes,
+)
 from tests.tools.tables_of_runs import Sides, normal, two_states
 
 
@@ -70,8 +76,8 @@ def test_the_exact_interval_leaves_out_as_many_walsh_averages_as_its_table_has()
 
 
 def test_known_campaigns_bring_the_coverage_back() -> None:
-    _, without, _ = errors(np.random.default_rng(9), 1, 0, 0.02, 100)
-    false, covered, level = errors(np.random.default_rng(9), 1, 5, 0.02, 300)
+    _, without, _ = campaign_errors(np.random.default_rng(9), 1, 0, 0.02, 100)
+    false, covered, level = campaign_errors(np.random.default_rng(9), 1, 5, 0.02, 300)
     assert without < 0.5
     assert false <= 0.05 + 2 * (0.05 * 0.95 / 300) ** 0.5
     assert abs(covered - level) <= 3 * (0.05 * 0.95 / 300) ** 0.5
@@ -79,7 +85,7 @@ def test_known_campaigns_bring_the_coverage_back() -> None:
 
 def test_the_page_has_the_tables_of_this_tool() -> None:
     text = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
-    between = text.partition(START)[2].partition(END)[0]
+    between = text.partition(SIMULATION.start)[2].partition(SIMULATION.end)[0]
     for title in (
         "### Runs until decided",
         "#### What it costs",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.support import ROOT
-from tests.tools.simulate_compare import MARKER, NOISES, coverage, false_alarms
+from tests.tools.simulate_compare import NOISES, SIMULATION, coverage, false_alarms
 
 
 @pytest.mark.parametrize("run_spread", [0.005, 0.01, 0.02])
@@ -28,6 +28,6 @@ def test_intervals_hold_the_true_ratio(noise: str, n: int, level: float) -> None
 
 def test_the_page_has_the_tables_of_the_simulation() -> None:
     text = (ROOT / "docs/statistics.md").read_text(encoding="utf-8")
-    tables = text.partition(MARKER)[2]
+    tables = text.partition(SIMULATION.start)[2].partition(SIMULATION.end)[0]
     for heading in ("False alarms", "Coverage", "Warm-up", "Notes"):
         assert f"### {heading}" in tables

@@ -9,41 +9,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from tests.tools.bench import data
+from tests.tools.spent import Spent, spent
 
 #: Bytes of a log, and how many logs are changed.
 _BYTES, _CHANGED = 6000, 5
 #: Seconds after which a file that was written counts as settled.
 _SETTLED = 2.5
-
-
-class Spent(NamedTuple):
-    """Seconds of a command with all its processes: of its own code, of the system for it, and by the clock."""
-
-    own: float
-    system: float
-    clock: float
-
-    @property
-    def processor(self) -> float:
-        return self.own + self.system
-
-
-def seconds(*words: str, cache: Path) -> Spent:
-    """What a command takes."""
-    began = time.monotonic()
-    command = [sys.executable, "-m", "perflog", *words]
-    process = subprocess.Popen(command, env={**os.environ, "PERFLOG_CACHE": str(cache)}, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    return Spent(used.ru_utime, used.ru_stime, time.monotonic() - began)
 
 
 def told(name: str, times: list[Spent]) -> str:
@@ -69,31 +45,24 @@ def main() -> None:
     data.SMALL_LOG_BYTES = _BYTES
     chosen.folder.mkdir(parents=True, exist_ok=True)
     logs = data.small_logs(chosen.folder, 1.0).path
-    cache, cases = chosen.folder / "cache", str(chosen.folder / "cases.json")
+    cases = str(chosen.folder / "cases.json")
+    seconds = partial(spent, environment={**os.environ, "PERFLOG_CACHE": str(chosen.folder / "cache")})
     time.sleep(_SETTLED)
     words = ["extract", str(logs), "--cache", "-q", "-o", cases]
     print("| extraction | best | worst | by the clock |\n|---|--:|--:|--:|")
-    print(told("first", [seconds(*words, cache=cache)]), flush=True)
-    unchanged = [seconds(*words, cache=cache) for _ in range(chosen.times)]
+    print(told("first", [seconds(*words)]), flush=True)
+    unchanged = [seconds(*words) for _ in range(chosen.times)]
     print(told("unchanged", unchanged), flush=True)
     changed = []
     for _ in range(3):
         change_some(logs)
-        changed.append(seconds(*words, cache=cache))
+        changed.append(seconds(*words))
     print(told(f"{_CHANGED} logs changed", changed), flush=True)
-    table = [
-        "table",
-        str(logs),
-        "--rows",
-        "label,precision,batch_size,nodes,devices",
-        "--cache",
-        "-q",
-        "-o",
-        f"{cases}.csv",
-    ]
-    seconds(*table, cache=cache)
-    print(told("unchanged, `table`", [seconds(*table, cache=cache) for _ in range(3)]), flush=True)
-    print(told("perflog's start (`perflog --version`)", [seconds("--version", cache=cache) for _ in range(3)]))
+    rows = "label,precision,batch_size,nodes,devices"
+    table = ["table", str(logs), "--rows", rows, "--cache", "-q", "-o", f"{cases}.csv"]
+    seconds(*table)
+    print(told("unchanged, `table`", [seconds(*table) for _ in range(3)]), flush=True)
+    print(told("perflog's start (`perflog --version`)", [seconds("--version") for _ in range(3)]))
 
 
 if __name__ == "__main__":

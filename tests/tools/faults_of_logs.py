@@ -13,7 +13,7 @@ from typing import NamedTuple
 from perflog.formats.printed import clock_seconds
 from perflog.reading.account import LogFact
 from tests.tools.faults import clock_text, later, measured_lines, rewritten
-from tests.tools.laboratory import Subject
+from tests.tools.laboratory import Faulty, Subject
 
 #: Fewer measured lines are too few to lose some.
 FEWEST = 20
@@ -41,19 +41,6 @@ DEFAULTS = (
 )  # fmt: skip
 
 
-class Faulty(NamedTuple):
-    """A log with a fault.
-
-    Attributes:
-        times: its speed is so many times that of the log that it was made of.
-        also: another log whose numbers are as true.
-    """
-
-    text: str
-    times: float = 1.0
-    also: Subject | None = None
-
-
 # ---------------------------------------------------------------- lines
 
 
@@ -64,6 +51,12 @@ def without_line(subject: Subject, share: float) -> tuple[int, str] | None:
         return None
     place = places[int(share * len(places))]
     return place, "\n".join([*subject.lines[:place], *subject.lines[place + 1 :]])
+
+
+def line_lost(subject: Subject, share: float) -> str | None:
+    """The text without the measured line at this share of all of them."""
+    lost = without_line(subject, share)
+    return None if lost is None else lost[1]
 
 
 def cut_columns(subject: Subject, width: int) -> str | None:

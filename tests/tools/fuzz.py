@@ -22,8 +22,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.tools.fuzz_batch import TOGETHER, laboratory, mutants, try_batch, written
+from tests.tools.fuzz_checks import Tally, keep, load, table
 from tests.tools.fuzz_seeds import GIVEN, logs
-from tests.tools.fuzz_tally import Tally, keep, load, table
 from tests.tools.mutations import MUTATIONS
 
 #: A line says how far a run is after so many batches.

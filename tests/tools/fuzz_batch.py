@@ -22,7 +22,7 @@ from perflog.extraction import Extraction
 from perflog.settings.options import Options
 from tests.support import catalog
 from tests.tools.engines import Engines
-from tests.tools.fuzz_checks import Mutant, differences, faults_of, metric_faults
+from tests.tools.fuzz_checks import Mutant, Tally, differences, faults_of, metric_faults
 from tests.tools.fuzz_seeds import (
     GIVEN,
     SAME_TEXT,
@@ -36,7 +36,6 @@ from tests.tools.fuzz_seeds import (
     short_seeds,
     whole_seeds,
 )
-from tests.tools.fuzz_tally import Tally
 from tests.tools.mutations import MUTATIONS, Mutation
 
 #: Logs of one extraction: about as many as perflog matches together.
@@ -59,7 +58,7 @@ WHOLE, AS_MANY_BYTES = 0.05, 2_000
 #: Both engines are compared on texts up to this size.
 _ENGINE_BYTES = 300_000
 #: Where batches are written: in memory where the system has such a folder.
-_SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
+SCRATCH = "/dev/shm" if Path("/dev/shm").is_dir() else None
 _WEIGHTS = [mutation.weight for mutation in MUTATIONS]
 
 #: Takes a mutation's name, the kind of fault, its words and the log.
@@ -112,7 +111,7 @@ def laboratory() -> Laboratory:
     """The seeds, read once in each process; everything is written below a folder that ends with the process."""
     warnings.simplefilter("error")
     os.environ.setdefault("PERFLOG_THREADS", "1")
-    folder = Path(tempfile.mkdtemp(dir=_SCRATCH, prefix="perflog-fuzz-"))
+    folder = Path(tempfile.mkdtemp(dir=SCRATCH, prefix="perflog-fuzz-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     lab = laboratory_in(folder, logs())
     # what was made so far stays: looking through it for what can be freed would take a third of the time

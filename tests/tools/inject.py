@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import shutil
 import sys
 import tempfile
 import time
@@ -36,8 +35,7 @@ from perflog.runs.run import Run
 from perflog.settings.options import ESTIMATORS
 from tests.support import catalog
 from tests.tools import faults, faults_of_logs
-from tests.tools.faults_of_logs import Faulty
-from tests.tools.laboratory import A_FACTOR, Laboratory, Made, Result, Subject, copied, subjects
+from tests.tools.laboratory import A_FACTOR, Fault, Faulty, Laboratory, Made, Result, Subject, copied, subjects
 
 #: A number that moved by no more than this share is as it was.
 SAME = 0.01
@@ -50,8 +48,6 @@ CLEAN = "none"
 
 
 # ---------------------------------------------------------------- the faults
-
-Fault = Callable[[Subject], str | Faulty | None]
 
 
 class Kind(NamedTuple):
@@ -78,11 +74,6 @@ def _factor(of: Callable[[Subject], float | None]) -> Kind:
     return Kind([partial(fault, inverse=False), partial(fault, inverse=True)])
 
 
-def _line_lost(subject: Subject, share: float) -> str | None:
-    lost = faults_of_logs.without_line(subject, share)
-    return None if lost is None else lost[1]
-
-
 def _everywhere(*make: Fault) -> Kind:
     return Kind(make, everywhere=True)
 
@@ -101,7 +92,9 @@ KINDS: Mapping[str, Kind] = {
     "evaluation between the lines": Kind([faults.evaluation_between], True, True),
     "one step 50 × as long": Kind([partial(faults.long_step, times=50)], True, True),
     "slow last record, 60 ×": Kind([faults.slow_last], True, True),
-    "one line lost, at each tenth": Kind([partial(_line_lost, share=n / 10) for n in range(1, 10)], True, True),
+    "one line lost, at each tenth": Kind(
+        [partial(faults_of_logs.line_lost, share=n / 10) for n in range(1, 10)], True, True
+    ),
     "bar of epochs around": _everywhere(faults_of_logs.outer_bar),
     "bar of each epoch": _everywhere(faults_of_logs.bar_of_an_epoch),
     "bar of each shard": _everywhere(faults_of_logs.bar_of_a_shard),
@@ -305,23 +298,13 @@ class Row:
 
 def injected(lab: Laboratory, chosen: Sequence[Subject], kind: Kind, folder: Path, kept: Path | None) -> Row:
     row = Row()
+    able = [subject for subject in chosen if kind.everywhere or subject.is_witnessed]
     for number, fault in enumerate(kind.make):
-        place = (kept or folder) / str(number)
-        faulty: dict[str, Faulty] = {}
-        for subject in chosen:
-            text = fault(subject) if kind.everywhere or subject.is_witnessed else None
-            if text is None:
-                continue
-            faulty[subject.name] = text if isinstance(text, Faulty) else Faulty(text)
-            (place / subject.name).parent.mkdir(parents=True, exist_ok=True)
-            (place / subject.name).write_bytes(faulty[subject.name].text.encode("latin-1"))
-        results = lab.results(place, catalog()) if faulty else {}
-        for subject in chosen:
-            if subject.name in faulty:
-                mark = f" ({number + 1})" if len(kind.make) > 1 else ""
-                row.add(subject, faulty[subject.name], results.get(subject.name), kind, mark)
-        if kept is None:
-            shutil.rmtree(place, ignore_errors=True)
+        became_of = lab.with_fault(able, fault, (kept or folder) / str(number), keep=kept is not None)
+        mark = f" ({number + 1})" if len(kind.make) > 1 else ""
+        for subject in able:
+            if subject.name in became_of:
+                row.add(subject, *became_of[subject.name], kind, mark)
     return row
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ from perflog.runs.metadata import Metadata
 from perflog.runs.run import Run, Skipped
 from perflog.runs.throughput import Speed
 from perflog.settings.options import ESTIMATORS, Options
-from tests.support import CORPUS, FIXTURES, arguments, options
+from tests.support import CORPUS, FIXTURES, arguments, catalog, options
 
 #: Parts of remarks that say what happened to a number, beside the verdict's doubts.
 SAYS = ("alone holds", "outside the measurements", "print the same numbers")
@@ -114,6 +115,21 @@ class Laboratory:
         with self._listening():
             paths = [folder] if names is None else [folder / name for name in names]
             return dict(read_logs(find_logs(paths), formats, finish))
+
+    def with_fault(
+        self, chosen: Sequence[Subject], fault: Fault, folder: Path, keep: bool = False
+    ) -> dict[str, tuple[Faulty, Result | None]]:
+        """The logs that can have a fault, by name, each with what became of it; they are written below a folder."""
+        faulty: dict[str, Faulty] = {}
+        for subject in chosen:
+            if (made := fault(subject)) is not None:
+                faulty[subject.name] = made if isinstance(made, Faulty) else Faulty(made)
+                (folder / subject.name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / subject.name).write_bytes(faulty[subject.name].text.encode("latin-1", "replace"))
+        results = self.results(folder, catalog()) if faulty else {}
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        return {name: (made, results.get(name)) for name, made in faulty.items()}
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -213,3 +229,20 @@ def subjects(folder: Path, given: Mapping[str, dict[str, Any]], results: Mapping
         clean = {estimator: of_one[-1] for estimator, of_one in result.runs.items()}
         yield Subject(name, given.get(name, {}), text.split("\n"), made[-1].value, run.throughput.unit, clean, len(made),
                       run.evidence, measured, run.metadata, result.facts)  # fmt: skip
+
+
+class Faulty(NamedTuple):
+    """A log with a fault.
+
+    Attributes:
+        times: its speed is so many times that of the log that it was made of.
+        also: another log whose numbers are as true.
+    """
+
+    text: str
+    times: float = 1.0
+    also: Subject | None = None
+
+
+#: Makes of a log's text that with a fault; None where the log cannot have it.
+Fault = Callable[[Subject], str | Faulty | None]

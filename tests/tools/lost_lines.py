@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.support import FIXTURES, catalog
 from tests.tools.faults import measured_lines
-from tests.tools.faults_of_logs import without_line
+from tests.tools.faults_of_logs import line_lost, without_line
 from tests.tools.laboratory import Doubt, Laboratory, Result, Subject, copied, subjects
 
 #: A number that moved by no more than this share is kept.
@@ -65,21 +65,12 @@ def losses(shares: Sequence[float]) -> Iterator[Loss]:
         lab = Laboratory(copied(clean, [FIXTURES / "parsers"]), ["total"])
         chosen = list(subjects(clean, lab.given, lab.results(clean, catalog())))
         for share in shares:
-            folder = Path(scratch) / "lost"
-            places: dict[str, int] = {}
+            became_of = lab.with_fault(chosen, partial(line_lost, share=share), Path(scratch) / "lost")
             for subject in chosen:
-                lost = without_line(subject, share)
-                if lost is not None:
-                    places[subject.name] = lost[0]
-                    (folder / subject.name).parent.mkdir(parents=True, exist_ok=True)
-                    (folder / subject.name).write_bytes(lost[1].encode("latin-1"))
-            results = lab.results(folder, catalog())
-            yield from (
-                _loss(subject, places[subject.name] + 1, results[subject.name])
-                for subject in chosen
-                if subject.name in places
-            )
-            shutil.rmtree(folder)
+                if subject.name in became_of and (lost := without_line(subject, share)):
+                    _, result = became_of[subject.name]
+                    assert result is not None, subject.name
+                    yield _loss(subject, lost[0] + 1, result)
 
 
 def _loss(subject: Subject, line: int, result: Result) -> Loss:

@@ -8,12 +8,12 @@ second half takes more than 1.5 times what the first takes, or a member more tha
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+
+from tests.tools.spent import spent
 
 NOTE = b"a note of no known format\n"
 STEP = (
@@ -38,17 +38,6 @@ def archive(file: Path, members: int, every: int) -> None:
             target.writestr(f"run{number}/a.log", log(number) if every and number % every == 0 else NOTE)
 
 
-def cost(file: Path) -> tuple[float, int]:
-    """(seconds of processor time, peak memory in bytes) of an extraction."""
-    words = [sys.executable, "-m", "perflog", "extract", str(file), "-q", "-f", "json", "-o", str(file) + ".json"]
-    process = subprocess.Popen(words)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 3):
-        raise SystemExit(f"perflog ended with status {process.returncode}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=100_000)
@@ -63,7 +52,8 @@ def main() -> int:
             for count in (1, members // 2, members):
                 file = Path(scratch) / f"{count}.zip"
                 archive(file, count, KINDS[kind])
-                costs.append(cost(file))
+                cost = spent("extract", str(file), "-q", "-f", "json", "-o", f"{file}.json")
+                costs.append((cost.processor, cost.memory))
                 file.unlink()
             (start, _), (half, half_bytes), (whole, whole_bytes) = costs
             each = (whole_bytes - half_bytes) / (members - members // 2)

@@ -11,11 +11,9 @@ import argparse
 import asyncio
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -25,6 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from tests.tools.bench.data import small_logs
+from tests.tools.spent import Spent, spent
 
 #: So many objects are listed at once.
 PAGE = 1_000
@@ -140,31 +139,21 @@ def server_of(*words: str) -> Iterator[dict[str, str]]:
             server.terminate()
 
 
-def _extract(place: str, output: Path, environment: dict[str, str]) -> tuple[float, float]:
-    """(seconds, processor seconds) of one extraction."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "perflog", "extract", place, "-f", "json", "-o", str(output), "-q"]
-    status = subprocess.run(command, env=environment, check=False).returncode
-    seconds, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    if status not in (0, 3):
-        raise SystemExit(f"{' '.join(command)}: status {status}")
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def compare(count: int, repeats: int, work: Path) -> None:
     """Write the logs, serve them, extract in turn, and print the table."""
     folder = small_logs(work, count / 20_000).path
     files = sum(1 for file in folder.rglob("*") if file.is_file())
     places = {"disk": str(folder), "object store": "s3://bucket/logs/"}
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in places}
+    taken: dict[str, list[Spent]] = {name: [] for name in places}
     with server_of("-m", "tests.tools.objects", "--serve", str(folder)) as environment:
         for _ in range(repeats):
             for name, place in places.items():
-                taken[name].append(_extract(place, work / f"{name.split()[0]}.json", environment))
+                output = str(work / f"{name.split()[0]}.json")
+                taken[name].append(spent("extract", place, "-f", "json", "-o", output, "-q", environment=environment))
     print(f"{files} logs of 100 kB, least of {repeats}\n\n| from | seconds | logs a second | processor seconds |")
     print("|---|--:|--:|--:|")
     for name, times in taken.items():
-        seconds, processor = min(t[0] for t in times), min(t[1] for t in times)
+        seconds, processor = min(t.clock for t in times), min(t.processor for t in times)
         print(f"| {name} | {seconds:.1f} | {files / seconds:,.0f} | {processor:.1f} |")
 
 

@@ -1,6 +1,6 @@
 """The tests on every Python that perflog runs on: ``python -m tests.tools.pythons [--all] [--others] [3.12 3.14 …]``.
 
-Each interpreter is the machine's own, pyenv's, one that uv downloads, or Debian's (:mod:`tests.tools.debian_python`),
+Each interpreter is the machine's own, pyenv's, one that uv downloads, or Debian's (:func:`from_debian`),
 whichever is had first; for one that cannot be had, a line says so. Each gets an environment of its own below
 ``build/pythons``, with perflog installed from a copy of the working tree and its test packages of today, and runs the
 tests there: a part that touches every package, or with ``--all`` all but the long ones.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,6 @@ import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from tests.tools.debian_python import from_debian
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PLACE = ROOT / "build" / "pythons"
@@ -101,6 +100,70 @@ def of_uv(version: str, tools: Path) -> Interpreter | None:
         return None
     programs = sorted(folder.glob(f"cpython-{version}.*/bin/python{version}"), reverse=True)
     return next((Interpreter(path, "downloaded by uv") for path in programs if runs(path, version)), None)
+
+
+#: Debian's suite whose interpreters are unpacked, not installed: the machine's own packages and lists stay as they are.
+DEBIAN = "testing"
+DEBIAN_KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+#: The interpreter with its headers (some packages must be compiled for a new Python), and the libraries that it uses.
+DEBIAN_PACKAGES = (
+    "python{0}", "python{0}-minimal", "libpython{0}-stdlib", "libpython{0}-minimal", "libpython{0}-dev",
+    "libc6", "libgcc-s1", "libstdc++6", "libbz2-1.0", "libexpat1", "libffi8", "liblzma5", "libncursesw6",
+    "libreadline8t64", "libsqlite3-0", "libssl3t64", "libtinfo6", "libuuid1", "libzstd1", "zlib1g",
+)  # fmt: skip
+DEBIAN_LIBRARIES = "usr/lib/x86_64-linux-gnu"
+
+
+def from_debian(version: str, place: Path, patchelf: Path) -> Path | None:
+    """The folder that ``usr/bin/pythonVERSION`` is in; None where it cannot be had from Debian on this machine.
+
+    It is given the C library that it was made for, which is unpacked beside it, so that it runs on an older Debian too.
+    """
+    root, whole = place / "root", place / "whole"
+    if whole.exists():
+        return root
+    if (
+        not (shutil.which("apt-get") and shutil.which("dpkg") and DEBIAN_KEYS.exists())
+        or platform.machine() != "x86_64"
+    ):
+        return None
+    try:
+        for archive in _archives(version, place):
+            subprocess.run(["dpkg", "--extract", archive, root], check=True, capture_output=True)
+        # both are found by where they are: the library's loader by its whole path, and the libraries by a search path
+        loader, libraries = root / DEBIAN_LIBRARIES / "ld-linux-x86-64.so.2", root / DEBIAN_LIBRARIES
+        words = ["--set-interpreter", str(loader), "--force-rpath", "--set-rpath", str(libraries)]
+        subprocess.run([str(patchelf), *words, f"{root}/usr/bin/python{version}"], check=True, capture_output=True)
+        whole.touch()
+    except subprocess.CalledProcessError:
+        shutil.rmtree(place)
+        return None
+    return root
+
+
+def _archives(version: str, place: Path) -> list[Path]:
+    """Download the packages.
+
+    Raises:
+        subprocess.CalledProcessError: where they are not there, or not for this machine.
+    """
+    for name in ("lists/partial", "cache/archives/partial", "packages"):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    sources = place / "sources.list"
+    sources.write_text(f"deb [signed-by={DEBIAN_KEYS}] http://deb.debian.org/debian {DEBIAN} main\n", encoding="utf-8")
+    settings = {
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State::lists": place / "lists",
+        "Dir::Cache": place / "cache",
+        "APT::Sandbox::User": "root",
+    }
+    apt_get = ["apt-get", "--quiet=2", *(f"--option={name}={value}" for name, value in settings.items())]
+    folder = place / "packages"
+    subprocess.run([*apt_get, "update"], check=True, capture_output=True)
+    packages = [package.format(version) for package in DEBIAN_PACKAGES]
+    subprocess.run([*apt_get, "download", *packages], check=True, capture_output=True, cwd=folder)
+    return sorted(folder.glob("*.deb"))
 
 
 def of_debian(version: str, tools: Path) -> Interpreter | None:

@@ -7,16 +7,15 @@ repetitions.
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
-from scipy import signal
+from scipy import signal, stats
 
+from perflog.stats.changes import change_points
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -26,19 +25,10 @@ from perflog.stats.ratio import ratio
 from perflog.stats.resolution import resolution
 from perflog.stats.verdict import Verdict, decide
 from perflog.stats.warmup import mser5
-from tests.tools.histories import histories_part
-from tests.tools.permutation import permutation_p
+from tests.tools.pages import Simulation, percent, table
+from tests.tools.tables_of_runs import Array, Noise, normal
 
-Array = NDArray[np.float64]
-Noise = Callable[[Generator, tuple[int, ...]], Array]
-
-SEED = 20260401
-MARKER = "<!-- below: python -m tests.tools.simulate_compare --write docs/statistics.md -->"
 RUNS, STEPS, STEP_SPREAD = 5, 200, 0.02
-
-
-def normal(random: Generator, shape: tuple[int, ...]) -> Array:
-    return random.standard_normal(shape)
 
 
 def skewed(random: Generator, shape: tuple[int, ...]) -> Array:
@@ -54,14 +44,47 @@ def heavy(random: Generator, shape: tuple[int, ...]) -> Array:
 NOISES: dict[str, Noise] = {"normal": normal, "skewed": skewed, "heavy tails": heavy}
 
 
+def wandering(random: Generator, repeats: int, n: int, rho: float) -> Array:
+    """AR(1) series of unit deviation, shape (repeats, n)."""
+    white = random.standard_normal((repeats, n))
+    white[:, 1:] *= math.sqrt(1 - rho * rho)  # the first one already has the variance of all
+    return np.asarray(signal.lfilter([1.0], [1.0, -rho], white, axis=1))
+
+
 def step_times(
     random: Generator, runs: int, steps: int, run_spread: float, step_spread: float = STEP_SPREAD, rho: float = 0.3
 ) -> Array:
     """Step times of runs, shape (runs, steps), around 0.2 s: a level per run, and AR(1) noise of its steps."""
-    white = random.standard_normal((runs, steps))
-    white[:, 1:] *= math.sqrt(1 - rho * rho)  # the first step already has the variance of all
-    noise = signal.lfilter([1.0], [1.0, -rho], white, axis=1)
+    noise = wandering(random, runs, steps, rho)
     return np.asarray(0.2 * np.exp(run_spread * random.standard_normal((runs, 1))) * np.exp(step_spread * noise))
+
+
+#: Up to so many additions of an array the distribution of :func:`permutation_p` is counted out, beyond it is normal.
+_EXACT_WORK = 100_000_000
+
+
+def permutation_p(old: Sequence[float], new: Sequence[float]) -> float:
+    """The permutation test with mid-ranks, which perflog does not use: exact for ties, but without an interval.
+
+    Two-sided p from all C(m + n, m) ways to deal the pooled mid-ranks, ties and all: twice the smaller tail.
+
+    Counted out by dynamic programming over the sum of doubled mid-ranks (Streitberg & Röhmel 1986, the shift
+    algorithm); for large samples the normal approximation with the tie correction. 1 for an empty side.
+    """
+    m, n = len(old), len(new)
+    if not m or not n:
+        return 1.0
+    ranks = np.rint(2 * stats.rankdata([*old, *new])).astype(int)
+    most = int(np.sort(ranks)[-m:].sum())
+    if len(ranks) * m * most > _EXACT_WORK:
+        return float(stats.mannwhitneyu(old, new, method="asymptotic").pvalue)
+    ways = np.zeros((m + 1, most + 1))
+    ways[0, 0] = 1
+    for rank in ranks.tolist():
+        ways[1:, rank:] += ways[:-1, : most + 1 - rank]
+    tails: Array = ways[m]
+    seen = int(ranks[:m].sum())
+    return float(min(1.0, 2 * min(tails[: seen + 1].sum(), tails[seen:].sum()) / tails.sum()))
 
 
 def false_alarms(random: Generator, run_spread: float, rho: float, repeats: int) -> dict[str, float]:
@@ -120,15 +143,6 @@ def warmups(random: Generator, repeats: int, steps: int = STEPS) -> dict[str, tu
         "first 140 steps +10 %": ("none in the first half", np.where(at < 140, 1.1, 1) * noise),
         "decay, τ = 100 steps, from 3×": ("none in the first half", (1 + 2 * np.exp(-at / 100)) * noise),
     }
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %"
 
 
 def _false_alarm_part(random: Generator, scale: float) -> str:
@@ -285,35 +299,58 @@ def _notes_part(random: Generator, scale: float) -> str:
     return text + table(["spread of runs", "ρ", "true", "median estimate", "10–90 %"], rows)
 
 
-PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)
+# ---------------------------------------------------------------- histories
+
+#: The lengths of the histories.
+LENGTHS = (10, 12, 20, 50, 100, 200, 400)
+#: A function from a generator, how many histories and their length to the histories, shape (histories, length).
+Histories = Callable[[Generator, int, int], Array]
 
 
-def report(scale: float = 1.0, seed: int = SEED) -> str:
-    """All tables; each part has its own stream of random numbers, so changing one leaves the others."""
-    seeds = np.random.SeedSequence(seed).spawn(len(PARTS))
-    return "\n".join(part(np.random.default_rng(own), scale) for part, own in zip(PARTS, seeds, strict=True))
+def raised(random: Generator, repeats: int, n: int, rho: float, by: float, last: int = 0) -> Array:
+    """AR(1) histories whose last points (or their second half) are higher by so many deviations."""
+    start = n - last if last else n // 2
+    return wandering(random, repeats, n, rho) + by * (np.arange(n) >= start)
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--scale", type=float, default=1.0, help="share of the repetitions")
-    arguments.add_argument("--write", type=Path, help="a Markdown page: everything after its marker is replaced")
-    arguments.add_argument("--part", type=int, choices=range(len(PARTS)), help="one part alone, by its number")
-    arguments.add_argument("--seed", type=int, default=SEED, help="other random numbers than the page's")
-    given = arguments.parse_args()
-    if given.part is not None:
-        own = np.random.SeedSequence(given.seed).spawn(len(PARTS))[given.part]
-        print(PARTS[given.part](np.random.default_rng(own), given.scale), end="")
-        return
-    text = report(given.scale, given.seed)
-    if given.write is None:
-        print(text, end="")
-        return
-    before, marker, _ = given.write.read_text(encoding="utf-8").partition(MARKER)
-    if not marker:
-        arguments.error(f"{given.write} has no line {MARKER}")
-    given.write.write_text(f"{before}{marker}\n\n{text}", encoding="utf-8")
+def spiked(random: Generator, repeats: int, n: int) -> Array:
+    """Independent histories with one point twenty deviations high in the middle."""
+    spike: Array = 20.0 * (np.arange(n) == n // 2)
+    return wandering(random, repeats, n, 0.0) + spike
 
+
+HISTORIES: dict[str, Histories] = {
+    **{f"steady, ρ = {rho:g}": partial(wandering, rho=rho) for rho in (0.0, 0.3, 0.5, 0.6)},
+    "steady, heavy tails": lambda random, repeats, n: heavy(random, (repeats, n)),
+    "steady, one spike of 20 deviations": spiked,
+    **{f"3 deviations up half-way, ρ = {rho:g}": partial(raised, rho=rho, by=3.0) for rho in (0.0, 0.3, 0.6)},
+    **{f"5 deviations up, the last 3, ρ = {rho:g}": partial(raised, rho=rho, by=5.0, last=3) for rho in (0.0, 0.3)},
+}  # fmt: skip
+
+
+def found_share(random: Generator, histories: Histories, repeats: int, n: int) -> float:
+    """The share of histories with a change point."""
+    series = 100 + histories(random, repeats, n)
+    return float(np.mean([bool(change_points(values.tolist()).points) for values in series]))
+
+
+def histories_part(random: Generator, scale: float) -> str:
+    """The share of histories with a change point, by length."""
+    repeats = max(20, round(2000 * scale))
+    rows = []
+    for name, histories in HISTORIES.items():
+        counts = [repeats if n <= 50 and name.startswith("steady") else repeats // 4 for n in LENGTHS]
+        shares = [found_share(random, histories, count, n) for count, n in zip(counts, LENGTHS, strict=True)]
+        rows.append([name, *map(percent, shares)])
+    words = (
+        f"Histories with a change point, by length; {repeats} steady ones of up to 50 points (standard error of 5 %:"
+        f" {100 * (0.05 * 0.95 / repeats) ** 0.5:.1f} points), a quarter as many of the others:"
+    )
+    return f"### Histories\n\n{words}\n\n" + table(["history", *map(str, LENGTHS)], rows)
+
+
+_PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)
+SIMULATION = Simulation("tests.tools.simulate_compare", 20260401, {str(n): part for n, part in enumerate(_PARTS)})
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

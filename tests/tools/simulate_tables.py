@@ -7,13 +7,9 @@ functions and prints Markdown (fixed seed; a few minutes on one core). ``--scale
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
@@ -24,12 +20,13 @@ from perflog.compare.rows import CaseComparison, Comparison, compared_cases, mea
 from perflog.compare.rule import Rule
 from perflog.settings.options import Options
 from perflog.stats.verdict import Verdict
-from tests.tools.pages import write_between
-from tests.tools.simulate_compare import percent
-from tests.tools.simulate_compare import table as markdown
-from tests.tools.table_methods import method_parts
+from tests.tools.pages import Part, Simulation, percent
+from tests.tools.pages import table as markdown
+from tests.tools.table_methods import capped_part, methods_part
 from tests.tools.table_promises import (
+    command_part,
     coverage_part,
+    derived_part,
     needs_part,
     plan_part,
     quiet_part,
@@ -37,8 +34,6 @@ from tests.tools.table_promises import (
     states_part,
     unlike_part,
 )
-from tests.tools.table_unequal import capped_part, derived_part
-from tests.tools.tables_of_logs import command_part
 from tests.tools.tables_of_runs import (
     NOISES,
     Array,
@@ -52,9 +47,6 @@ from tests.tools.tables_of_runs import (
     two_states,
 )
 
-SEED = 20261121
-START = "<!-- below: python -m tests.tools.simulate_tables --write docs/statistics.md -->"
-END = "<!-- above: python -m tests.tools.simulate_tables -->"
 CALLED = (Verdict.FASTER, Verdict.SLOWER)
 #: Rows judged for every line of a table at scale 1, but no fewer tables than the least.
 ROWS_OF_A_LINE, LEAST_TABLES, MOST_TABLES = 4000, 40, 600
@@ -236,64 +228,27 @@ def power_part(random: Generator, scale: float) -> str:
     )
 
 
-PARTS: dict[str, Callable[[Generator, float], str]] = {
+PARTS: dict[str, Part] = {
     **{name: partial(identical_part, name) for name in NOISES},
-    "special": special_part, "power": power_part, **method_parts(),
+    "special": special_part, "power": power_part, "methods": methods_part,
     "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
     "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
     "capped": capped_part, "derived": derived_part,
 }  # fmt: skip
 
 
-def part(name: str, seed: np.random.SeedSequence, scale: float) -> str:
-    """One part with its own stream of random numbers."""
-    return PARTS[name](np.random.default_rng(seed), scale)
-
-
-def parts(names: Sequence[str], scale: float = 1.0, processes: int = 1) -> list[str]:
-    """The texts of parts, each with its own stream of random numbers: leaving one out leaves those of the others."""
-    seeds = dict(zip(PARTS, np.random.SeedSequence(SEED).spawn(len(PARTS)), strict=True))
-    chosen = [seeds[name] for name in names]
-    if processes > 1:
-        with ProcessPoolExecutor(processes) as pool:
-            return list(pool.map(part, names, chosen, [scale] * len(names)))
-    return [part(name, seed, scale) for name, seed in zip(names, chosen, strict=True)]
-
-
-def report(scale: float = 1.0, processes: int = 1) -> str:
-    """All parts; changing one leaves the numbers of the others."""
-    intro = (
+def intro(scale: float) -> str:
+    """What stands before all parts."""
+    words = (
         "Tables of identical versions with any row called faster or slower, or that `--gate` fails (the larger of the two"
         f" shares), margin 2 %; {tables_for(1, scale)} tables of 1 row, {tables_for(6, scale)} of 6, {tables_for(20, scale)}"
         f" of 20 and {tables_for(200, scale)} of 200. The standard error of 5 % of {tables_for(20, scale)} tables is"
         f" {percent((0.05 * 0.95 / tables_for(20, scale)) ** 0.5)}."
     )
-    return f"### Tables of identical versions\n\n{intro}\n\n" + "\n".join(parts(list(PARTS), scale, processes))
+    return f"### Tables of identical versions\n\n{words}\n\n"
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--scale", type=float, default=1.0, help="share of the tables")
-    arguments.add_argument("--processes", type=int, default=1)
-    arguments.add_argument("--part", choices=list(PARTS), action="append", help="this part alone (may be repeated)")
-    arguments.add_argument(
-        "--write", type=Path, help="a Markdown page: what stands between its two markers is replaced"
-    )
-    given = arguments.parse_args()
-    if given.part:
-        for name in given.part:
-            sys.stdout.writelines([*parts([name], given.scale), "\n"])
-            sys.stdout.flush()
-        return
-    text = report(given.scale, given.processes)
-    if given.write is None:
-        sys.stdout.write(text)
-        return
-    try:
-        write_between(given.write, START, END, text)
-    except ValueError as error:
-        arguments.error(str(error))
-
+SIMULATION = Simulation("tests.tools.simulate_tables", 20261121, PARTS, intro)
 
 if __name__ == "__main__":
-    main()
+    SIMULATION.main(__doc__)

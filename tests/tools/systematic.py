@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import shutil
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -23,12 +22,10 @@ from pathlib import Path
 from perflog.notes import texts
 from tests.support import CORPUS, FIXTURES, catalog
 from tests.tools import faults, faults_of_logs
-from tests.tools.faults_of_logs import Faulty
 from tests.tools.fuzz_seeds import kind_of
 from tests.tools.inject import SAME
-from tests.tools.laboratory import A_FACTOR, Laboratory, Made, Result, Subject, copied, subjects
+from tests.tools.laboratory import A_FACTOR, Fault, Faulty, Laboratory, Made, Result, Subject, copied, subjects
 
-Damage = Callable[[Subject], str | Faulty | None]
 WIDTHS = (80, 100, 120)
 #: Seconds by which the stamps move where a log's zone changes in its middle: summer time, and a machine elsewhere.
 ZONES = (3600.0, -3600.0, 8 * 3600.0)
@@ -61,7 +58,7 @@ def _changed(subject: Subject, regex: re.Pattern[str], change: Callable[[re.Matc
     return changed if changed != text else None
 
 
-def damages(chosen: Sequence[Subject]) -> Mapping[str, Damage]:
+def damages(chosen: Sequence[Subject]) -> Mapping[str, Fault]:
     """By name; those of two logs take a log of the same format with another number."""
     partner = {subject.name: other for subject, other in faults_of_logs.partners(chosen)}
 
@@ -123,19 +120,11 @@ def tried(
         for name, damage in damages(chosen).items():
             if only not in name:
                 continue
-            made = {subject.name: Faulty(text) if isinstance(text, str) else text
-                    for subject in chosen if (text := damage(subject)) is not None}  # fmt: skip
-            folder = kept / name if kept is not None else damaged
-            for path, faulty in made.items():
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(faulty.text.encode("latin-1", "replace"))
-            results = lab.results(folder, catalog()) if made else {}
+            became_of = lab.with_fault(chosen, damage, kept / name if kept else damaged, keep=kept is not None)
             found: defaultdict[str, list[str]] = defaultdict(list)
             for subject in chosen:
-                if subject.name in made:
-                    found[became(subject, made[subject.name], results.get(subject.name))].append(subject.name)
-            if kept is None:
-                shutil.rmtree(damaged, ignore_errors=True)
+                if subject.name in became_of:
+                    found[became(subject, *became_of[subject.name])].append(subject.name)
             yield name, found
 
 

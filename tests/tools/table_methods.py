@@ -15,9 +15,9 @@ from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.mannwhitney import at_most
 from perflog.stats.pooling import side_noise
 from perflog.stats.separation import rank_p
-from tests.tools.simulate_compare import percent
-from tests.tools.simulate_compare import table as markdown
-from tests.tools.tables_of_runs import Noise, Sides, heavy, normal, side_logs, two_states
+from tests.tools.pages import percent
+from tests.tools.pages import table as markdown
+from tests.tools.tables_of_runs import Noise, Sides, heavy, normal, side_logs, two_states, uniform, unlike_logs
 
 Array = NDArray[np.float64]
 ALPHA, MARGIN, ROWS = 0.05, 0.02, 20
@@ -206,6 +206,39 @@ def methods_part(random: Generator, scale: float) -> str:
     )
 
 
-def method_parts() -> dict[str, Callable[[Generator, float], str]]:
-    """The parts of the report that compare methods."""
-    return {"methods": methods_part}
+# ---------------------------------------------------------------- fewer degrees of freedom
+
+#: Sides of identical versions whose rows' spreads differ twentyfold, and of versions of which two rows changed.
+UNLIKE = (Sides((5, 20), (0.2, 0.02)), Sides((4, 12), (0.2, 0.03)))
+ALIKE = (Sides((5, 20), (0.01, 0.01)), Sides((4, 12), (0.01, 0.01)))
+
+
+def _called(old: Array, new: Array) -> tuple[Called, Called]:
+    """The rows that are called as they are, and with at most the smaller side's runs less one as degrees of freedom."""
+    least = min(old.shape[1], new.shape[1]) - 1
+    return step_up(chosen(old, new)), step_up(chosen(old, new, most=least))
+
+
+def capped_part(random: Generator, scale: float) -> str:
+    """What fewer degrees of freedom would do for rows of unlike noises, and what they would cost."""
+    tables = max(10, round(600 * scale))
+    lines = []
+    for noise_name, noise in (("log-normal", normal), ("uniform", uniform)):
+        for sides in UNLIKE:
+            false = np.zeros(2)
+            for _ in range(tables):
+                false += [called.any() for called in _called(*unlike_logs(random, noise, ROWS, sides, 20))]
+            lines.append(["false, unlike rows", noise_name, str(sides), *map(percent, false / tables)])
+    for sides in ALIKE:
+        found = np.zeros(2)
+        for _ in range(tables):
+            old, new = side_logs(random, normal, ROWS, sides)
+            new[0] += np.log1p(0.05)
+            found += [called[0] for called in _called(old, new)]
+        lines.append(["found, 5 % in one of 20 alike rows", "log-normal", str(sides), *map(percent, found / tables)])
+    words = (
+        "What was tried against false verdicts of unlike rows with uniform noise, and why it was not taken: no more degrees"
+        f" of freedom of the means than the smaller side's runs less one. {tables} tables of {ROWS} rows each:"
+    )
+    head = ["share of tables", "noise", "sides", "as it is", "with fewer degrees of freedom"]
+    return f"#### Fewer degrees of freedom\n\n{words}\n\n{markdown(head, lines)}"

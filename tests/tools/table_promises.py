@@ -1,12 +1,16 @@
-"""Parts of the report of ``simulate_tables`` on what is promised beside verdicts: plans, speedups, and what is said.
+"""Parts of the report of ``simulate_tables`` on what is promised beside verdicts: plans, speedups, the command, notes.
 
 Each part draws runs whose truth is known and counts what the program makes of them, by its own functions.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -19,14 +23,18 @@ from perflog.stats.power import Table, power, runs_needed
 from perflog.stats.quotient import quotient_interval
 from perflog.stats.separation import rows_for_runs, runs_for_rows
 from perflog.stats.verdict import Verdict
-from tests.tools.simulate_compare import percent
-from tests.tools.simulate_compare import table as markdown
+from tests import forks
+from tests.campaigns import write_run
+from tests.tools.pages import percent
+from tests.tools.pages import table as markdown
 from tests.tools.tables_of_runs import (
     NOISES,
     Noise,
     Sides,
+    case_of,
     normal,
     own_gaps_table,
+    side_logs,
     standard_error,
     table,
     uniform,
@@ -280,3 +288,116 @@ def quiet_part(line: Callable[..., Iterable[str]], random: Generator, scale: flo
         for sides in (Sides((4, 4), (0.01, 0.01)), Sides((10, 10), (0.01, 0.01)), Sides((5, 20), (0.01, 0.01)))
     ]
     return f"#### A spread of 1 %\n\n{markdown(['noise', 'sides', '1 row', '6 rows', '20 rows', '200 rows'], lines)}"
+
+
+# ---------------------------------------------------------------- ratios of speedups
+
+#: Runs of the case and of its baseline on the old and on the new side, and by how much each spreads.
+RATIOS_OF_SPEEDUPS = (
+    ((4, 4, 4, 4), (0.02, 0.02, 0.02, 0.02)), ((10, 10, 10, 10), (0.05, 0.02, 0.05, 0.02)),
+    ((4, 20, 20, 20), (0.06, 0.02, 0.02, 0.02)), ((4, 20, 4, 20), (0.05, 0.01, 0.05, 0.01)),
+    ((20, 20, 20, 4), (0.005, 0.05, 0.005, 0.05)),
+)  # fmt: skip
+
+
+def _ratio_of_speedups(random: Generator, noise: Noise, runs: tuple[int, ...], spreads: tuple[float, ...]) -> bool:
+    """Whether the interval of one row of ``--metric speedup`` holds the true ratio, 1."""
+    old, old_base, new, new_base = (
+        (level * np.exp(spread * noise(random, (n,)))).tolist()
+        for n, spread, level in zip(runs, spreads, (780, 100, 780, 100), strict=True)
+    )
+    pair = Pair(case_of(old, case_of(old_base)), case_of(new, case_of(new_base)))
+    ratio = compared_cases([pair], Rule("speedup"))[0].ratio
+    return (ratio.low or 0.0) <= 1 <= (ratio.high or 0.0)
+
+
+def derived_part(random: Generator, scale: float) -> str:
+    """The coverage of the intervals of ``compare --metric speedup`` (and efficiency, a known number of times it)."""
+    tables = max(50, round(4_000 * scale))
+    lines = []
+    for runs, spreads in RATIOS_OF_SPEEDUPS:
+        shares = [
+            sum(_ratio_of_speedups(random, noise, runs, spreads) for _ in range(tables)) / tables
+            for noise in NOISES.values()
+        ]
+        sides = [f"{n} at {percent(spread)}" for n, spread in zip(runs, spreads, strict=True)]
+        lines.append([f"{sides[0]} over {sides[1]}", f"{sides[2]} over {sides[3]}", *map(percent, shares)])
+    words = (
+        "`compare --metric speedup` of one row of identical versions: how often its 95 % interval holds the true ratio, by"
+        f" {tables} tables (standard error {percent((0.05 * 0.95 / tables) ** 0.5, 2)}); runs and their spread, case over"
+        " baseline:"
+    )
+    return f"#### Ratios of speedups\n\n{words}\n\n{markdown(['old side', 'new side', *NOISES], lines)}"
+
+
+# ---------------------------------------------------------------- through the command line
+
+#: Steps of a log; the first twenty are warm-up.
+_STEPS = 30
+#: Tables at scale 1, and their rows.
+COMMAND_TABLES, COMMAND_ROWS = 100, 6
+#: The tables in turn: noise, runs and spreads of the two sides.
+COMMAND_KINDS = (
+    ("log-normal", Sides((5, 5), (0.05, 0.05))), ("log-normal", Sides((5, 5), (0.2, 0.2))),
+    ("log-normal", Sides((5, 10), (0.1, 0.02))), ("heavy tails (t₂)", Sides((6, 6), (0.1, 0.1))),
+    ("two states", Sides((5, 5), (0.1, 0.1))),
+)  # fmt: skip
+
+
+def write_side(folder: Path, rates: list[list[float]]) -> None:
+    """The logs of one side: a case for each row, with a batch size of its own; a run's steps all have its rate."""
+    for row, runs in enumerate(rates):
+        for run, rate in enumerate(runs, 1):
+            write_run(folder / f"1n8g/rn50_b{8 * (row + 1)}_fp32_{run}.log", [rate] * _STEPS, decimals=6)
+
+
+def compared_by_command(old: Path, new: Path) -> list[dict[str, Any]]:
+    """The rows of ``perflog compare``, in the order of their batch sizes.
+
+    Raises:
+        CalledProcessError: when the command fails.
+    """
+    done = forks.perflog("compare", str(old), str(new), "--format", "json", "--quiet")
+    done.check_returncode()
+    rows: list[dict[str, Any]] = json.loads(done.stdout)["comparisons"][0]["rows"]
+    return sorted(rows, key=lambda row: int(row["case"]["batch_size"]))
+
+
+def is_as_computed(row: dict[str, Any], old: list[float], new: list[float], computed: Any) -> bool:
+    """Whether a row of the command is that of its known runs: values, ratio, interval and verdict."""
+    values = [[run["value"] for run in row[side]["runs"]] for side in ("old", "new")]
+    interval = row["interval"]
+    numbers = [row["ratio"], interval["low"], interval["high"]]
+    wanted = [computed.ratio.value, computed.ratio.low, computed.ratio.high]
+    same = all(np.allclose(a, b, rtol=1e-6) for a, b in zip(values, (old, new), strict=True))
+    return same and bool(np.allclose(numbers, wanted, rtol=1e-6)) and row["verdict"] == computed.verdict.value
+
+
+def one_table(random: Generator, kind: int) -> tuple[bool, int, bool]:
+    """(whether any row is called, how many intervals hold the true ratio 1, whether all rows are as computed)."""
+    name, sides = COMMAND_KINDS[kind % len(COMMAND_KINDS)]
+    logs = side_logs(random, NOISES[name], COMMAND_ROWS, sides)
+    rates = [(1000 * np.exp(side)).tolist() for side in logs]
+    with tempfile.TemporaryDirectory() as folder:
+        for side, values in zip(("old", "new"), rates, strict=True):
+            write_side(Path(folder) / side, values)
+        rows = compared_by_command(Path(folder) / "old", Path(folder) / "new")
+    computed = compared_cases([Pair(case_of(a), case_of(b)) for a, b in zip(*rates, strict=True)], Rule())
+    agree = [is_as_computed(row, a, b, c) for row, a, b, c in zip(rows, *rates, computed, strict=True)]
+    held = sum(row["interval"]["low"] <= 1 <= row["interval"]["high"] for row in rows)
+    return any(row["verdict"] in ("faster", "slower") for row in rows), held, all(agree)
+
+
+def command_part(random: Generator, scale: float) -> str:
+    """Tables of identical versions through the command line."""
+    tables = max(5, round(COMMAND_TABLES * scale))
+    results = [one_table(random, nth) for nth in range(tables)]
+    false, held, agree = (sum(column) for column in zip(*results, strict=True))
+    kinds = "; ".join(f"{name}, {sides}" for name, sides in COMMAND_KINDS)
+    words = (
+        f"Folders of logs written from known runs, `perflog compare old new --format json`: {tables} tables of {COMMAND_ROWS} rows of"
+        f" identical versions, in turn {kinds}."
+    )
+    head = ["tables", "with a false verdict", "intervals that hold the true ratio", "every row as the functions say"]
+    line = [str(tables), percent(false / tables), percent(held / tables / COMMAND_ROWS), f"{agree} of {tables}"]
+    return f"#### Through the command line\n\n{words}\n\n{markdown(head, [line])}"

@@ -1,5 +1,3 @@
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Paddle's Model.fit on made samples, evaluation and a checkpoint after each epoch, under our clock."""
 
 import numpy as np

@@ -1,5 +1,3 @@
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Keras 3 on any backend: Model.fit on made batches, validation and a checkpoint after each epoch, under our clock."""
 
 import tempfile

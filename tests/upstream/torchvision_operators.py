@@ -2,7 +2,6 @@
 
 Nothing here computes: a program that called one of them would fail. Import this before torchvision.
 """
-# mypy: ignore-errors
 
 import torch
 

@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "accelerate==1.15.0", "tqdm==4.70.1"]
 # ///
-# mypy: ignore-errors
-
 """A loop with accelerate, its header and its bar as in transformers' run_*_no_trainer.py examples."""
 
 import logging

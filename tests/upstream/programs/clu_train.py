@@ -2,8 +2,6 @@
 # name = "tf"
 # requires = ["tensorflow-cpu==2.21.0", "clu==0.0.12", "flax==0.12.8", "jax==0.10.2", "optax==0.2.8", "tensorboard"]
 # ///
-# mypy: ignore-errors
-
 """A loop with CLU's metric writer and ReportProgress, as in Flax's own examples."""
 
 import jax

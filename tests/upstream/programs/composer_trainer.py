@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "torchmetrics==1.9.0", "transformers==5.23.0", "omegaconf", "coolname", "py-cpuinfo", "arrow", "tabulate", "websockets>=15", "gql==4.0.0", "importlib_metadata", "psutil"]
 # without_dependencies = ["mosaicml==0.32.1", "mosaicml-cli==0.7.5", "torchvision==0.28.0", "torch-optimizer==0.3.0", "pytorch-ranger==0.1.1"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Composer's Trainer with its console logger and SpeedMonitor as they are by default; two epochs with evaluation."""
 
 import torchvision_operators  # noqa: F401 - before torchvision

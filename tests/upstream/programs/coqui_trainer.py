@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "numpy", "tensorboard", "psutil", "fsspec", "packaging"]
 # without_dependencies = ["coqui-tts-trainer==0.4.0", "coqpit-config"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Coqui's Trainer with its console logger; three epochs with evaluation and checkpoints."""
 
 from dataclasses import dataclass

@@ -4,8 +4,6 @@
 # without_dependencies = ["deepspeed==0.19.8"]
 # variables = { RANK = "0", WORLD_SIZE = "1", LOCAL_RANK = "0", MASTER_ADDR = "127.0.0.1", MASTER_PORT = "29677", DS_BUILD_OPS = "0" }
 # ///
-# mypy: ignore-errors
-
 """DeepSpeed's engine on one CPU process, two micro-batches a step, evaluation and saving between."""
 
 import deepspeed

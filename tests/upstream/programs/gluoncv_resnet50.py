@@ -5,7 +5,6 @@
 # [sources]
 # GLUONCV = "github.com/dmlc/gluon-cv at 567775619f3b97d47e7c360748912a4fd883ff52: its folder scripts/classification/imagenet"
 # ///
-# mypy: ignore-errors
 """GluonCV's own train_imagenet.py, unchanged, with ResNet-50 v1b on made-up pictures in RecordIO."""
 
 import os

@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "transformers==5.23.0", "accelerate==1.15.0"]
 # ///
-# mypy: ignore-errors
-
 """transformers' Trainer with the verbosity that its own example scripts set, a tiny GPT-2 made from a configuration."""
 
 import tempfile

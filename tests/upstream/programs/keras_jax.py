@@ -3,7 +3,6 @@
 # requires = ["jax==0.10.2", "keras==3.15.1"]
 # variables = { KERAS_BACKEND = "jax" }
 # ///
-# mypy: ignore-errors
 """Keras 3 on JAX: Model.fit with verbose=2, as jobs of a cluster set it, validation and a checkpoint after each epoch."""
 
 from keras_fit import train

@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "lightning==2.6.6"]
 # ///
-# mypy: ignore-errors
-
 """Lightning's Trainer with its default bar, validation and checkpoints."""
 
 import tempfile

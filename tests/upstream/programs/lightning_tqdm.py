@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "lightning==2.6.6"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Lightning's Trainer with TQDMProgressBar(refresh_rate=10), as jobs of a cluster set it; 2 batches a step."""
 
 import tempfile

@@ -4,8 +4,6 @@
 # without_dependencies = ["litgpt==0.5.13"]
 # variables = { TORCHDYNAMO_DISABLE = "1" }
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """LitGPT's pretrain with a tiny Pythia made from a configuration, random tokens, validation and checkpoints."""
 
 import sys

@@ -3,8 +3,6 @@
 # requires = ["mindspore==2.10.0", "numpy==1.26.4", "scipy==1.13.1", "pyyaml", "tqdm", "pillow", "addict", "termcolor"]
 # without_dependencies = ["mindcv==0.3.0"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """MindCV's StateMonitor in Model.train, set up as its train.py does: three epochs with validation and checkpoints."""
 
 from contextlib import ExitStack

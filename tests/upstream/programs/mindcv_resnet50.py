@@ -6,8 +6,6 @@
 # [sources]
 # MINDCV = "github.com/mindspore-lab/mindcv at 51b0636da1e38a44a52edf76cf314d1c7c18883a: its files train.py and config.py"
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """MindCV's own train.py, unchanged, with ResNet-50 on made-up pictures in ImageNet's folders."""
 
 import os

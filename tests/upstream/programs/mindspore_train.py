@@ -2,8 +2,6 @@
 # name = "mindspore"
 # requires = ["mindspore==2.10.0", "numpy==1.26.4", "scipy==1.13.1"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """MindSpore's Model.train with LossMonitor and TimeMonitor, in six short epochs."""
 
 import mindspore

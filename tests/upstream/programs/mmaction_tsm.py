@@ -3,8 +3,6 @@
 # requires = ["torchvision==0.29.1", "torch==2.14.1", "numpy==2.2.6", "addict", "yapf", "platformdirs", "termcolor", "rich", "pyyaml", "einops", "scipy", "opencv-python-headless==4.11.0.86", "matplotlib", "packaging"]
 # without_dependencies = ["mmengine==0.10.7", "mmcv-lite==2.0.1", "mmaction2==1.1.0"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """MMAction2's TSM with ResNet-50 by its own configuration of Kinetics-400, on made-up frames instead of videos."""
 
 import warnings

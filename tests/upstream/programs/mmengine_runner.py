@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "mmengine==0.10.7"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """MMEngine's Runner with its default hooks: two epochs, validation and a checkpoint after each."""
 
 import torch

@@ -2,8 +2,6 @@
 # name = "mxnet"
 # requires = ["mxnet==1.9.1", "numpy==1.23.5"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Gluon's Estimator with a LoggingHandler every ten batches and validation after each epoch."""
 
 import mxnet as mx

@@ -2,8 +2,6 @@
 # name = "mxnet"
 # requires = ["mxnet==1.9.1", "numpy==1.23.5"]
 # ///
-# mypy: ignore-errors
-
 """MXNet's Module.fit with Speedometer, evaluation and a checkpoint after each epoch."""
 
 import logging

@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "timm==1.0.31", "open_clip_torch==3.3.0", "webdataset==1.0.2", "braceexpand", "ftfy", "pandas"]
 # without_dependencies = ["torchvision==0.28.0"]
 # ///
-# mypy: ignore-errors
-
 """OpenCLIP's own training program on its synthetic data, with a tiny model made from a configuration."""
 
 import torchvision_operators  # noqa: F401 - before torchvision

@@ -2,7 +2,6 @@
 # name = "paddle"
 # requires = ["paddlepaddle==3.3.1", "numpy==1.26.4", "setuptools"]
 # ///
-# mypy: ignore-errors
 """Paddle's Model.fit with verbose=2, evaluation and a checkpoint after each epoch."""
 
 from hapi_fit import train

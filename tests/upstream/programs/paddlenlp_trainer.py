@@ -3,8 +3,6 @@
 # requires = ["paddlepaddle==3.3.1", "numpy==1.26.4", "setuptools", "pandas==2.2.3", "pyarrow==17.0.0", "opentelemetry-api", "opentelemetry-sdk", "colorlog", "sentencepiece", "huggingface_hub==0.36.2", "safetensors", "rich", "jinja2", "xxhash", "regex", "pydantic", "starlette", "httpx", "six"]
 # without_dependencies = ["paddlenlp==2.8.1", "aistudio-sdk==0.2.6", "datasets<4", "dill", "multiprocess", "jieba", "seqeval", "visualdl", "fastapi", "colorama"]
 # ///
-# mypy: ignore-errors
-
 """PaddleNLP's Trainer with a tiny model of its own; two epochs with evaluation and checkpoints."""
 
 import paddle

@@ -2,7 +2,6 @@
 # name = "paddleseg"
 # requires = ["paddlepaddle==3.3.1", "paddleseg==2.8.0", "numpy==1.26.4", "scipy==1.13.1", "pandas==2.2.3", "setuptools==65.5.0"]
 # ///
-# mypy: ignore-errors
 """PaddleSeg's train loop with FCN and HRNet-W18, as seed 001 trains them, on made-up pictures in Cityscapes' layout."""
 
 from pathlib import Path

@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "tensordict==0.15.3", "gitpython", "tensorboard", "numpy"]
 # without_dependencies = ["rsl-rl-lib==5.5.1"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """rsl_rl's OnPolicyRunner with PPO on four environments of its own; a step of the clock is one learning iteration."""
 
 import torch

@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "stable-baselines3==2.9.2"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Stable-Baselines3's PPO with verbose=1 on an environment of its own; a step of the clock is one iteration."""
 
 import gymnasium

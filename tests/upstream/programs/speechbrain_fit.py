@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "hyperpyyaml==1.2.3", "joblib", "tqdm", "scipy", "packaging", "huggingface_hub", "sentencepiece", "soundfile", "requests"]
 # without_dependencies = ["speechbrain==1.1.2"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """SpeechBrain's Brain.fit with its progress bar and its FileTrainLogger; two epochs with validation."""
 
 import importlib.machinery

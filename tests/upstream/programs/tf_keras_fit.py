@@ -2,8 +2,6 @@
 # name = "tf"
 # requires = ["tensorflow-cpu==2.21.0", "tf_keras==2.21.0"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """Keras 2 (tf_keras): Model.fit with its default bar, validation and a checkpoint after each epoch."""
 
 from contextlib import ExitStack

@@ -3,8 +3,6 @@
 # requires = ["torch==2.13.0", "datasets==5.2.0", "tqdm==4.70.1", "omegaconf", "tiktoken", "blobfile", "kagglehub", "safetensors", "sentencepiece", "tokenizers", "pillow", "psutil"]
 # without_dependencies = ["torchtune==0.6.1", "torchdata==0.11.0", "torchao==0.15.0"]
 # ///
-# mypy: ignore-errors
-# ruff: noqa: ARG002 (the arguments are the framework's)
 """torchtune's recipe of full finetuning on one device, with a tiny Llama of random weights and its logger to the terminal."""
 
 import importlib.util

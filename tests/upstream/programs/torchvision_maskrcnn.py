@@ -4,7 +4,6 @@
 # [sources]
 # TORCHVISION_REFERENCES = "github.com/pytorch/vision at v0.7.0: its folder references/detection"
 # ///
-# mypy: ignore-errors
 """torchvision's reference loop (train_one_epoch) with Mask R-CNN, ResNet-50 and FPN, on made-up pictures."""
 
 import os

@@ -2,8 +2,6 @@
 # name = "torch"
 # requires = ["torch==2.13.0", "transformers==5.23.0", "trl==1.16.0", "accelerate==1.15.0", "datasets==5.2.0"]
 # ///
-# mypy: ignore-errors
-
 """TRL's SFTTrainer as it is by default: a tokenizer of a hundred words and a tiny Llama made from a configuration."""
 
 import random

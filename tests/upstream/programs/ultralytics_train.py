@@ -3,7 +3,6 @@
 # requires = ["torch==2.13.0", "timm==1.0.31", "polars", "opencv-python-headless", "matplotlib", "requests", "pyyaml", "psutil"]
 # without_dependencies = ["torchvision==0.28.0", "ultralytics==8.4.190", "ultralytics-thop==2.2.3"]
 # ///
-# mypy: ignore-errors
 """Ultralytics' classifier training from a model's YAML on pictures of noise; two epochs with validation."""
 
 import torchvision_operators  # noqa: F401 - before torchvision

@@ -37,10 +37,10 @@ LINES = st.lists(PIECES, min_size=1, max_size=9).map("".join)
 CHANGES = st.lists(st.text("0123456789", min_size=6, max_size=6), max_size=8)
 
 
-def pattern_of(number: int, literal: str, regex: str, searched: bool, role: Role, jump: str, also: str) -> Pattern:
+def pattern_of(number: int, literal: str, regex: str, searched: bool, role: str, jump: str, also: str) -> Pattern:
     groups = tuple(name for name in "abt" if f"<{name}>" in regex)
     return Pattern(
-        parser=f"p{number}", name="x", role=role, literal=literal, regex=regex, groups=groups, scaled=("t",),
+        parser=f"p{number}", name="x", role=cast(Role, role), literal=literal, regex=regex, groups=groups, scaled=("t",),
         tail=None if searched else regex, jump=Jump(regex, jump, "[0-9]?") if jump and not searched else None,
         also=also, also_groups=("loss",) if also else (),
     )  # fmt: skip

@@ -10,10 +10,8 @@ What is decided depends on the patterns and the layout alone, so that layouts go
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import Any
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 from perflog.formats.parser import Pattern
 from perflog.matching.matches import Ints, is_text
 from perflog.matching.polars_lines import Hits, Lines, literals_in, numbers, owned
-from perflog.matching.widened import ALL, FIRST_WILD, LAST_WILD, NONE, WILD
+from perflog.matching.widened import ALL, FIRST_WILD, LAST_WILD, NONE, WILD, WILD_LEAD
 
 #: In place of a digit; a clean text has no such byte. Carriage returns part lines as line feeds do.
 _WILD = 0
@@ -43,7 +41,7 @@ MOST_AT_ONCE = 5_000
 MOST_LAYOUTS, MOST_BYTES = 20_000, 4 << 20
 #: A number of so many digits is exact in a float, and so is the power of ten that it is divided by.
 _MOST_DIGITS = 15
-_POWERS = np.array([10**n for n in reversed(range(_MOST_DIGITS))], dtype=np.float64)  # numpy's own power may round
+_TENS = np.array([10**n for n in range(_MOST_DIGITS + 1)], dtype=np.float64)  # numpy's own power may round
 _NUMBER = re.compile(r"([-+]?)([0-9,]*)(?:\.([0-9]*))?")
 #: Behind every text: reading there gives the digit 0.
 _NOWHERE = 1 << 60
@@ -100,6 +98,12 @@ class Cut(Struct, frozen=True):
         return Cut(whole, data, raw, start, text, first, np.append(0, np.cumsum(raw[breaks] == 10)))
 
 
+def _are_numbers(pattern: Pattern) -> Iterator[bool]:
+    """Which of a pattern's groups, with those of its ``also``, are numbers."""
+    for group in dict.fromkeys(pattern.groups + pattern.also_groups):
+        yield group in pattern.also_groups or not is_text(pattern, group)
+
+
 class Layouts:
     """The layouts that were met, by number; 0 is that of lines in which nothing is found. For one thread at a time."""
 
@@ -113,6 +117,7 @@ class Layouts:
         for literal in dict.fromkeys(searched):
             self._exact.setdefault(literal.encode().translate(_PLAIN).decode(), []).append(literal)
         self._numbers_of_patterns = {pattern.key: number for number, pattern in enumerate(patterns)}
+        self._are_numbers = [list(_are_numbers(pattern)) for pattern in patterns]
         self.forget()
 
     def forget(self) -> None:
@@ -140,8 +145,7 @@ class Layouts:
         if unknown:
             new = list(dict.fromkeys(unknown.values()))
             literals = literals_in([layout.translate(_PLAIN) for layout in new], list(self._exact))
-            for low in range(0, len(new), MOST_AT_ONCE):
-                self._decide(new[low : low + MOST_AT_ONCE], literals[low : low + MOST_AT_ONCE])
+            self._decide(new, literals)
             found[list(unknown)] = [self._numbers[layout] for layout in unknown.values()]
         looking = np.flatnonzero(self.layouts["looks"].take(found))
         while len(looking):
@@ -158,7 +162,7 @@ class Layouts:
             places = self.captures["digits"][:, -width:].take(of, axis=0)
             places += start.take(digits)[:, np.newaxis]
             printed = cut.raw.take(places, mode="clip") - np.uint8(ord("0"))
-            values[digits] = printed.astype(np.float64) @ _POWERS[-width:] / self.captures["scale"].take(of)
+            values[digits] = printed.astype(np.float64) @ _TENS[:width][::-1] / self.captures["scale"].take(of)
         others = np.flatnonzero(kind == _CUT_OUT)
         if len(others):
             values[others] = numbers(self._cut_out(cut, captures[others], start[others]))
@@ -211,7 +215,11 @@ class Layouts:
         """Find out what the patterns find in new layouts, of each of which the literals are given that it may hold."""
         self._bytes += sum(map(len, layouts))
         self._numbers |= dict.fromkeys(layouts, 0)
-        decisions = [_Decision(*pair) for pair in zip(layouts, literals, strict=True) if pair[1]]
+        held = [(layout, some) for layout, some in zip(layouts, literals, strict=True) if some]
+        for low in range(0, len(held), MOST_AT_ONCE):
+            self._decide_some([_Decision(*pair) for pair in held[low : low + MOST_AT_ONCE]])
+
+    def _decide_some(self, decisions: Sequence[_Decision]) -> None:
         for decision in decisions:
             decision.look_at_literals()
         for has_wild in (True, False):
@@ -229,9 +237,9 @@ class Layouts:
                 holding.setdefault(literal, []).append(n)
         held = {literal: holding[plain] for plain in holding for literal in self._exact.get(plain, ())}
         for number, (literal, by_line) in enumerate(self.literals):
-            if literal in held:
-                for n, count in Counter(lines.pieces(literal, held[literal]).line.tolist()).items():
-                    decisions[n].counts.append((number, 1 if by_line else count))
+            counts = lines.counts(literal, by_line, held[literal]) if literal in held else {}
+            for n, count in counts.items():
+                decisions[n].counts.append((number, count))
         hits = [lines.match(pattern, held[pattern.literal]) for pattern in self._patterns if pattern.literal in held]
         hits = [found for found in hits if len(found)]
         for found in hits:
@@ -243,22 +251,20 @@ class Layouts:
 
     def _note(self, found: Hits, decisions: Sequence[_Decision]) -> None:
         """Note a pattern's hits in the decisions of their layouts."""
-        of_hit = [decisions[n] for n in found.line.tolist()]
-        columns = [
-            _captures(texts, group in found.pattern.also_groups or not is_text(found.pattern, group))
-            for group, texts in found.texts.items()
-        ]
         number = self._numbers_of_patterns[found.pattern.key]
-        for n, decision in enumerate(of_hit):
-            before = decision.layout.translate(_PLAIN).decode()[: found.place[n]]
-            decision.rows.append((len(before.encode()), number, [column[n] for column in columns]))
+        captured = zip(*found.texts.values(), strict=True) if found.texts else repeat(())
+        for n, place, texts in zip(found.line.tolist(), found.place, captured, strict=False):
+            before = decisions[n].layout.translate(_PLAIN).decode()[:place]
+            decisions[n].rows.append((len(before.encode()), number, texts))
 
     def _keep(self, decisions: Sequence[_Decision]) -> None:
         """Number the layouts that were decided."""
         layouts: list[tuple[int | bool, ...]] = []
         rows: list[tuple[int, int, int]] = []
         counts: list[tuple[int, int]] = []
-        captures: list[_Capture] = []
+        texts: list[str | None] = []
+        are_numbers: list[bool] = []
+        have_wild: list[bool] = []
         for decision in decisions:
             alike = None if decision.rows or decision.looks else tuple(decision.counts)
             if alike in self._alike:
@@ -273,31 +279,19 @@ class Layouts:
             layouts.append((*first, *counted, bool(decision.looks), tagged))
             counts += decision.counts
             for at, pattern, captured in sorted(decision.rows, key=itemgetter(0)):
-                rows.append((pattern, at, len(self.captures) + len(captures)))
-                captures += captured
+                rows.append((pattern, at, len(self.captures) + len(texts)))
+                texts += captured
+                are_numbers += self._are_numbers[pattern]
+                have_wild += repeat(decision.has_wild, len(captured))
             if decision.looks:
                 self._looks[number] = decision.look()
-        self.texts += [captured.text for captured in captures]
         self.layouts = np.concatenate((self.layouts, np.array(layouts, _LAYOUTS)))
         self.rows = np.concatenate((self.rows, np.array(rows, _ROWS)))
         self.counts = np.concatenate((self.counts, np.array(counts, _LITERALS)))
-        self.captures = np.concatenate((self.captures, np.array([one.record() for one in captures], _CAPTURES)))
-
-
-class _Capture(Struct):
-    """What a group captured in a layout: a text or number that is the same in all lines, or where it stands."""
-
-    text: str | None = None
-    value: float = math.nan
-    start: int = 0
-    size: int = 0
-    digits: Sequence[int] = ()
-    scale: float = 1.0
-
-    def record(self) -> tuple[Any, ...]:
-        kind = _DIGITS if self.digits else _CUT_OUT if self.size else _SAME
-        places = [_NOWHERE] * (_MOST_DIGITS - len(self.digits)) + list(self.digits)
-        return kind, self.start, self.size, self.value, len(self.digits), places, self.scale
+        if texts:
+            captures = _captures(texts, are_numbers, have_wild)
+            self.texts += [None if size else text for text, size in zip(texts, captures["size"].tolist(), strict=True)]
+            self.captures = np.concatenate((self.captures, captures))
 
 
 class _Decision(Struct):
@@ -316,11 +310,11 @@ class _Decision(Struct):
     has_wild: bool = True
     looks: dict[int, int] = field(default_factory=dict)
     counts: list[tuple[int, int]] = field(default_factory=list)
-    rows: list[tuple[int, int, list[_Capture]]] = field(default_factory=list)
+    rows: list[tuple[int, int, tuple[str | None, ...]]] = field(default_factory=list)
 
     def look_at_literals(self) -> None:
         """Look at the digits that may be a literal's, and at all of them where none may be wild."""
-        self.has_wild = b"\xf4" not in self.layout and len(self.layout) <= LAST_WILD - FIRST_WILD
+        self.has_wild = WILD_LEAD not in self.layout and len(self.layout) <= LAST_WILD - FIRST_WILD
         if not self.has_wild:
             self.looks = {found.start(): NONE for found in _WILD_BYTE.finditer(self.layout)}
         for literal in (literal.encode() for literal in self.literals if "0" in literal):
@@ -343,14 +337,14 @@ class _Decision(Struct):
 
 def _with_wild(layouts: Sequence[bytes]) -> list[str]:
     """Layouts as texts, with wild characters."""
-    codes = np.frombuffer(b"\n".join(layouts).decode().encode("utf-32-le"), "<u4").copy()
-    width = (codes >= 0x80).astype(np.int32) + (codes >= 0x800) + (codes >= 0x10000) + 1  # in UTF-8
-    begin = np.cumsum(width, dtype=np.int32) - width
+    codes = _codes(b"\n".join(layouts).decode())
+    width = _width(codes)
+    begin = np.cumsum(width) - width
     size = np.diff(np.flatnonzero(codes == ord("\n")), prepend=-1, append=len(codes) - 1)
     first = np.repeat(np.cumsum(size) - size, size)  # of each character the first one of its line
     is_wild = codes == _WILD
     codes[is_wild] = FIRST_WILD + (begin - begin.take(first))[is_wild]
-    return codes.tobytes().decode("utf-32-le").split("\n")
+    return _text(codes).split("\n")
 
 
 def _with_digits(look: Look, digits: bytes) -> bytes:
@@ -361,24 +355,52 @@ def _with_digits(look: Look, digits: bytes) -> bytes:
     return bytes(layout)
 
 
-def _captures(texts: Sequence[str | None], is_number: bool) -> list[_Capture]:
-    """What one group captured in layouts."""
-    made = [_captured(text, is_number) for text in texts]
-    if is_number:
-        for capture, value in zip(made, numbers([capture.text for capture in made]).tolist(), strict=True):
-            capture.value = value
+def _captures(texts: Sequence[str | None], are_numbers: Sequence[bool], have_wild: Sequence[bool]) -> NDArray[Any]:
+    """What groups captured in layouts, (n,): where it stands if it has wild digits."""
+    made = np.zeros(len(texts), _CAPTURES)
+    codes = _codes("\n".join(text or "" for text in texts)).astype(np.int64)
+    ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
+    first = np.append(0, ends[:-1] + 1)
+    owner = np.repeat(np.arange(len(texts)), ends + 1 - first)[:-1]
+    wild = np.flatnonzero((codes >= FIRST_WILD) & (codes <= LAST_WILD) & np.array(have_wild)[owner])
+    place = codes[wild] - FIRST_WILD
+    codes[wild] = ord("0")
+    begin = np.append(0, np.cumsum(_width(codes)))  # of each character, in bytes
+    is_first = np.diff(owner[wild], prepend=-1) > 0
+    which = owner[wild[is_first]]
+    made["kind"][which] = _CUT_OUT
+    made["start"][which] = place[is_first] - (begin[wild[is_first]] - begin[first[which]])
+    made["size"][which] = begin[ends[which]] - begin[first[which]]
+    is_known = np.ones(len(texts), dtype=bool)
+    is_known[which] = False
+    made["value"] = numbers([text if known and number else None
+                             for text, known, number in zip(texts, is_known, are_numbers, strict=True)])  # fmt: skip
+    printed = _text(codes).split("\n")
+    is_digit = (codes >= ord("0")) & (codes <= ord("9"))
+    made["n_digits"] = n_digits = np.minimum(np.bincount(owner[is_digit], minlength=len(texts)), _MOST_DIGITS + 1)
+    plain = [n for n in which.tolist()
+             if are_numbers[n] and n_digits[n] <= _MOST_DIGITS and _NUMBER.fullmatch(printed[n])]  # fmt: skip
+    made["kind"][plain] = _DIGITS
+    is_plain = (made["kind"] == _DIGITS)[owner]
+    digits, points = np.flatnonzero(is_digit & is_plain), np.flatnonzero((codes == ord(".")) & is_plain)
+    of = owner[digits]
+    turn = np.arange(len(digits)) - np.searchsorted(of, of)
+    made["digits"] = _NOWHERE
+    made["digits"][of, _MOST_DIGITS - n_digits[of] + turn] = made["start"][of] + digits - first[of]
+    made["scale"] = 1.0
+    made["scale"][owner[points]] = _TENS[ends[owner[points]] - points - 1]
+    made["scale"][plain] *= np.where(codes[first[plain]] == ord("-"), -1, 1)
     return made
 
 
-def _captured(text: str | None, is_number: bool) -> _Capture:
-    first = WILD.search(text or "")
-    if text is None or first is None:
-        return _Capture(text)
-    start = ord(first[0]) - FIRST_WILD - len(text[: first.start()].encode())
-    size = len(WILD.sub("0", text).encode())
-    printed = _NUMBER.fullmatch(WILD.sub("0", text)) if is_number else None
-    digits = [start + n for n, char in enumerate(text) if char.isdigit() or WILD.match(char)] if printed else []
-    if printed is None or len(digits) > _MOST_DIGITS:
-        return _Capture(None, start=start, size=size)
-    scale = float(10 ** len(printed[3] or "")) * (-1 if printed[1] == "-" else 1)
-    return _Capture(None, start=start, size=size, digits=digits, scale=scale)
+def _codes(text: str) -> NDArray[Any]:
+    return np.frombuffer(text.encode("utf-32-le"), "<u4").copy()
+
+
+def _width(codes: NDArray[Any]) -> Ints:
+    """How many bytes each character takes in UTF-8."""
+    return 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
+
+
+def _text(codes: NDArray[Any]) -> str:
+    return codes.astype("<u4", copy=False).tobytes().decode("utf-32-le")

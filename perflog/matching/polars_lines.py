@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import signal
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -86,6 +87,12 @@ class Lines:
         self._taker: dict[str, Ints] = {}
         self._parsers: dict[str, int] = {}
 
+    def counts(self, literal: str, by_line: bool, among: Sequence[int]) -> Mapping[int, int]:
+        """How often each of these lines holds a literal that it holds; once ``by_line``."""
+        if by_line:
+            return dict.fromkeys((n for n in among if literal in self._lines[n]), 1)
+        return Counter(self.pieces(literal, among).line.tolist())
+
     def pieces(self, literal: str, among: Sequence[int]) -> Pieces:
         """What follows each occurrence of a literal in some of the lines; always the same ones for one literal."""
         if literal not in self._pieces:
@@ -94,11 +101,11 @@ class Lines:
 
     def match(self, pattern: Pattern, among: Sequence[int]) -> Hits:
         """Where ``pattern`` matches in those lines that hold its literal, which must be among these."""
-        pieces = self.pieces(pattern.literal, among)
         if pattern.tail is None:
-            holding = list(dict.fromkeys(pieces.line.tolist()))
+            holding = list(self.counts(pattern.literal, True, among))
             whole = Pieces([self._lines[n] for n in holding], np.array(holding, dtype=np.int64), [0] * len(holding))
             return self._hits(pattern, whole, self._read(whole.rest, pattern.regex, at_start=False))[0]
+        pieces = self.pieces(pattern.literal, among)
         is_open = self._open(pattern, len(pieces.line))
         if not is_open.any():
             return Hits(pattern, np.empty(0, dtype=np.int64), [], {}, ())

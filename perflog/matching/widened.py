@@ -13,15 +13,16 @@ from typing import Any
 
 from msgspec import Struct, field
 
-#: Wild characters: those of the last private plane. A line that holds one of its own is matched with its digits.
-FIRST_WILD, LAST_WILD = 0x100000, 0x10FFFD
+#: Wild characters are for private use, and begin with one byte in UTF-8. A line that holds one of its own, or is longer
+#: than there are some, is matched with its digits.
+FIRST_WILD, LAST_WILD, WILD_LEAD = 0xE000, 0xEFFF, b"\xee"
 WILD = re.compile(f"[{chr(FIRST_WILD)}-{chr(LAST_WILD)}]")
 #: No digit, and all ten, as bits.
 NONE, ALL = 0, 0b11_1111_1111
 
 _DIGITS = range(ord("0"), ord("9") + 1)
-#: A character that no line holds which has wild ones.
-_NOTHING = (0x10FFFF, 0x10FFFF)
+#: A character that no clean line holds.
+_NOTHING = (0, 0)
 _ALL_WILD = rf"\x{{{FIRST_WILD:x}}}-\x{{{LAST_WILD:x}}}"
 # Python's own parser reads the regex, as in perflog/formats/linear.py.
 _parser: Any = re._parser  # type: ignore[attr-defined]
@@ -92,12 +93,13 @@ class _Writer(Struct):
         return f"((?:{self.sequence(parts, True)}){mark})"
 
     def _character(self, code: Any, given: Any, repeated: bool) -> str:
-        if code is _codes.LITERAL and given not in _DIGITS and given < FIRST_WILD:
+        if code is _codes.LITERAL and given not in _DIGITS and not FIRST_WILD <= given <= LAST_WILD:
             return rf"\x{{{given:x}}}"
         negated, ranges = _class(code, given)
         taken = _digits_in(negated, ranges)
-        tame = [(low, min(high, FIRST_WILD - 1)) for low, high in ranges if low < FIRST_WILD] or [_NOTHING]
-        inside = "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in tame)
+        tame = [(low, min(high, FIRST_WILD - 1)) for low, high in ranges if low < FIRST_WILD]
+        tame += [(max(low, LAST_WILD + 1), high) for low, high in ranges if high > LAST_WILD]
+        inside = "".join(rf"\x{{{low:x}}}-\x{{{high:x}}}" for low, high in tame or [_NOTHING])
         if (taken == NONE) == negated:  # a class takes what it names, or all but that
             inside += _ALL_WILD
         text = f"[{'^' * negated}{inside}]"

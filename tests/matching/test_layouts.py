@@ -134,7 +134,7 @@ def test_a_widened_regex(regex: str, matched: bool, unsure: list[int]) -> None:
     assert WILD.fullmatch(chr(LAST_WILD))
 
 
-@pytest.mark.parametrize("line", ["key=\U00100041 5", "key=5 \U0010fffd", "x" * 70_000 + "key=5"])
+@pytest.mark.parametrize("line", ["key=\ue041 5", "key=5 \uefff", "x" * 70_000 + "key=5"])
 def test_a_line_with_characters_of_that_plane_and_a_long_one_are_matched_by_their_digits(line: str) -> None:
     asked, texts = [simple("(?P<t>[^ ]+)", role="metadata"), simple("(?P<a>[0-9]).*", role="step")], [line.encode()]
     assert list(differences(with_known_digits(asked, texts), engine(asked).match(texts, True))) == []

@@ -212,7 +212,7 @@ class Program:
         )
 
     def _read(self, memory: Memory, directory: list[int]) -> Iterator[Found]:
-        """The rows, by what ``make_directory`` in scan.c wrote: for a rule eight numbers, its candidates, its groups."""
+        """The rows, by what ``make_directory`` in scan.c wrote: a rule has eight numbers, candidates, groups."""
         at = 0
         while at < len(directory):
             index, n, ranked, n_candidates, text, line, offset, rank = directory[at : at + 8]

@@ -89,14 +89,14 @@ class ScanError(RuntimeError):
 
 
 class Found(Struct, frozen=True):
-    """What one rule found, by text and then by offset; all arrays but the candidates' are (n,).
+    """What one rule found, by text and then by offset; all arrays are (n,).
 
     ``line``: from 0, in its text. ``offset``: of the literal's first byte, or of the sub-line for a *line* rule.
     ``rank``: -1 where there is none; ``ranked`` says whether any is given. ``numbers``: NaN for absent.
     ``strings``: captures as UTF-8, joined by line feeds, a NUL for an absent one (see :meth:`text_column`).
     ``units``: each text's distinct captures, in the order in which they first came.
     ``candidates``: how often a text holds the rule's literal, or for a *line* rule how many of its sub-lines do,
-    whether or not the rule was tried there: pairs of a text and a number.
+    whether or not the rule was tried there, by text.
     """
 
     rule: int
@@ -108,8 +108,7 @@ class Found(Struct, frozen=True):
     numbers: dict[str, NDArray[np.float64]]
     strings: dict[str, bytes]
     units: dict[str, list[tuple[int, str]]]
-    candidate_text: NDArray[np.int32]
-    candidate_count: Ints
+    candidates: dict[int, int]
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -213,12 +212,13 @@ class Program:
         )
 
     def _read(self, memory: Memory, directory: list[int]) -> Iterator[Found]:
-        """The rows, by what ``make_directory`` in scan.c wrote: ten numbers per rule and four per group."""
+        """The rows, by what ``make_directory`` in scan.c wrote: a rule has eight numbers, candidates, groups."""
         at = 0
         while at < len(directory):
-            index, n, ranked, n_candidates, candidate_text, candidate_count = directory[at : at + 6]
-            text, line, offset, rank = directory[at + 6 : at + 10]
-            at += 10
+            index, n, ranked, n_candidates, text, line, offset, rank = directory[at : at + 8]
+            groups = at + 8 + 2 * n_candidates
+            candidates = dict(zip(directory[at + 8 : groups : 2], directory[at + 9 : groups : 2], strict=True))
+            at = groups
             rule = self.rules[index]
             numbers: dict[str, NDArray[np.float64]] = {}
             strings: dict[str, bytes] = {}
@@ -243,8 +243,7 @@ class Program:
                 numbers,
                 strings,
                 units,
-                view(memory, candidate_text, n_candidates, INT32),
-                view(memory, candidate_count, n_candidates, INT64),
+                candidates,
             )
 
 

@@ -80,11 +80,10 @@ class CompiledEngine:
 
     def _matches(self, found: Found, texts: Sequence[bytes]) -> Matches:
         pattern = self._patterns[found.rule]
-        candidates = dict(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
         measures = pattern.role in ("step", "position")
         if not len(found):  # of most patterns whose literal occurs
             columns: dict[str, Any] = {**found.numbers, **{group: [] for group in found.strings}}
-            return Matches(pattern, NO_OFFSETS, NO_OFFSETS, NO_OFFSETS, columns, candidates=candidates)
+            return Matches(pattern, NO_OFFSETS, NO_OFFSETS, NO_OFFSETS, columns, candidates=found.candidates)
         owner = found.text.astype(np.int64)
         columns = {**found.numbers, **{group: found.text_column(group) for group in found.strings}}
         units: dict[int, set[str]] = {}
@@ -101,7 +100,7 @@ class CompiledEngine:
             found.rank,
             columns,
             {text: frozenset(printed) for text, printed in units.items()},
-            candidates,
+            found.candidates,
             samples,
             found.offset,
         )

@@ -127,18 +127,13 @@ class Memory:
         self._library.pf_free(self.result)
 
 
-class _View:
-    """Numbers in a result's memory, in the form that numpy takes without copying."""
-
-    __slots__ = ("__array_interface__", "_memory")
-
-    def __init__(self, memory: Memory, address: int, count: int, dtype: str) -> None:
-        self._memory = memory
-        self.__array_interface__ = {"data": (address, False), "shape": (count,), "typestr": dtype, "version": 3}
+INT32, INT64, FLOAT64 = (np.dtype(name) for name in ("int32", "int64", "float64"))
 
 
-INT32, INT64, FLOAT64 = (np.dtype(name).str for name in ("int32", "int64", "float64"))
-
-
-def view(memory: Memory, address: int, count: int, dtype: str) -> NDArray[Any]:
-    return np.asarray(_View(memory, address, count, dtype)) if count else np.empty(0, dtype)
+def view(memory: Memory, address: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Numbers in a result's memory, which lives as long as they do."""
+    if not count:
+        return np.empty(0, dtype)
+    held: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    held.memory = memory
+    return np.frombuffer(held, dtype)

@@ -132,6 +132,15 @@ static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t size) {
     return left == right;
 }
 
+/* So many bytes are looked at at once: compilers make one instruction of each step. */
+#define LANES 16
+
+static inline bool is_zero(const uint8_t lanes[LANES]) {
+    uint64_t halves[2];
+    memcpy(halves, lanes, sizeof halves);
+    return !(halves[0] | halves[1]);
+}
+
 #include "scan_regex.h"
 #include "scan_numbers.h"
 
@@ -864,7 +873,8 @@ typedef struct {
 } sub_line;
 
 typedef struct {
-    int32_t rule, column;
+    rows *of;
+    int32_t column;
     const uint8_t *bytes;
     size_t size;
 } unit_capture;
@@ -935,26 +945,25 @@ static int run_regex(scan *s, int32_t index, enum part part, int64_t from, int64
     return found;
 }
 
-static bool keep_unit(scan *s, int32_t index, int32_t column, const uint8_t *bytes, size_t size) {
+static bool keep_unit(scan *s, rows *of, int32_t column, const uint8_t *bytes, size_t size) {
     if (s->n_unit_captures == s->cap_unit_captures) {
         size_t cap = s->cap_unit_captures ? 2 * s->cap_unit_captures : 16;
         if (!grow(&s->unit_captures, (int64_t)cap, sizeof *s->unit_captures)) return false;
         s->cap_unit_captures = cap;
     }
-    s->unit_captures[s->n_unit_captures++] = (unit_capture){index, column, bytes, size};
+    s->unit_captures[s->n_unit_captures++] = (unit_capture){of, column, bytes, size};
     return true;
 }
 
 /* Keep a group's capture in the rule's next row; `bytes` is NULL where it took no part. False: no memory. */
-static inline bool put_capture(scan *s, int32_t index, const group *g, const uint8_t *bytes, size_t size) {
-    rows *r = &s->rows[index];
+static inline bool put_capture(scan *s, rows *r, const group *g, const uint8_t *bytes, size_t size) {
     if (g->kind == NUMBER) {
         double *value = &r->numbers[g->column][r->n];
         if (bytes) return number_in(g->form, bytes, size, s->buffers, value);
         *value = (double)NAN;
         return true;
     }
-    if (g->kind == UNIT) return !bytes || keep_unit(s, index, g->column, bytes, size);
+    if (g->kind == UNIT) return !bytes || keep_unit(s, r, g->column, bytes, size);
     return bytes ? add_string(&r->texts[g->column], bytes, size)
                  : add_string(&r->texts[g->column], (const uint8_t *)"", 1);
 }
@@ -992,8 +1001,8 @@ static bool add_row(scan *s, int32_t index, int64_t offset, const sub_line *in, 
         const int32_t *place = s->caught[g->part] + 2 * g->number;
         const bool took_part = (g->part != ALSO || also) && place[0] >= 0 && place[1] >= 0;
         const uint8_t *bytes = took_part ? s->base + in->start + place[0] : NULL;
-        if (!put_capture(s, index, g, bytes, took_part ? (size_t)(place[1] - place[0]) : 0)) return false;
-        if (s->draft) note_capture(s->draft, took_part ? place[0] : -1, place[1]);
+        if (!put_capture(s, &s->rows[index], g, bytes, took_part ? (size_t)(place[1] - place[0]) : 0)) return false;
+        if (s->draft) note_capture(s->draft, took_part ? place[0] : -1, place[1], g->kind == NUMBER && g->form == PLAIN);
     }
     if (s->draft) note_row(s->draft, index, of->kind == LINE ? -1 : (int32_t)(offset - in->start), of->n_groups);
     end_row(s, index, offset, in);
@@ -1128,9 +1137,9 @@ static bool settle(scan *s, int32_t owner, bool ignores) {
         if (r->role >= OTHER && r->parser == owner) truncate_rows(of, r, of->before);
     }
     for (size_t n = 0; n < s->n_unit_captures; n++) {
-        unit_capture *u = &s->unit_captures[n];
-        rows *of = &s->rows[u->rule];
-        if (of->n > of->before && !add_unit(&of->units[u->column], s->text, u->bytes, u->size)) return no_memory(s);
+        const unit_capture *u = &s->unit_captures[n];
+        if (u->of->n > u->of->before && !add_unit(&u->of->units[u->column], s->text, u->bytes, u->size))
+            return no_memory(s);
     }
     return true;
 }
@@ -1217,26 +1226,25 @@ static inline uint64_t value_of_digits(const uint8_t *at, int32_t count) {
              ((digits >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >> 32) & 0xffffffffull;
 }
 
-/* Keep a capture of a line of a known shape. False: no memory. */
-static inline bool put_span(scan *s, int32_t index, const group *g, const span *of, const uint8_t *line) {
+/* Keep a capture of a line of a known shape. `reads_on`: whether MOST_DIGITS bytes behind the line may be read. False: no
+ * memory. */
+static inline bool put_span(scan *s, rows *r, const group *g, const span *of, const uint8_t *line, bool reads_on) {
     static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    if (of->start.edge < 0) return put_capture(s, index, g, NULL, 0);
-    const int32_t *edges = s->known->edges;
-    const int32_t start = edges[of->start.edge] + of->start.delta, end = edges[of->end.edge] + of->end.delta;
-    const uint8_t *const at = line + start;
-    if (READS_DIGITS_AT_ONCE && g->kind == NUMBER && g->form == PLAIN && of->whole >= 0 && s->buffer_end - at >= end - start + MOST_DIGITS) {
-        const int32_t n_whole = edges[2 + 2 * of->whole] - start, n_decimals = of->decimals < 0 ? 0 : end - start - n_whole - 1;
+    const int32_t *const edges = s->known->edges;
+    if (READS_DIGITS_AT_ONCE && of->whole && reads_on) {
+        const int32_t *const at = edges + of->whole;
+        const int32_t n_whole = at[1] - at[0], n_decimals = of->has_decimals ? at[3] - at[2] : 0;
         if (LIKELY(n_whole <= MOST_DIGITS && n_decimals <= MOST_DIGITS && n_whole + n_decimals <= EXACT_DIGITS)) {
-            double *value = &s->rows[index].numbers[g->column][s->rows[index].n];
-            const uint64_t whole = value_of_digits(at, n_whole);
-            if (!n_decimals)
-                *value = (double)whole;
-            else
-                *value = (double)(whole * tens[n_decimals] + value_of_digits(at + n_whole + 1, n_decimals)) / TENS[n_decimals];
+            const uint64_t whole = value_of_digits(line + at[0], n_whole);
+            r->numbers[g->column][r->n] =
+                n_decimals ? (double)(whole * tens[n_decimals] + value_of_digits(line + at[2], n_decimals)) / TENS[n_decimals]
+                           : (double)whole;
             return true;
         }
     }
-    return put_capture(s, index, g, at, (size_t)(end - start));
+    if (of->start.edge < 0) return put_capture(s, r, g, NULL, 0);
+    const int32_t start = edges[of->start.edge] + of->start.delta, end = edges[of->end.edge] + of->end.delta;
+    return put_capture(s, r, g, line + start, (size_t)(end - start));
 }
 
 /* Keep what a line of a variant holds, whose edges are known. */
@@ -1256,14 +1264,16 @@ static bool use_variant(scan *s, variant *of, const sub_line *in) {
     if (!of->n_rows) return true;
     s->stamp++;
     s->n_unit_captures = 0;
+    const bool reads_on = s->buffer_end - s->base - in->end >= MOST_DIGITS;
     for (int32_t n = 0; n < of->n_rows; n++) {
         const int32_t index = of->rows[n].rule;
-        const rule *r = &s->p->rules[index];
+        const rule *rule_of = &s->p->rules[index];
         const span *captured = of->captures + of->rows[n].captures;
+        rows *r = &s->rows[index];
         if (!begin_row(s, index, in)) return no_memory(s);
-        if (!n || of->rows[n - 1].rule != index) s->rows[index].before = s->rows[index].n;
-        for (int32_t k = 0; k < r->n_groups; k++)
-            if (!put_span(s, index, &r->groups[k], &captured[k], line)) return no_memory(s);
+        if (!n || of->rows[n - 1].rule != index) r->before = r->n;
+        for (int32_t k = 0; k < rule_of->n_groups; k++)
+            if (!put_span(s, r, &rule_of->groups[k], &captured[k], line, reads_on)) return no_memory(s);
         end_row(s, index, in->start + known->edges[of->rows[n].at.edge] + of->rows[n].at.delta, in);
     }
     return !s->n_unit_captures || settle(s, -1, false);
@@ -1549,25 +1559,22 @@ static int64_t address(const void *memory) { return (int64_t)(intptr_t)memory; }
 static bool make_directory(pf_result *result) {
     int64_t size = 0, at = 0;
     for (int32_t n = 0; n < result->n_rules; n++)
-        if (result->rows[n].n_candidates) size += 10 + 4 * (int64_t)result->of->rules[n].n_groups;
+        if (result->rows[n].n_candidates)
+            size += 8 + 2 * result->rows[n].n_candidates + 4 * (int64_t)result->of->rules[n].n_groups;
     if (!grow(&result->directory, size, sizeof *result->directory)) return false;
     result->n_directory = size;
     for (int32_t n = 0; n < result->n_rules; n++) {
         const rows *r = &result->rows[n];
         const rule *of = &result->of->rules[n];
         if (!r->n_candidates) continue;
-        const int64_t head[10] = {n,
-                                  r->n,
-                                  r->ranked,
-                                  r->n_candidates,
-                                  address(r->candidate_text),
-                                  address(r->candidate_count),
-                                  address(r->text),
-                                  address(r->line),
-                                  address(r->offset),
-                                  address(r->rank)};
+        const int64_t head[8] = {n, r->n, r->ranked, r->n_candidates,
+                                 address(r->text), address(r->line), address(r->offset), address(r->rank)};
         memcpy(result->directory + at, head, sizeof head);
-        at += 10;
+        at += 8;
+        for (int64_t k = 0; k < r->n_candidates; k++) {
+            result->directory[at++] = r->candidate_text[k];
+            result->directory[at++] = r->candidate_count[k];
+        }
         for (int32_t k = 0; k < of->n_groups; k++, at += 4) {
             const group *g = &of->groups[k];
             int64_t entry[4] = {0, 0, 0, 0};

@@ -67,17 +67,27 @@ static bool append_without_codes(strings *to, const uint8_t *at, const uint8_t *
         from = to->bytes;
         end = kept;
     }
-    bool back = false; /* the byte before was a backspace */
+    bool back = false; /* what was kept last was a backspace */
     for (kept = to->bytes; from < end;) {
-        const uint8_t byte = *from;
-        const uint8_t *behind = byte == 0x1b ? sequence_end(from, end) : NULL;
-        if (behind) {
-            from = behind;
-            continue;
+        const uint8_t *stop = from, *behind;
+        while (stop < end && *stop != 0x1b && *stop != '\b') stop++;
+        if (stop > from) {
+            memmove(kept, from, (size_t)(stop - from));
+            kept += stop - from;
+            back = false;
         }
-        if (byte != '\b' || !back) *kept++ = byte == '\b' ? '\r' : byte;
-        back = byte == '\b';
-        from++;
+        from = stop;
+        if (from == end) break;
+        if (*from == '\b') {
+            if (!back) *kept++ = '\r';
+            back = true;
+            from++;
+        } else if ((behind = sequence_end(from, end)) != NULL) {
+            from = behind;
+        } else {
+            *kept++ = *from++;
+            back = false;
+        }
     }
     if (has_feed && kept > to->bytes && kept[-1] == '\r') kept--;
     to->size = (size_t)(kept - to->bytes);
@@ -305,36 +315,52 @@ static bool append_numbers(strings *to, const uint8_t *at, const uint8_t *end) {
 
 /* ------------------------------------------------------------------------------------------- texts */
 
-/* Which codes a line has that have to go; `*high`: whether it has bytes beyond ASCII. */
-static inline int codes_in(const uint8_t *at, const uint8_t *end, bool *high) {
-    uint8_t nul = 0, escape = 0, back = 0, all = 0; /* without a branch, so that many bytes are looked at at once */
-    for (; at < end; at++) {
-        nul |= *at == 0;
-        escape |= *at == 0x1b;
-        back |= *at == '\b';
-        all |= *at;
+static inline void note_codes(uint8_t codes[LANES], uint8_t all[LANES], const uint8_t *at) {
+    for (int n = 0; n < LANES; n++) {
+        codes[n] |= (uint8_t)((at[n] == 0 ? DIRTY_NUL : 0) | (at[n] == 0x1b ? DIRTY_ESCAPE : 0) |
+                              (at[n] == '\b' ? DIRTY_BACKSPACE : 0));
+        all[n] |= at[n];
     }
-    *high = all >= 0x80;
-    return (nul ? DIRTY_NUL : 0) | (escape ? DIRTY_ESCAPE : 0) | (back ? DIRTY_BACKSPACE : 0);
 }
 
-/* What of a line, its line feed left out, has to be changed. */
-enum { CODES = 1, TAGS = 2, REPEATS = 4, CHARACTERS = 8, LOST_ONES = 16 };
+/* Which codes a line has that have to go; `*high`: whether it has bytes beyond ASCII. */
+static int codes_in(const uint8_t *at, const uint8_t *end, bool *high) {
+    uint8_t codes[LANES] = {0}, all[LANES] = {0}, padded[LANES];
+    if (end - at < LANES) {
+        memset(padded, ' ', LANES);
+        memcpy(padded, at, (size_t)(end - at));
+        note_codes(codes, all, padded);
+    } else {
+        for (; end - at > LANES; at += LANES) note_codes(codes, all, at);
+        note_codes(codes, all, end - LANES);
+    }
+    int found = 0;
+    for (int n = 0; n < LANES; n++) {
+        found |= codes[n];
+        all[n] &= 0x80;
+    }
+    *high = !is_zero(all);
+    return found;
+}
 
-static int wants(const cleaner *c, const uint8_t *line, const uint8_t *end, bool has_feed) {
+/* The steps of cleaning, in their order. */
+enum { NOTHING, CODES, TAGS, REPEATS, CHARACTERS, LOST_ONES };
+
+/* Which step a line, its line feed left out, needs first of those behind `done`. */
+static int next_step(const cleaner *c, const uint8_t *line, const uint8_t *end, bool has_feed, int done) {
     bool high;
-    int what = codes_in(line, end, &high) || (has_feed && line < end && end[-1] == '\r') ? CODES : 0;
-    if (c->has_tags && find_words(line, end, TAG, '<')) what |= TAGS;
-    if (c->has_repeats && find_words(line, end, REPEATED, ']')) what |= REPEATS;
-    if (high && !check_utf8(line, end, end)) what |= CHARACTERS;
-    if (high && find_words(line, end, LOST, LOST[0])) what |= LOST_ONES;
-    return what;
+    const int codes = codes_in(line, end, &high);
+    if (done < CODES && (codes || (has_feed && line < end && end[-1] == '\r'))) return CODES;
+    if (done < TAGS && c->has_tags && find_words(line, end, TAG, '<')) return TAGS;
+    if (done < REPEATS && c->has_repeats && find_words(line, end, REPEATED, ']')) return REPEATS;
+    if (!high) return NOTHING;
+    if (done < CHARACTERS && !check_utf8(line, end, end)) return CHARACTERS;
+    return done < LOST_ONES && find_words(line, end, LOST, LOST[0]) ? LOST_ONES : NOTHING;
 }
 
-/* Append a line that wants something. What it wants besides may change with each step. False: no memory. */
-static bool clean_line(cleaner *c, const uint8_t *at, const uint8_t *end, bool has_feed, int what) {
-    for (int step = CODES, turn = 0; step <= LOST_ONES; step *= 2) {
-        if (!(what & step)) continue;
+/* Append a line that needs a step; each may make others needed. False: no memory. */
+static bool clean_line(cleaner *c, const uint8_t *at, const uint8_t *end, bool has_feed, int step) {
+    for (int turn = 0; step != NOTHING; turn = 1 - turn) {
         strings *to = &c->forms[turn];
         to->size = 0;
         const bool good = step == CODES        ? append_without_codes(to, at, end, has_feed)
@@ -345,8 +371,7 @@ static bool clean_line(cleaner *c, const uint8_t *at, const uint8_t *end, bool h
         if (!good) return false;
         at = to->bytes;
         end = at + to->size;
-        what = wants(c, at, end, false);
-        turn = 1 - turn;
+        step = next_step(c, at, end, false, step);
     }
     return append(&c->to, at, (size_t)(end - at));
 }
@@ -358,10 +383,10 @@ static bool clean_text(cleaner *c, const uint8_t *at, const uint8_t *end) {
     c->has_repeats = c->has_tags || find_words(at, end, REPEATED, ']');
     while (at < end) {
         const uint8_t *const feed = memchr(at, '\n', (size_t)(end - at)), *const stop = feed ? feed : end;
-        const int what = wants(c, at, stop, feed != NULL);
-        if (what) {
+        const int step = next_step(c, at, stop, feed != NULL, NOTHING);
+        if (step != NOTHING) {
             if (!append(&c->to, from, (size_t)(at - from))) return false;
-            if (!clean_line(c, at, stop, feed != NULL, what)) return false;
+            if (!clean_line(c, at, stop, feed != NULL, step)) return false;
             from = stop;
         }
         at = feed ? feed + 1 : end;
@@ -372,7 +397,8 @@ static bool clean_text(cleaner *c, const uint8_t *at, const uint8_t *end) {
 /* Clean a text. Returns the clean one, for pf_clean_free, and its size; NULL where there is no memory. */
 EXPORT uint8_t *pf_clean(const uint8_t *text, size_t size, size_t *clean_size) {
     cleaner c = {0};
-    const bool good = append(&c.to, (const uint8_t *)"", 0) && (!size || clean_text(&c, text, text + size));
+    c.to.cap = size + size / 8 + 64; /* hardly ever more */
+    const bool good = grow(&c.to.bytes, (int64_t)c.to.cap, 1) && (!size || clean_text(&c, text, text + size));
     for (int n = 0; n < 2; n++) free(c.forms[n].bytes);
     free(c.pieces);
     *clean_size = c.to.size;

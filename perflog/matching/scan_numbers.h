@@ -214,17 +214,15 @@ static uint8_t lower(uint8_t byte) { return byte >= 'A' && byte <= 'Z' ? byte | 
 /* The seconds of a unit of time, in any letters; 0 where it is none. */
 static double seconds_of_unit(const uint8_t *at, size_t size) {
     static const struct {
-        const char *words;
+        const char *word;
         double seconds;
-    } units[] = {{" d day days ", 86400}, {" h hr hrs hour hours ", 3600}, {" m min mins minute minutes ", 60},
-                 {" s sec secs second seconds ", 1}, {" ms millisecond milliseconds ", 1e-3},
-                 {" us microsecond microseconds ", 1e-6}};
-    char word[16] = " ";
-    if (size > sizeof word - 3) return 0;
-    for (size_t n = 0; n < size; n++) word[1 + n] = (char)lower(at[n]);
-    word[1 + size] = ' ';
+    } units[] = {{"s", 1},       {"m", 60},      {"h", 3600},      {"d", 86400},        {"ms", 1e-3},          {"us", 1e-6},
+                 {"sec", 1},     {"secs", 1},    {"second", 1},    {"seconds", 1},      {"min", 60},           {"mins", 60},
+                 {"minute", 60}, {"hr", 3600},   {"minutes", 60},  {"hrs", 3600},       {"hour", 3600},        {"hours", 3600},
+                 {"day", 86400}, {"days", 86400}, {"millisecond", 1e-3}, {"milliseconds", 1e-3}, {"microsecond", 1e-6},
+                 {"microseconds", 1e-6}};
     for (size_t n = 0; n < sizeof units / sizeof *units; n++)
-        if (strstr(units[n].words, word)) return units[n].seconds;
+        if (is_word(at, size, units[n].word)) return units[n].seconds;
     return 0;
 }
 

@@ -24,11 +24,12 @@ typedef struct {
     int16_t edge, delta;
 } spot;
 
-/* A capture; `start.edge` is -1 where the group took no part. `whole`: the token that is all of it, or its digits before
- * the point, of which `decimals` has those behind; -1 for none. */
+/* A capture; `start.edge` is -1 where the group took no part. `whole`: of a plain number the edge where the token begins
+ * that is all of it, or its digits before the point, of which the next token has those behind; 0 for anything else. */
 typedef struct {
     spot start, end;
-    int16_t whole, decimals;
+    int16_t whole;
+    bool has_decimals;
 } span;
 
 typedef struct {
@@ -177,12 +178,23 @@ static bool find_tokens(understanding *of, const uint8_t *line, int32_t size) {
     return true;
 }
 
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *at, size_t size) {
+    for (; size >= 8; size -= 8, at += 8) {
+        uint64_t eight;
+        memcpy(&eight, at, 8);
+        hash = (hash ^ eight) * 0x9E3779B97F4A7C15ull;
+        hash ^= hash >> 32;
+    }
+    while (size--) hash = (hash ^ *at++) * 0x100000001b3ull;
+    return hash;
+}
+
 static uint64_t hash_text(const understanding *of, int32_t size, bool cleaned) {
     uint64_t hash = 0xcbf29ce484222325ull ^ cleaned; /* no step makes two hashes one: the two never meet */
     int32_t at = 0;
     for (int32_t n = 0; n <= of->n_tokens; n++) {
         const int32_t end = n < of->n_tokens ? of->tokens[n].start : size;
-        for (; at < end; at++) hash = (hash ^ of->line[at]) * 0x100000001b3ull;
+        hash = hash_bytes(hash, of->line + at, (size_t)(end - at));
         if (n == of->n_tokens) break;
         hash = (hash ^ (0x100u + (uint32_t)of->tokens[n].kind)) * 0x100000001b3ull;
         at = of->tokens[n].end;
@@ -240,9 +252,6 @@ static inline uint8_t without_digit(uint8_t byte) {
     return byte > 9 ? byte : 9;
 }
 
-/* So many bytes are compared at once; compilers make one instruction of each step. */
-#define LANES 16
-
 static inline void compare(uint8_t unlike[LANES], const uint8_t *line, const uint8_t *like) {
     for (int n = 0; n < LANES; n++) unlike[n] |= without_digit(line[n]) ^ like[n];
 }
@@ -252,9 +261,7 @@ static bool is_like(const layout *of, const uint8_t *line) {
     uint8_t unlike[LANES] = {0};
     for (int32_t at = 0; at + LANES < of->size; at += LANES) compare(unlike, line + at, of->line + at);
     compare(unlike, line + of->size - LANES, of->line + of->size - LANES);
-    uint64_t halves[2];
-    memcpy(halves, unlike, sizeof halves);
-    return !(halves[0] | halves[1]);
+    return is_zero(unlike);
 }
 
 /* The layout that a line is like; NULL where there is none. */
@@ -343,10 +350,15 @@ static bool is_of_variant(const variant *one, const shape *of, const uint8_t *li
 }
 
 /* The variant of a shape that a line is of, whose edges are known; NULL where it is of none. */
-static variant *variant_of(const shape *of, const uint8_t *line, const int32_t *edges) {
-    variant *one = of->variants;
-    while (one && !is_of_variant(one, of, line, edges)) one = one->next;
-    return one;
+static variant *variant_of(shape *of, const uint8_t *line, const int32_t *edges) {
+    for (variant **at = &of->variants; *at; at = &(*at)->next) {
+        variant *one = *at;
+        if (!is_of_variant(one, of, line, edges)) continue;
+        *at = one->next; /* the next one is often of it, too */
+        one->next = of->variants;
+        return of->variants = one;
+    }
+    return NULL;
 }
 
 /* A line's shape by its tokens; NULL where it is not known. */
@@ -412,17 +424,19 @@ typedef struct {
     } rows[MOST_ROWS];
     struct {
         int32_t start, end;
+        bool is_number;
     } captures[MOST_CAPTURES];
     shape_literal literals[MOST_LITERALS];
 } draft;
 
-static void note_capture(draft *to, int32_t start, int32_t end) {
+static void note_capture(draft *to, int32_t start, int32_t end, bool is_number) {
     if (to->n_captures == MOST_CAPTURES) {
         to->of.refused = true;
         return;
     }
     to->captures[to->n_captures].start = start;
-    to->captures[to->n_captures++].end = end;
+    to->captures[to->n_captures].end = end;
+    to->captures[to->n_captures++].is_number = is_number;
 }
 
 /* `at`: where its literal begins, -1 for a rule by line; its `n_captures` captures have just been noted. */
@@ -461,19 +475,14 @@ static spot literal_spot(const understanding *of, int32_t place) {
     return spot_of(of, place);
 }
 
-static span span_of(const understanding *of, int32_t start, int32_t end) {
-    if (start < 0) return (span){{-1, 0}, {-1, 0}, -1, -1};
-    span made = {spot_of(of, start), spot_of(of, end), -1, -1};
-    for (int32_t n = 0; n < of->n_tokens; n++) {
-        const token *first = &of->tokens[n];
+static span span_of(const understanding *of, int32_t start, int32_t end, bool is_number) {
+    if (start < 0) return (span){{-1, 0}, {-1, 0}, 0, false};
+    span made = {spot_of(of, start), spot_of(of, end), 0, false};
+    for (int32_t n = 0; is_number && n < of->n_tokens; n++) {
+        const token *first = &of->tokens[n], *next = n + 1 < of->n_tokens ? first + 1 : first;
         if (first->start != start || first->kind != DIGITS) continue;
-        if (first->end == end) {
-            made.whole = (int16_t)n;
-        } else if (n + 1 < of->n_tokens && of->line[first->end] == '.' && of->tokens[n + 1].start == first->end + 1 &&
-                   of->tokens[n + 1].end == end && of->tokens[n + 1].kind == DIGITS) {
-            made.whole = (int16_t)n;
-            made.decimals = (int16_t)(n + 1);
-        }
+        made.has_decimals = next->kind == DIGITS && of->line[first->end] == '.' && next->start == first->end + 1 && next->end == end;
+        if (first->end == end || made.has_decimals) made.whole = (int16_t)(1 + 2 * n);
     }
     return made;
 }
@@ -506,7 +515,7 @@ static bool keep_variant(shapes *all, const draft *from) {
     for (int32_t n = 0; n < from->n_rows; n++)
         rows[n] = (shape_row){from->rows[n].rule, from->rows[n].captures, literal_spot(of, from->rows[n].at)};
     for (int32_t n = 0; n < from->n_captures; n++)
-        captures[n] = span_of(of, from->captures[n].start, from->captures[n].end);
+        captures[n] = span_of(of, from->captures[n].start, from->captures[n].end, from->captures[n].is_number);
     if (from->n_literals) memcpy(literals, from->literals, (size_t)from->n_literals * sizeof *literals);
     made->next = in->variants;
     in->variants = made;

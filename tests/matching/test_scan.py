@@ -57,7 +57,7 @@ def rows(scan: Scan, index: int = 0) -> list[tuple[object, ...]]:
 def candidates(scan: Scan, index: int = 0) -> list[tuple[int, int]]:
     for found in scan.found:
         if found.rule == index:
-            return list(zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True))
+            return list(found.candidates.items())
     return []
 
 
@@ -410,7 +410,7 @@ def test_dirty_texts_are_left_to_python(piece: bytes, flag: int, place: int) -> 
     scan = program.scan([clean, filler + piece, clean, filler + piece + b"step 2\n" * 5000])
     assert scan.flags.tolist() == [0, flag, 0, flag]
     assert [found.text.tolist() for found in scan.found if len(found)] == [[0, 2]]
-    assert scan.found[0].candidate_text.tolist() == [0, 2]
+    assert list(scan.found[0].candidates) == [0, 2]
     assert scan.found[0].units == {"unit": [(0, "u"), (2, "u")]}
     assert scan.found[0].text_column("t") == ["", ""]
 
@@ -916,7 +916,7 @@ def as_expected(scan: Scan, rules: Sequence[Rule], n_texts: int) -> list[list[Ex
     """A scan in the reference's form, per text."""
     result = [[Expected() for _ in rules] for _ in range(n_texts)]
     for found in scan.found:
-        for text, count in zip(found.candidate_text.tolist(), found.candidate_count.tolist(), strict=True):
+        for text, count in found.candidates.items():
             result[text][found.rule].candidates = count
         for name, units in found.units.items():
             for text, unit in units:

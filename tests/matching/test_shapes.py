@@ -40,7 +40,7 @@ def rows_of(found: Found, of: Rule, lines: int = 0, bytes_before: int = 0) -> li
 def found_together(rules: Sequence[Rule], lines: Sequence[bytes]) -> dict[int, tuple[list[tuple[object, ...]], int]]:
     """Each rule's rows and candidates in the lines as one text."""
     scan = Program(rules).scan([b"".join(lines)])
-    return {of.rule: (rows_of(of, rules[of.rule]), sum(of.candidate_count.tolist())) for of in scan.found}
+    return {of.rule: (rows_of(of, rules[of.rule]), sum(of.candidates.values())) for of in scan.found}
 
 
 def found_alone(rules: Sequence[Rule], lines: Sequence[bytes]) -> dict[int, tuple[list[tuple[object, ...]], int]]:
@@ -51,7 +51,7 @@ def found_alone(rules: Sequence[Rule], lines: Sequence[bytes]) -> dict[int, tupl
         for of in Program(rules).scan([line], at_end=False).found:
             rows, candidates = whole.get(of.rule, ([], 0))
             more = rows_of(of, rules[of.rule], number, start)
-            whole[of.rule] = [*rows, *more], candidates + sum(of.candidate_count.tolist())
+            whole[of.rule] = [*rows, *more], candidates + sum(of.candidates.values())
         start += len(line)
     return whole
 
@@ -211,8 +211,7 @@ def test_texts_count_their_own_literals() -> None:
     dirty = good + b"a NUL \x00\n" + b"x" * 20_000
     scan = Program([rule("(?P<a>[0-9])$")]).scan([good, dirty, good + good, b"nothing of a key\n" * 9, good])
     (found,) = scan.found
-    assert found.candidate_text.tolist() == [0, 2, 4]
-    assert found.candidate_count.tolist() == [30, 60, 30]
+    assert found.candidates == {0: 30, 2: 60, 4: 30}
     assert found.text.tolist() == [0] * 30 + [2] * 60 + [4] * 30
     assert found.numbers["a"].tolist() == [n % 10 for n in range(30)] * 4
     assert scan.flags.tolist() == [0, DIRTY_NUL, 0, 0, 0]
@@ -284,7 +283,7 @@ def test_sub_lines_are_counted_for_a_rule_by_line() -> None:
     of_line = Rule(literal=b"key=", parser=0, priority=0, role="other", kind="line", regex="key=[0-9] and key=[0-9]")
     lines = [b"a line with key=%d and key=%d\n" % (n, 9 - n) for n in range(10)]
     (found,) = Program([of_line]).scan([b"".join(lines)]).found
-    assert found.candidate_count.tolist() == [10]
+    assert list(found.candidates.values()) == [10]
     assert found.line.tolist() == list(range(10))
 
 

@@ -115,31 +115,6 @@ def write_cases(
     _end(_remarks(extraction, form), extraction.complete, quiet)
 
 
-class Result(NamedTuple):
-    """What is printed of an extraction: its content, the remarks for people, and whether every case has a value."""
-
-    content: str | bytes
-    remarks: tuple[str, ...]
-    complete: bool
-
-
-def result_of(extraction: Extraction, form: str, view: View, terminal: bool) -> Result:
-    """What :func:`write_cases` writes in one of the formats that are one text or file."""
-    encoded = _encoded(extraction, form, view, terminal)
-    content = encoded if isinstance(encoded, str | bytes) else b"".join(encoded)
-    return Result(content, tuple(_remarks(extraction, form)), extraction.complete)
-
-
-def write_result(result: Result, output: Path | None, quiet: bool) -> None:
-    """Write a result as :func:`write_cases` does.
-
-    Raises:
-        typer.Exit: with status 3 where a log or a case has no value.
-    """
-    emit(result.content, output, quiet)
-    _end(result.remarks, result.complete, quiet)
-
-
 def _end(remarks: Iterable[str], complete: bool, quiet: bool) -> None:
     """Say the remarks on stderr, and end with status 3 where something has no value."""
     if not quiet:
@@ -232,29 +207,30 @@ def write_kept_cases(
     files, options, catalog = find_logs(logs), chosen.options(), chosen.catalog()
     terminal = to_terminal(output)
     listing = Listing(cache, files, options, catalog)
-    shown = (
-        form,
-        list(view.where.items()),
-        view.order,
-        view.columns,
-        view.wide,
-        view.notes,
-        terminal,
-        width_of(terminal),
-    )
+    shown = (form, list(view.where.items()), *view[1:], terminal, width_of(terminal))
     printed = listing.printed(shown)
-    if printed is not None:
-        write_result(_unpacked(printed), output, quiet)
-        return
-    import_numpy()
-    from perflog.extraction import extract_logs
+    if printed is None:
+        import_numpy()
+        from perflog.extraction import extract_logs
 
-    with progress_bar(quiet)(sum(max(file.size, 0) for file in files)) as progress:
-        extraction = extract_logs(files, options, catalog, progress, cache=cache, named=chosen.parts)
-    result = result_of(view.of(extraction), form, view, terminal)
-    if _is_lasting(extraction):
-        listing.keep(shown, _packed(result))
-    write_result(result, output, quiet)
+        with progress_bar(quiet)(sum(max(file.size, 0) for file in files)) as progress:
+            extraction = extract_logs(files, options, catalog, progress, cache=cache, named=chosen.parts)
+        printed = _printed(view.of(extraction), form, view, terminal)
+        if _is_lasting(extraction):
+            listing.keep(shown, printed)
+    content = printed.content
+    emit(content.decode("utf-8", "surrogatepass") if printed.is_text else content, output, quiet)
+    _end(printed.remarks, printed.complete, quiet)
+
+
+def _printed(extraction: Extraction, form: str, view: View, terminal: bool) -> Printed:
+    """What :func:`write_cases` writes in one of the formats that are one text or file."""
+    from perflog.cache.printed import Printed
+
+    encoded = _encoded(extraction, form, view, terminal)
+    content = encoded.encode("utf-8", "surrogatepass") if isinstance(encoded, str) else encoded
+    whole = content if isinstance(content, bytes) else b"".join(content)
+    return Printed(whole, isinstance(encoded, str), tuple(_remarks(extraction, form)), extraction.complete)
 
 
 def _is_lasting(extraction: Extraction) -> bool:
@@ -262,19 +238,6 @@ def _is_lasting(extraction: Extraction) -> bool:
     from perflog.cache.printed import is_lasting
 
     return all(map(is_lasting, extraction.skipped)) and is_lasting(extraction.runs)
-
-
-def _packed(result: Result) -> Printed:
-    from perflog.cache.printed import Printed
-
-    content = result.content
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-    return Printed(data, isinstance(content, str), result.remarks, result.complete)
-
-
-def _unpacked(printed: Printed) -> Result:
-    content = printed.content.decode("utf-8", "surrogatepass") if printed.is_text else printed.content
-    return Result(content, printed.remarks, printed.complete)
 
 
 # ----------------------------------------------------------------------------------------------------

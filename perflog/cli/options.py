@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perflog.export.options import EXTRACTION, FLAGS, extraction_values
+from perflog.export.options import EXTRACTION, OPTIONS, REPEATED, choices, extraction_values
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import FORMATS
-from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
 
 Logs = Annotated[
     list[str],
@@ -27,86 +26,51 @@ Logs = Annotated[
 ]
 #: The panel of the options that decide on the numbers.
 NUMBERS = "How the numbers are made"
-_KEY_VALUE = "KEY=VALUE"
 
 
-def _option(name: str, help_: str, metavar: str | None = None, show_default: bool = False) -> Any:
-    """An option whose flags recipes of regions share."""
+def shared_option(name: str, help_: str = "", show_default: bool = False) -> Any:
+    """An option that recipes of regions share; with another text in the help where a command means more by it."""
+    option = OPTIONS[name]
     panel = NUMBERS if name in EXTRACTION else None
-    return typer.Option(*FLAGS[name], help=help_, metavar=metavar, show_default=show_default, rich_help_panel=panel)
+    return typer.Option(
+        *option.flags, help=help_ or option.help, metavar=option.value or None, show_default=show_default,
+        rich_help_panel=panel,
+    )  # fmt: skip
 
 
-def choices(names: Iterable[str]) -> str:
-    """The names that an option takes, as the help says them: ``median, mean or olympic``.
-
-    They stand in the text, where lines break between words; as an option's type they would be cut in narrow terminals.
-    """
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-_WARMUP = "Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, auto. [default: 20]"
-_STEPS = "How many steps (or 25records) to take after the warm-up. [default: all]"
-_LAST = "Take the last so many steps (or 25records) instead."
-_ESTIMATOR = f"How the measurements of a run become one number: {choices(ESTIMATORS)}. [default: total]"
-_AGGREGATE = f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]"
-_BASELINE = "The case that speedups are relative to: devices=8. [default: one device]"
-_SET = "A fact about the runs that logs and paths do not tell: batch_size=32."
-_CONVENTION = "Make the numbers as a family of published reports did; other options beside it adjust it."
-_VALUES = f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"
-_WITHOUT_SLOW = "Leave out the few slow records that rule a run's number, which notes name."
 _DATABASE = "A file, or postgresql://user@host/name. [default: ~/.local/share/perflog/history.sqlite]"
 _NOTES = "Every note under the table, or none. [default: those without which it would mislead]"
-_STYLE = "The layout of a family of reports (docs/tables.md), or your own."
-_QUIET = "No progress and no remarks."
-_WHERE = "Take the cases with this value alone: model=rn50, or devices=1:8 (may be repeated)."
 _SORT = "The order of the cases: devices,-throughput (- turns it round)."
 _SHOWN = "Show these fields of the cases alone: model,devices,throughput,interval."
 _WIDE = "Show every column, with the ends of the intervals, however wide that is."
-_ROWS = "Fields of the rows: devices, or nodes,devices=8:32. [default: those that tell the cases apart]"
-_SHAPES = ("AMOUNT", "NAME", "FOLDER", "FILE", "FIELDS", "TEXT")
-_AMOUNT, _NAME, _FOLDER, _FILE, _FIELDS, _TEXT = _SHAPES
-
 _CONFIGURED = "Logs whose perflog.toml is looked for."
 _CONFIGURED_ARGUMENT = typer.Argument(help=_CONFIGURED, metavar="LOGS...", show_default=False, callback=as_addresses)
 Configured = Annotated[list[str] | None, _CONFIGURED_ARGUMENT]
-Warmup = Annotated[str | None, _option("warmup", _WARMUP, _AMOUNT)]
-Steps = Annotated[str | None, _option("steps", _STEPS, _AMOUNT)]
-Last = Annotated[str | None, _option("last", _LAST, _AMOUNT)]
-Estimator = Annotated[str | None, _option("estimator", _ESTIMATOR, _NAME)]
-Aggregate = Annotated[str | None, _option("aggregate", _AGGREGATE, _NAME)]
-Baseline = Annotated[list[str] | None, _option("baseline", _BASELINE, _KEY_VALUE)]
-Set = Annotated[list[str] | None, _option("set", _SET, _KEY_VALUE)]
-ParserNames = Annotated[list[str] | None, _option("parser", "Use this parser alone (may be repeated).", _NAME)]
-Parsers = Annotated[list[str] | None, _option("parsers", "A folder of own parsers, or the file of one.", _FOLDER)]
-ConventionName = Annotated[str | None, _option("convention", _CONVENTION, _NAME)]
-AsPrinted = Annotated[str | None, _option("values", _VALUES, _NAME)]
-WithoutSlow = Annotated[bool | None, _option("without_slow", _WITHOUT_SLOW)]
-Output = Annotated[Path | None, _option("output", "Write to this file; its ending names the format.", _FILE)]
-Quiet = Annotated[bool, _option("quiet", _QUIET, show_default=True)]
+Aggregate = Annotated[str | None, shared_option("aggregate")]
+Baseline = Annotated[list[str] | None, shared_option("baseline")]
+Set = Annotated[list[str] | None, shared_option("set")]
+ParserNames = Annotated[list[str] | None, shared_option("parser")]
+Parsers = Annotated[list[str] | None, shared_option("parsers")]
+Output = Annotated[Path | None, shared_option("output")]
+Quiet = Annotated[bool, shared_option("quiet", show_default=True)]
 DatabaseName = Annotated[str | None, typer.Option("--database", help=_DATABASE, metavar="DATABASE", show_default=False)]
 
-Rows = Annotated[str, _option("rows", _ROWS, _FIELDS)]
-Columns = Annotated[str, _option("columns", "Fields of the columns: precision,batch_size.", _FIELDS)]
-Values = Annotated[
-    str, _option("value", "What the cells hold: throughput,speedup,accuracy …", _FIELDS, show_default=True)
-]
-Where = Annotated[list[str] | None, _option("where", _WHERE, _KEY_VALUE)]
-Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar=_FIELDS, show_default=False)]
-Shown = Annotated[str, _option("columns", _SHOWN, _FIELDS)]
+Rows = Annotated[str, shared_option("rows")]
+Columns = Annotated[str, shared_option("columns")]
+Values = Annotated[str, shared_option("value", show_default=True)]
+Where = Annotated[list[str] | None, shared_option("where")]
+Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar="FIELDS", show_default=False)]
+Shown = Annotated[str, shared_option("columns", _SHOWN)]
 Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
-StyleName = Annotated[str, _option("style", _STYLE, _NAME, show_default=True)]
-Lang = Annotated[str, _option("lang", "Language of headings and words: en or zh.", _NAME, show_default=True)]
-Templates = Annotated[list[str] | None, _option("templates", "A folder with styles of your own.", _FOLDER)]
+StyleName = Annotated[str, shared_option("style", show_default=True)]
+Lang = Annotated[str, shared_option("lang", show_default=True)]
+Templates = Annotated[list[str] | None, shared_option("templates")]
 Notes = Annotated[bool | None, typer.Option("--notes/--no-notes", help=_NOTES, show_default=False)]
-Digits = Annotated[list[str] | None, _option("digits", "A value's digits: throughput=%.2f.", _KEY_VALUE)]
-_KIND = f"What the picture shows: {choices(('scaling', 'spread', 'steps', 'versions'))}."
-Kind = Annotated[str, _option("kind", _KIND, _NAME, show_default=True)]
-_NAMES = "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'."
-Names = Annotated[list[str] | None, _option("name", _NAMES, _KEY_VALUE)]
-Titles = Annotated[list[str] | None, _option("title", "A heading: throughput='samples/s(PyTorch)'.", _KEY_VALUE)]
-_MISSING = "What a cell without a number prints. [default: the style's]"
-Missing = Annotated[str | None, _option("missing", _MISSING, _TEXT)]
+Digits = Annotated[list[str] | None, shared_option("digits")]
+Kind = Annotated[str, shared_option("kind", show_default=True)]
+Names = Annotated[list[str] | None, shared_option("name")]
+Titles = Annotated[list[str] | None, shared_option("title")]
+Missing = Annotated[str | None, shared_option("missing")]
 
 _CACHE = "Read the logs alone that have changed since they were last read with it (docs/scale.md)."
 WithCache = Annotated[bool | None, typer.Option("--cache/--no-cache", help=_CACHE, show_default=False)]
@@ -128,11 +92,13 @@ TextOrJson = Annotated[str | None, form_option(("text", "json"), "text")]
 
 #: What decides on the numbers of an extraction, as ``settings`` takes it.
 Given = dict[str, Any]
-_EXTRACTION: dict[str, Any] = {
-    "warmup": Warmup, "steps": Steps, "last": Last, "estimator": Estimator, "aggregate": Aggregate,
-    "baseline": Baseline, "set": Set, "parser": ParserNames, "parsers": Parsers, "convention": ConventionName,
-    "values": AsPrinted, "without_slow": WithoutSlow,
-}  # fmt: skip
+
+
+def _annotation(name: str) -> Any:
+    """An option of extraction as a parameter's annotation, with None for one that is not given."""
+    kind: Any = list[str] if name in REPEATED else str if EXTRACTION[name].value else bool
+    annotated: Any = Annotated
+    return annotated[kind | None, shared_option(name)]
 
 
 def extraction_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -146,8 +112,8 @@ def extraction_options(*without: str) -> Callable[[Callable[..., None]], Callabl
                 parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
                 continue
             parameters += [
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-                for name, annotation in _EXTRACTION.items()
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(name))
+                for name in EXTRACTION
                 if name not in without
             ]
 

@@ -33,10 +33,10 @@ from perflog.cli.options import (
     Where,
     WithCache,
     extraction_options,
+    shared_option,
 )
 from perflog.cli.output import emit, emit_commands, prose, say_lacking, say_written, to_terminal
 from perflog.cli.progress import end_where_unread, extractions, progress_bar
-from perflog.export.options import FLAGS
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
 
@@ -49,13 +49,9 @@ Html = Annotated[
 ]
 _TABLE_FORMATS = "markdown, html, latex, csv or xlsx; also by the ending of --output. [default: markdown]"
 TableFormat = Annotated[str | None, typer.Option("--format", "-f", help=_TABLE_FORMATS, show_default=False)]
-_BY_DEFAULT = " [default: what tells the cases apart]"
-ReportRows = Annotated[
-    str, typer.Option(*FLAGS["rows"], help=f"Fields of the tables' rows.{_BY_DEFAULT}", show_default=False)
-]
-ReportColumns = Annotated[
-    str, typer.Option(*FLAGS["columns"], help=f"Fields of the tables' columns.{_BY_DEFAULT}", show_default=False)
-]
+_BY_DEFAULT = "[default: what tells the cases apart]"
+ReportRows = Annotated[str, shared_option("rows", f"Fields of the tables' rows. {_BY_DEFAULT}")]
+ReportColumns = Annotated[str, shared_option("columns", f"Fields of the tables' columns. {_BY_DEFAULT}")]
 _CHECK = "Change nothing; show what differs and exit with 1 if anything does, with 2 if no file has a region."
 Check = Annotated[bool, typer.Option("--check", help=_CHECK)]
 _ALLOW = "A folder outside the files' repository that recipes may use too (may be repeated)."

@@ -1,41 +1,88 @@
-"""The options that commands share: what a file's ending means, and the words of recipes of regions.
+"""The options that commands share: what a file's ending means, and those of recipes of regions, declared once: their
+flags, what the help says of them, and how the words of a recipe are read.
 
-A recipe is written as on the command line, so that both are learnt once: the flags stand here, and the command line
-takes them from here.
+A recipe is written as on the command line, so that both are learnt once; the command line takes its options from here.
+What their values are without them is in :mod:`perflog.settings.config`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from perflog.errors import UsageError
 from perflog.escaping import named
-from perflog.settings.config import pairs
+from perflog.settings.config import DEFAULTS, pairs
+from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES
 from perflog.spelling import did_you_mean
 
+
+class Option(NamedTuple):
+    """An option: its flags, what the help calls its value (a switch has none), and what the help says it does."""
+
+    flags: tuple[str, ...]
+    value: str
+    help: str
+
+
+def choices(names: Iterable[str]) -> str:
+    """The names that an option takes, as the help says them: ``median, mean or olympic``.
+
+    They stand in the text, where lines break between words; as an option's type they would be cut in narrow terminals.
+    """
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+_KIND = f"What the picture shows: {choices(('scaling', 'spread', 'steps', 'versions'))}."
+_PAIR = "KEY=VALUE"
 #: Options that decide on the numbers of an extraction, as ``settings`` takes them.
-EXTRACTION: Mapping[str, tuple[str, ...]] = {
-    "warmup": ("--warmup", "-w"), "steps": ("--steps", "-n"), "last": ("--last",), "estimator": ("--estimator", "-e"),
-    "aggregate": ("--aggregate", "-a"), "baseline": ("--baseline",), "set": ("--set", "-s"), "parser": ("--parser",),
-    "parsers": ("--parsers",), "convention": ("--convention", "-c"), "values": ("--values",),
-    "without_slow": ("--without-slow",),
-}  # fmt: skip
+EXTRACTION: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, text) for name, flags, value, text in (
+    ("warmup", "--warmup -w", "AMOUNT",
+     "Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, auto. [default: 20]"),
+    ("steps", "--steps -n", "AMOUNT", "How many steps (or 25records) to take after the warm-up. [default: all]"),
+    ("last", "--last", "AMOUNT", "Take the last so many steps (or 25records) instead."),
+    ("estimator", "--estimator -e", "NAME",
+     f"How the measurements of a run become one number: {choices(ESTIMATORS)}. [default: total]"),
+    ("aggregate", "--aggregate -a", "NAME",
+     f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]"),
+    ("baseline", "--baseline", _PAIR, "The case that speedups are relative to: devices=8. [default: one device]"),
+    ("set", "--set -s", _PAIR, "A fact about the runs that logs and paths do not tell: batch_size=32."),
+    ("parser", "--parser", "NAME", "Use this parser alone (may be repeated)."),
+    ("parsers", "--parsers", "FOLDER", "A folder of own parsers, or the file of one."),
+    ("convention", "--convention -c", "NAME",
+     "Make the numbers as a family of published reports did; other options beside it adjust it."),
+    ("values", "--values", "NAME",
+     f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"),
+    ("without_slow", "--without-slow", "",
+     "Leave out the few slow records that rule a run's number, which notes name."),
+)}  # fmt: skip
 #: Options of tables, pictures and reports.
-DOCUMENTS: Mapping[str, tuple[str, ...]] = {
-    "rows": ("--rows", "-r"), "columns": ("--columns",), "value": ("--value", "-v"), "where": ("--where",),
-    "style": ("--style",), "lang": ("--lang",), "templates": ("--templates",), "notes": ("--notes",),
-    "digits": ("--digits",), "title": ("--title",), "name": ("--name",), "missing": ("--missing",),
-    "kind": ("--kind",), "output": ("--output", "-o"), "html": ("--html",), "quiet": ("--quiet", "-q"),
-}  # fmt: skip
-FLAGS: Mapping[str, tuple[str, ...]] = {**EXTRACTION, **DOCUMENTS}
-#: Options that may be repeated, and those that take no value; ``--no-notes`` turns ``--notes`` off.
-_REPEATED = frozenset({"baseline", "set", "parser", "parsers", "where", "templates", "digits", "title", "name"})
-_SWITCHES = frozenset({"notes", "html", "quiet", "without_slow"})
+DOCUMENTS: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, text) for name, flags, value, text in (
+    ("rows", "--rows -r", "FIELDS",
+     "Fields of the rows: devices, or nodes,devices=8:32. [default: those that tell the cases apart]"),
+    ("columns", "--columns", "FIELDS", "Fields of the columns: precision,batch_size."),
+    ("value", "--value -v", "FIELDS", "What the cells hold: throughput,speedup,accuracy …"),
+    ("where", "--where", _PAIR,
+     "Take the cases with this value alone: model=rn50, or devices=1:8 (may be repeated)."),
+    ("style", "--style", "NAME", "The layout of a family of reports (docs/tables.md), or your own."),
+    ("lang", "--lang", "NAME", "Language of headings and words: en or zh."),
+    ("templates", "--templates", "FOLDER", "A folder with styles of your own."),
+    ("notes", "--notes", "", ""),
+    ("digits", "--digits", _PAIR, "A value's digits: throughput=%.2f."),
+    ("title", "--title", _PAIR, "A heading: throughput='samples/s(PyTorch)'."),
+    ("name", "--name", _PAIR, "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'."),
+    ("missing", "--missing", "TEXT", "What a cell without a number prints. [default: the style's]"),
+    ("kind", "--kind", "NAME", _KIND),
+    ("output", "--output -o", "FILE", "Write to this file; its ending names the format."),
+    ("html", "--html", "", ""),
+    ("quiet", "--quiet -q", "", "No progress and no remarks."),
+)}  # fmt: skip
+OPTIONS: Mapping[str, Option] = {**EXTRACTION, **DOCUMENTS}
+#: Options that may be repeated; ``--no-notes`` turns ``--notes`` off.
+REPEATED = frozenset({"baseline", "set", "parser", "parsers", "where", "templates", "digits", "title", "name"})
 _OFF = {"--no-notes": "notes"}
-#: The options of extraction whose values are ``key=value`` texts.
-_PAIRS = ("baseline", "set")
 
 
 def read_words(words: Sequence[str], allowed: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -51,7 +98,7 @@ def read_words(words: Sequence[str], allowed: Sequence[str]) -> tuple[list[str],
     Raises:
         UsageError: for an option that is not allowed or lacks its value, or a recipe without logs.
     """
-    flags = {flag: name for name in allowed for flag in FLAGS[name]}
+    flags = {flag: name for name in allowed for flag in OPTIONS[name].flags}
     flags |= {flag: name for flag, name in _OFF.items() if name in allowed}
     logs: list[str] = []
     values: dict[str, Any] = {}
@@ -76,7 +123,7 @@ def _read_option(word: str, rest: Iterator[str], flags: Mapping[str, str], value
     if flag not in flags:
         raise UsageError(f"the recipe is wrong: there is no option {flag}{did_you_mean(flag, flags, most=1)}")
     name = flags[flag]
-    if name in _SWITCHES:
+    if not OPTIONS[name].value:
         if equals:
             raise UsageError(f"the recipe is wrong: {flag} takes no value")
         values[name] = flag not in _OFF
@@ -84,7 +131,7 @@ def _read_option(word: str, rest: Iterator[str], flags: Mapping[str, str], value
     text = value if equals else next(rest, None)
     if text is None:
         raise UsageError(f"the recipe is wrong: {flag} needs a value")
-    if name in _REPEATED:
+    if name in REPEATED:
         values.setdefault(name, []).append(text)
     else:
         values[name] = text
@@ -97,7 +144,8 @@ def extraction_values(values: Mapping[str, Any]) -> dict[str, Any]:
         UsageError: for a text without ``=``.
     """
     given = {name: values.get(name) for name in EXTRACTION}
-    return given | {name: pairs(given[name] or [], name) for name in _PAIRS}
+    facts = (name for name in EXTRACTION if isinstance(DEFAULTS[name], dict))
+    return given | {name: pairs(given[name] or [], name) for name in facts}
 
 
 def words_of(values: Mapping[str, Any]) -> list[str]:

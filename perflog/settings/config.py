@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from perflog.border import GIT, border
 from perflog.errors import ForeignConfigWarning, UsageError
@@ -121,7 +121,10 @@ def _trusted() -> set[int]:
 
 #: The environment variable that names the history's database.
 DATABASE = "PERFLOG_DATABASE"
-FORMATS = ("table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf")
+FormatName = Literal[
+    "table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf"
+]  # fmt: skip
+FORMATS: tuple[str, ...] = get_args(FormatName)
 
 #: Where a value comes from that the user gave with the command.
 _COMMAND_LINE = "command line"

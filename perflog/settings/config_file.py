@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
@@ -14,6 +14,7 @@ from perflog.border import GIT, enters
 from perflog.errors import UsageError
 from perflog.formats.toml import Scalar, convert, read_toml, texts
 from perflog.logs.addresses import is_address
+from perflog.settings.config import FormatName
 from perflog.settings.confinement import Confinement, repository_of, resolved
 from perflog.settings.options import Aggregate, Estimator, Values
 
@@ -32,10 +33,6 @@ _Count = Annotated[str | int | float, Meta(description="an amount such as 100, '
 _Names = Annotated[str | tuple[str, ...], Meta(description="a name, or a list of names")]
 _Aliases = Annotated[dict[str, str], Meta(description='a table of names, such as { rn50 = "resnet50" }')]
 _Facts = Annotated[dict[str, Scalar], Meta(description="a table, such as { devices = 8 }")]
-
-FormatName = Literal[
-    "table", "markdown", "csv", "json", "parquet", "xlsx", "latex", "openmetrics", "tensorboard", "dlperf"
-]  # fmt: skip
 
 
 class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from perflog.api.options import ExtractionOptions
 from perflog.errors import UsageError
+from perflog.export.options import EXTRACTION, REPEATED
 from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, settings
-from perflog.settings.config_file import read_config
+from perflog.settings.config_file import _ConfigFile, read_config
 from perflog.settings.options import Amount, Window
 
 CONVENTION = "dlperf-tf-timehistory"  # warm-up 1 record, 5 records, mean; says nothing of the aggregate
@@ -324,3 +326,15 @@ def test_aliases_stand_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "logs/perflog.toml").write_text('[aliases]\nrn50 = "resnet50"\n', encoding="utf-8")
     assert settings({}, [tmp_path / "logs"]).options().aliases == {"rn50": "resnet50"}
     assert settings({}, []).options().aliases == {}
+
+
+def test_an_option_of_extraction_is_one_everywhere() -> None:
+    """On the command line and in recipes, in a config file, as an argument in Python; its help says its default."""
+    assert set(EXTRACTION) == set(ExtractionOptions.__annotations__)
+    assert set(DEFAULTS) == set(_ConfigFile.__struct_fields__) > set(EXTRACTION)
+    for name, option in EXTRACTION.items():
+        assert f"--{name.replace('_', '-')}" in option.flags and option.help
+        assert (name in REPEATED) is isinstance(DEFAULTS[name], list | dict), name
+        assert bool(option.value) is not isinstance(DEFAULTS[name], bool), name
+        if isinstance(DEFAULTS[name], str):
+            assert option.help.endswith(f"[default: {DEFAULTS[name]}]")

@@ -15,39 +15,24 @@ if TYPE_CHECKING:
     from perflog.audit.auditing import audit, documents
     from perflog.audit.claims import Claim
     from perflog.audit.evidence import Evidence, RuleValue
-    from perflog.audit.judgement import FAILING, VERDICTS, Judgement
+    from perflog.audit.judgement import CellVerdict, Judgement
     from perflog.audit.report import FORMATS, failing, render
 
 __all__ = [
-    "FAILING",
-    "FORMATS",
-    "VERDICTS",
-    "Claim",
-    "Evidence",
-    "Judgement",
-    "RuleValue",
-    "audit",
-    "documents",
-    "failing",
-    "render",
-]
-#: Where each name is; imported when it is used, as reading logs needs polars.
+    "FORMATS", "CellVerdict", "Claim", "Evidence", "Judgement", "RuleValue", "audit", "documents", "failing", "render",
+]  # fmt: skip
+#: What each module gives; imported when it is used, as reading logs needs polars.
 _MODULES = {
-    "FAILING": "judgement",
-    "FORMATS": "report",
-    "VERDICTS": "judgement",
-    "Claim": "claims",
-    "Evidence": "evidence",
-    "Judgement": "judgement",
-    "RuleValue": "evidence",
-    "audit": "auditing",
-    "documents": "auditing",
-    "failing": "report",
-    "render": "report",
+    "auditing": ("audit", "documents"),
+    "claims": ("Claim",),
+    "evidence": ("Evidence", "RuleValue"),
+    "judgement": ("CellVerdict", "Judgement"),
+    "report": ("FORMATS", "failing", "render"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"perflog.audit.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"perflog.audit.{module}"), name)
     raise AttributeError(f"module 'perflog.audit' has no attribute {name!r}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perflog.audit.candidates import (
@@ -18,30 +18,31 @@ from perflog.audit.candidates import (
     with_arithmetic,
     with_contradictions,
 )
-from perflog.audit.claims import REDUCED, Claim, Printed, claims
-from perflog.audit.document import PAGES, read_document
+from perflog.audit.claims import REDUCED, Claim, Printed, claims, printed
+from perflog.audit.document import PAGES, plain, read_document
 from perflog.audit.evidence import Evidence, Members, RuleValue, read_evidence, with_more_rules
 from perflog.audit.judgement import (
-    AGREEING,
     ENOUGH_DIGITS,
     LEAST,
+    RECIPE,
+    CellVerdict,
     Judgement,
     Usual,
-    agrees,
     apart,
     in_unit,
+    rounds_to,
     rule_words,
     usual_rules,
     with_suspicions,
     with_tolerance,
 )
-from perflog.audit.recipes import RecipeRow, judged_by_recipe, row_of, rows_of_recipes, with_problem
 from perflog.border import keep_inside
-from perflog.errors import NoSuchPathError, UsageError
+from perflog.errors import NoSuchPathError, PerflogError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.formats.printed import kind
 from perflog.logs.find import LogFile, find_logs
 from perflog.report.extractions import Extractions, ProgressOf, no_progress
+from perflog.report.regions import Recipes, Region, RegionText, confined, merged, regions, row_texts
 from perflog.settings.options import Options
 
 # ----------------------------------------------------------------------------------------------------
@@ -50,7 +51,8 @@ from perflog.settings.options import Options
 # A false alarm costs more than a catch that is missed: where several logs or rules fit, one that agrees is enough;
 # a cell differs only when every log that may be its is there and none gives its number by any known rule.
 
-_Pair = tuple[Evidence, RuleValue]
+#: A log, what a rule gives for it, and this in the unit of the claim that it is held against.
+_Given = tuple[Evidence, RuleValue, float]
 #: A number agrees with a rule's within half a unit of its last digit, or cut off: within one and a half units in all.
 AGREEING_WIDTH = 1.5
 #: Of the plain rules, one may be expected to agree by chance this often before a cell is no more called reproduced.
@@ -70,14 +72,14 @@ def judge(
     judgements = []
     for claim, logs in zip(claims, candidates, strict=True):
         rows = (recipes or {}).get(claim.path, {})
-        made = judged_by_recipe(claim, rows)
+        made = _judged_by_recipe(claim, rows)
         if made is not None:
             judgements.append(replace(made, candidates=tuple(logs)))
             continue
-        judgement = with_problem(replace(_judged(claim, logs, usual), candidates=tuple(logs)), rows)
-        if judgement.verdict == "differs":
+        judgement = _with_problem(replace(_judged(claim, logs, usual), candidates=tuple(logs)), rows)
+        if judgement.verdict is CellVerdict.DIFFERS:
             judgement = _of_a_farther_log(judgement, evidence, usual)
-        elif judgement.verdict == "no log" and not judgement.evidence:
+        elif judgement.verdict is CellVerdict.NO_LOG and not judgement.evidence:
             judgement = _of_another_batch(judgement, evidence, usual)
         judgements.append(judgement)
     return with_contradictions(with_arithmetic(judgements))
@@ -86,53 +88,56 @@ def judge(
 def _judged(claim: Claim, logs: Sequence[Evidence], usual: Usual) -> Judgement:
     """The verdict on a claim by the logs that may be its."""
     if claim.number is None or claim.reason:
-        return Judgement(claim, "not understood", claim.reason)
+        return Judgement(claim, CellVerdict.NOT_UNDERSTOOD, claim.reason)
     there = [log for log in logs if log.there]
-    given = [(log, value) for log in there for value in log.values if in_unit(claim, value) is not None]
-    pairs = [(log, value) for log, value in given if not value.repeat]
-    best = _best(claim, pairs, usual)
+    every = [
+        (log, value, given) for log in there for value in log.values if (given := in_unit(claim, value)) is not None
+    ]
+    own = [one for one in every if not one[1].repeat]
+    best = _best(claim, claim.number, own, usual)
     if best is not None:
-        return _reproduced(claim, claim.number, best, pairs)
+        return _reproduced(claim, claim.number, best, own)
+    if not there and logs:
+        return Judgement(claim, CellVerdict.NO_LOG, f"its log is not there: {_linked(logs[0])}", tuple(logs))
     if not there:
-        return _without_log(claim, logs)
-    if not pairs:
+        named = ", ".join(f"{key}={claim.facts[key]}" for key in ("model", *COMPARED) if key in claim.facts)
+        return Judgement(claim, CellVerdict.NO_LOG, f"no log of {named} is among those given")
+    if not own:
         reasons = (v.reason for log in there for v in log.values if v.quantity == claim.quantity and v.reason)
         reason = next(reasons, f"it gives no {claim.quantity}")
         detail = f"the log has no value to compare with: {reason}"
-        return Judgement(claim, "not understood", detail, tuple(there), sources=_sources(there, None))
-    near, repeat = _near(claim, claim.number, pairs), _best(claim, given, usual)
+        return Judgement(claim, CellVerdict.NOT_UNDERSTOOD, detail, tuple(there), sources=_sources(there, None))
+    near, repeat = _near(claim, claim.number, own), _best(claim, claim.number, every, usual)
     if near is None and repeat is not None:
-        return _reproduced(claim, claim.number, repeat, pairs)
-    return near or _differing(claim, claim.number, logs, pairs, usual)
+        return _reproduced(claim, claim.number, repeat, own)
+    return near or _differing(claim, claim.number, logs, own, usual)
 
 
-def _best(claim: Claim, pairs: Sequence[_Pair], usual: Usual) -> _Pair | None:
+def _best(claim: Claim, number: Printed, every: Sequence[_Given], usual: Usual) -> _Given | None:
     """The log and the most usual rule that give a claim's number; None where none does."""
-    agreeing = [(log, value) for log, value in pairs if agrees(claim, value)]
-    return max(agreeing, key=lambda pair: usual.rank(claim, *pair), default=None)
+    agreeing = [one for one in every if rounds_to(one[2], number)]
+    return max(agreeing, key=lambda one: usual.rank(claim, one[0], one[1]), default=None)
 
 
-def _reproduced(claim: Claim, number: Printed, pair: _Pair, pairs: Sequence[_Pair]) -> Judgement:
+def _reproduced(claim: Claim, number: Printed, best: _Given, every: Sequence[_Given]) -> Judgement:
     """A claim whose number a rule gives; with few digits, or among many plain rules, it may do so by chance."""
-    log, value = pair
-    by_chance = _why_by_chance(claim, number, value, pairs)
-    exact = in_unit(claim, value) or 0.0
+    log, value, exact = best
+    by_chance = _why_by_chance(number, value, {given for _, _, given in every})
     cut = "" if abs(exact - number.value) <= number.unit / 2 else ", cut off"
     detail = f"{rule_words(value)} gives {exact:.10g}{cut}{by_chance and f'; {by_chance}'}"
-    verdict = "within rounding" if by_chance else "reproduced"
+    verdict = CellVerdict.WITHIN_ROUNDING if by_chance else CellVerdict.REPRODUCED
     notes = _disagreements(claim, log, value)
     return Judgement(claim, verdict, detail, (log,), value=value, sources=_sources([log], value), notes=notes)
 
 
-def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Sequence[_Pair]) -> str:
-    """Why a rule may give a number by chance; empty where it hardly can."""
+def _why_by_chance(number: Printed, value: RuleValue, given: set[float]) -> str:
+    """Why a rule may give a number by chance, ``given`` what all rules give; empty where it hardly can."""
     if number.digits < ENOUGH_DIGITS:
         return f"{'1 digit' if number.digits == 1 else f'{number.digits} digits'} may agree by chance"
     if value.repeat:
         return "it is one of several runs"
     if not value.plain:
         return ""
-    given = {in_unit(claim, other) or 0.0 for _, other in pairs}
     width = max(given) - min(given)
     chance = len(given) * AGREEING_WIDTH * number.unit / width if width else 1.0
     if chance <= MOST_CHANCE:
@@ -140,30 +145,32 @@ def _why_by_chance(claim: Claim, number: Printed, value: RuleValue, pairs: Seque
     return f"one of {len(given)} rules that give {min(given):.7g} to {max(given):.7g} may agree by chance"
 
 
-def _near(claim: Claim, number: Printed, pairs: Sequence[_Pair]) -> Judgement | None:
+def _near(claim: Claim, number: Printed, every: Sequence[_Given]) -> Judgement | None:
     """A claim whose number is a rule's but for its last digit, or for the zeros at its end; None for another."""
-    usual = [(log, value) for log, value in pairs if not value.plain]
-    offsets = [(abs((in_unit(claim, value) or 0.0) - number.value), log, value) for log, value in usual]
-    if not offsets:
+    usual = [one for one in every if not one[1].plain]
+    if not usual:
         return None
-    offset, log, value = min(offsets, key=lambda entry: entry[0])
-    given = f"{rule_words(value)} gives {in_unit(claim, value):.10g}"
+    log, value, exact = min(usual, key=lambda one: abs(one[2] - number.value))
+    offset, given = abs(exact - number.value), f"{rule_words(value)} gives {exact:.10g}"
     if offset <= number.unit * (1 + 1e-9):
         detail = f"{given}, one off in the last digit"
     elif offset <= number.coarse / 2:
         detail = f"{given}, rounded to {number.coarse:g}s"
     else:
         return None
-    return Judgement(claim, "within rounding", detail, (log,), value=value, sources=_sources([log], value))
+    return Judgement(claim, CellVerdict.WITHIN_ROUNDING, detail, (log,), value=value, sources=_sources([log], value))
 
 
 def _differing(
-    claim: Claim, number: Printed, logs: Sequence[Evidence], pairs: Sequence[_Pair], usual: Usual
+    claim: Claim, number: Printed, logs: Sequence[Evidence], every: Sequence[_Given], usual: Usual
 ) -> Judgement:
     """A claim whose number no rule gives, with what the nearest gives; without a log where one may be not there."""
-    log, value = _nearest(claim, number, pairs, usual)
-    given = [in_unit(claim, value) or 0.0 for _, value in pairs]
-    nearest = in_unit(claim, value) or 0.0
+
+    def order(one: _Given) -> tuple[float, tuple[int, ...]]:
+        return -apart(number.value, one[2]), usual.rank(claim, one[0], one[1])
+
+    log, value, nearest = max(every, key=order)  # of several as near, the most usual rule's
+    given = [one[2] for one in every]
     detail = f"{rule_words(value)} gives {nearest:.10g} ({_share(number, nearest)})"
     if len(given) > 1:
         detail += f", the nearest of {len(given)} known rules, which give {min(given):.7g} to {max(given):.7g}"
@@ -175,29 +182,13 @@ def _differing(
     if len(there) > 1:
         names = ", ".join(Path(other.paths[0]).name for other in there[:4])
         notes += (f"{len(there)} logs may be its, none gives the number: {names}",)
-    verdict = "differs" if absent is None else "no log"
+    verdict = CellVerdict.DIFFERS if absent is None else CellVerdict.NO_LOG
     return Judgement(claim, verdict, detail, there, value=value, sources=_sources([log], value), notes=notes)
-
-
-def _nearest(claim: Claim, number: Printed, pairs: Sequence[_Pair], usual: Usual) -> _Pair:
-    """The log and rule that give the number nearest to a claim's; of several alike, the most usual rule's."""
-
-    def order(pair: _Pair) -> tuple[float, tuple[int, ...]]:
-        return -apart(number.value, in_unit(claim, pair[1]) or 0.0), usual.rank(claim, *pair)
-
-    return max(pairs, key=order)
 
 
 def _share(number: Printed, given: float) -> str:
     """By how much a number is more than another, in per cent."""
     return f"{(number.value / given - 1) * 100 if given else math.inf:+.3g} %"
-
-
-def _without_log(claim: Claim, logs: Sequence[Evidence]) -> Judgement:
-    if not logs:
-        named = ", ".join(f"{key}={claim.facts[key]}" for key in ("model", *COMPARED) if key in claim.facts)
-        return Judgement(claim, "no log", f"no log of {named} is among those given")
-    return Judgement(claim, "no log", f"its log is not there: {_linked(logs[0])}", tuple(logs))
 
 
 def _linked(absent: Evidence) -> str:
@@ -214,7 +205,7 @@ def _of_a_farther_log(judgement: Judgement, evidence: Sequence[Evidence], usual:
     others = [log for log in evidence if log.there and fits(claim, log) and log not in nearest]
     wider = [log for log in others if topic_of(claim, log) == topic > 0]
     farther = _judged(claim, wider, usual) if wider else judgement
-    if farther.verdict in AGREEING:  # nothing is said against a number that a log gives, but whose it is
+    if farther.verdict.agrees:  # nothing is said against a number that a log gives, but whose it is
         note = f"the nearest log does not give it: {nearest[0].paths[0]}"
         return replace(farther, notes=(note, *farther.notes), candidates=farther.evidence)
     return _with_nearer_number(judgement, farther)
@@ -234,7 +225,7 @@ def _with_nearer_number(judgement: Judgement, farther: Judgement) -> Judgement:
 
 
 def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual: Usual) -> Judgement:
-    """A cell whose only log is of another batch size: reproduced by it, with a note, or told what it gives."""
+    """A cell whose only log is of another batch size: reproduced by it, or with a note of what it gives."""
     claim = judgement.claim
     sized = [log for log in evidence if log.there and "batch_size" in log.facts]
     near = nearest_of(claim, [log for log in sized if fits(claim, log, but="batch_size")])
@@ -244,7 +235,7 @@ def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual:
     if log.facts.get("precision") != claim.facts.get("precision"):
         return judgement
     other = _judged(claim, near, usual)
-    if other.verdict in AGREEING:
+    if other.verdict.agrees:
         return replace(other, evidence=(log,), candidates=(log,))
     if other.value is None:
         return judgement
@@ -253,7 +244,7 @@ def _of_another_batch(judgement: Judgement, evidence: Sequence[Evidence], usual:
 
 
 def _sources(evidence: Iterable[Evidence], value: RuleValue | None) -> tuple[str, ...]:
-    """The logs, the one that a value stands on first, with its lines."""
+    """The logs, the one that a value comes from first, with its lines."""
     paths = [path for log in evidence for path in log.paths]
     if value is None or not value.lines[0]:
         return tuple(paths)
@@ -326,10 +317,12 @@ def audit(
     extractions = Extractions(progress)
     named = folders_of(files) if logs is None else dict.fromkeys(log.given for log in logs if log.given)
     allowed = tuple(map(Path, named))
-    recipes = {document.path: rows_of_recipes(document.path, extractions, allowed) for document in read}
+    recipes = {document.path: _rows_of_recipes(document.path, extractions, allowed) for document in read}
     every_claim = [claim for document in read for claim in claims(document, root)]
     if logs is None:
-        logs = find_logs(_places(every_claim, recipes) or named) if every_claim else []
+        rows = [_row_of(claim, recipes.get(claim.path, {})) for claim in every_claim]
+        places = dict.fromkeys(path for row in rows if row is not None for path in row.logs)
+        logs = find_logs(list(places) if all(rows) and places else named) if every_claim else []
     read_logs = [log for log in logs if Path(log.path).suffix.lower() not in (*_DOCUMENTS, *PAGES)]
     cases = read_evidence(read_logs, catalog, chosen, progress)
     evidence = link_up(cases, read, catalog)
@@ -347,15 +340,9 @@ def folders_of(files: Sequence[Path]) -> list[str]:
     return [folder for folder in folders if not any(Path(other) in Path(folder).parents for other in folders)]
 
 
-def _places(every_claim: Sequence[Claim], recipes: Mapping[Path, Mapping[int, RecipeRow]]) -> list[str]:
-    """The paths of the logs of all cells, where recipes name them; none where a cell's may be anywhere."""
-    rows = [row_of(claim, recipes.get(claim.path, {})) for claim in every_claim]
-    return list(dict.fromkeys(path for row in rows if row is not None for path in row.logs)) if all(rows) else []
-
-
 def _cases_of_open_cells(judgements: Sequence[Judgement]) -> set[Members]:
     """The cases that may be those of cells whose numbers no rule has given."""
-    settled = ("reproduced", "not understood")
+    settled = (CellVerdict.REPRODUCED, CellVerdict.NOT_UNDERSTOOD)
     return {
         log.members
         for judgement in judgements
@@ -363,3 +350,102 @@ def _cases_of_open_cells(judgements: Sequence[Judgement]) -> set[Members]:
         for log in (*judgement.candidates, *judgement.evidence)
         if log.there
     }
+
+
+# ----------------------------------------------------------------------------------------------------
+# Tables that perflog made itself: their regions' recipes say by what rule, and each cell is held against that.
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeRow:
+    """What a recipe makes of a row of its table.
+
+    Attributes:
+        line: that of the marker with the recipe, counted from 1.
+        cells: the texts of the row's cells; none where the logs at hand do not cover it, or the recipe fails.
+        logs: the paths of the logs that the recipe names; none where it fails.
+        problem: why the recipe fails, empty where it does not.
+    """
+
+    line: int
+    cells: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def _rows_of_recipes(path: Path, extractions: Extractions, allowed: Sequence[Path] = ()) -> dict[int, RecipeRow]:
+    """By line (counted from 1), the rows of a Markdown file's tables that have recipes beside them.
+
+    Args:
+        allowed: the places, beside the file's repository, that recipes may read.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        tables = [region for region in regions(lines, str(path)) if region.recipe.startswith("table ")]
+    except PerflogError:
+        return {}  # the markers are not right: `perflog readme` says how, and the cells are read as any others
+    recipes = Recipes(path.parent, extractions, confined(path.parent, allowed, with_parts=False))
+    return {line: row for region in tables for line, row in _rows(lines, region, recipes)}
+
+
+def _rows(lines: Sequence[str], region: Region, recipes: Recipes) -> Iterator[tuple[int, RecipeRow]]:
+    marker, inside = region.begin + 1, range(region.begin + 1, region.end)
+    try:
+        made = recipes.make(region.recipe)
+    except PerflogError as error:
+        yield from ((number + 1, RecipeRow(marker, problem=str(error))) for number in inside)
+        return
+    cells_of = _by_key(made, [lines[number] for number in inside])
+    logs = tuple(recipes.logs_of(region.recipe))
+    for number in inside:
+        key = tuple(row_texts(lines[number])[: made.keys])
+        yield number + 1, RecipeRow(marker, cells_of.get(key, ()), logs)
+
+
+def _by_key(made: RegionText, old: Sequence[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The rows that a recipe makes by the cells that name them, in the layout of the table that is there."""
+    new = made.text.removesuffix("\n").split("\n")
+    try:
+        lines, kept = merged(old, new, made.keys)
+    except PerflogError:
+        lines, kept = new, []
+    rows = [tuple(row_texts(line)) for line in lines if "|" in line]
+    return {row[: made.keys]: row for row in rows if " ".join(row[: made.keys]) not in kept}
+
+
+def _row_of(claim: Claim, rows: Mapping[int, RecipeRow]) -> RecipeRow | None:
+    """What a recipe makes of the row of a cell; None where none makes the cell."""
+    row = rows.get(claim.line)
+    return None if row is None or claim.column > len(row.cells) else row
+
+
+def _judged_by_recipe(claim: Claim, rows: Mapping[int, RecipeRow]) -> Judgement | None:
+    """The verdict on a cell by the recipe beside its table; None where none makes it."""
+    row = _row_of(claim, rows)
+    if row is None:
+        return None
+    made = plain(row.cells[claim.column - 1])
+    place = f"{claim.path}:{row.line}"
+    if made == claim.text:
+        detail = f"the recipe of line {row.line} gives {made}"
+        return Judgement(claim, CellVerdict.REPRODUCED, detail, value=_made_value(claim, made), sources=(place,))
+    value = _made_value(claim, made)
+    share = ""
+    if claim.number is not None and value is not None and value.value:
+        share = f" ({(claim.number.value / value.value - 1) * 100:+.3g} %)"
+    detail = f"the recipe of line {row.line} gives {made}{share}"
+    return Judgement(claim, CellVerdict.DIFFERS, detail, value=value, sources=(place,))
+
+
+def _with_problem(judgement: Judgement, rows: Mapping[int, RecipeRow]) -> Judgement:
+    """A judgement, with a note where the recipe beside its table fails."""
+    row = rows.get(judgement.claim.line)
+    if row is None or not row.problem:
+        return judgement
+    note = f"the recipe of line {row.line} fails: {row.problem}"
+    return replace(judgement, notes=(*judgement.notes, note))
+
+
+def _made_value(claim: Claim, made: str) -> RuleValue | None:
+    number = printed(made)
+    return RuleValue(RECIPE, claim.quantity, number.value, claim.unit) if number is not None else None

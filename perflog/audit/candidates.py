@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from perflog.audit.claims import REDUCED, SIZES, Claim, Facts, Printed, facts_of, nearest
 from perflog.audit.document import Document, Link
 from perflog.audit.evidence import KEYS, Evidence, RuleValue
-from perflog.audit.judgement import ARITHMETIC, Judgement, apart, consistent
+from perflog.audit.judgement import ARITHMETIC, CellVerdict, Judgement, apart, consistent
 from perflog.formats.catalog import Catalog
 from perflog.formats.paths import facts_of_path
 from perflog.formats.vocabulary import Scalar
@@ -72,7 +72,7 @@ def _model_in(name: str) -> str:
 
 
 def topic_of(claim: Claim, log: Evidence) -> int:
-    """How well the claim's words name the model of the log: the length of the longest name that stands in both."""
+    """How well the claim's words name the model of the log: the length of the longest name that is in both."""
     model = claim.facts.get("model")
     folders = [folder for path in log.paths for folder in Path(path).parts[-6:-1]]
     names = {_letters(str(name)) for name in (log.facts.get("model", ""), *folders)}
@@ -93,12 +93,7 @@ def _same(key: str, claimed: Scalar, log: Evidence) -> bool:
         return True
     if own is not None and key not in ("precision", "batch_size"):
         linked = []
-    values = [str(value) for value in (own, *linked) if value is not None]
-    if key == "precision" and str(claimed) in REDUCED:
-        return any(value in REDUCED for value in values)
-    if key == "framework_version":
-        return any(same_version(value, str(claimed)) for value in values)
-    return any(value.lower() == str(claimed).lower() for value in values)
+    return any(_alike(key, claimed, value, with_reduced=True) for value in (own, *linked) if value is not None)
 
 
 def same_version(first: str, second: str) -> bool:
@@ -170,21 +165,20 @@ def _moved(
     if len(named) != 1:
         return []
     words = _words_of(link, place)
-    return [index for index in by_path[named[0]] if not _conflict(words, evidence[index].facts)]
+    compared = {key: value for key, value in words.items() if key not in ("precision", "model") and value is not None}
+    return [
+        index for index in by_path[named[0]]
+        if all(str(evidence[index].facts.get(key, value)) == str(value) for key, value in compared.items())
+    ]  # fmt: skip
 
 
 def _absent(document: Document, link: Link, place: Path, catalog: Catalog) -> list[Evidence]:
-    """The log that a link names, where it is told of how many devices or nodes it is."""
+    """The log that a link names, where it is known of how many devices or nodes it is."""
     facts = _facts_of_absent(document, link, place, catalog)
     if "devices" not in facts and "nodes" not in facts:
         return []
     links = ((document.path, link),)
     return [Evidence(facts, (str(place),), also=(facts_of(link.text),), links=links, places=(place,))]
-
-
-def _conflict(words: Facts, facts: Mapping[str, Scalar]) -> bool:
-    compared = {key: value for key, value in words.items() if key not in ("precision", "model") and value is not None}
-    return any(key in facts and str(facts[key]) != str(value) for key, value in compared.items())
 
 
 def _facts_of_absent(document: Document, link: Link, place: Path, catalog: Catalog) -> dict[str, Scalar]:
@@ -227,11 +221,11 @@ def with_contradictions(judgements: Sequence[Judgement]) -> list[Judgement]:
 def _with_cells(judgement: Judgement, cells: Sequence[Claim]) -> Judgement:
     if not cells:
         return judgement
-    if judgement.verdict in ("reproduced", "within rounding", "differs"):
+    if judgement.verdict.agrees or judgement.verdict is CellVerdict.DIFFERS:
         return replace(judgement, contradicts=tuple(cells))
     also = f" ({judgement.detail})" if judgement.detail else ""
     detail = f"{cells[0].place} says {cells[0].text} for the same configuration{also}"
-    return replace(judgement, verdict="contradicts", detail=detail, contradicts=tuple(cells))
+    return replace(judgement, verdict=CellVerdict.CONTRADICTS, detail=detail, contradicts=tuple(cells))
 
 
 def _add(cells: list[Claim], claim: Claim) -> None:
@@ -261,20 +255,17 @@ def _alike_in_table(claim: Claim) -> tuple[object, ...]:
 def _contradicted(judgements: Sequence[Judgement], index: int, group: _Group) -> list[int]:
     """The judgements of a group that one contradicts.
 
-    Where its cell leaves something open, it contradicts only if it agrees with no reading of it; the nearest is told.
+    Where its cell leaves something open, it contradicts only if it agrees with no reading of it: the nearest then.
     """
     own = judgements[index]
     others = [other for other in group if other != index and _comparable(own, judgements[other])]
-    if not others or any(_consistent(own, judgements[other]) for other in others):
+    numbers = {other: number for other in others if (number := judgements[other].claim.number) is not None}
+    number = own.claim.number
+    if number is None or not numbers or any(consistent(number, theirs) for theirs in numbers.values()):
         return []
-    nearest = min(others, key=lambda other: _distance(own, judgements[other]))
+    nearest = min(numbers, key=lambda other: apart(number.value, numbers[other].value))
     key = _key(judgements[nearest])
     return [other for other in others if _key(judgements[other]) == key]
-
-
-def _distance(own: Judgement, other: Judgement) -> float:
-    assert own.claim.number is not None and other.claim.number is not None
-    return apart(own.claim.number.value, other.claim.number.value)
 
 
 def _key(judgement: Judgement) -> tuple[object, ...]:
@@ -291,17 +282,12 @@ def _comparable(own: Judgement, other: Judgement) -> bool:
         return False  # a table tells its own cells apart, if by words that are not understood
     if any(mine.facts.get(key) != theirs.facts.get(key) for key in ("variant", "xla")):
         return False
-    same_log = _of_same_log(own, other)
+    same_log = len(own.candidates) == len(other.candidates) == 1 and own.candidates[0] is other.candidates[0]
+    same_log = same_log and own.candidates[0].there
     both = [key for key in COMPARED if key in mine.facts and key in theirs.facts]
     if not all(_alike(key, mine.facts[key], theirs.facts[key], same_log) for key in both):
         return False
     return same_log or _says_as_much(mine, theirs)
-
-
-def _of_same_log(own: Judgement, other: Judgement) -> bool:
-    if not len(own.candidates) == len(other.candidates) == 1:
-        return False
-    return own.candidates[0] is other.candidates[0] and own.candidates[0].there
 
 
 def _says_as_much(mine: Claim, theirs: Claim) -> bool:
@@ -314,17 +300,13 @@ def _says_as_much(mine: Claim, theirs: Claim) -> bool:
     return bool(mine.subject) and mine.subject == theirs.subject and "framework" in mine.facts
 
 
-def _alike(key: str, mine: Scalar, theirs: Scalar, same_log: bool) -> bool:
-    if key == "precision" and same_log and {str(mine), str(theirs)} <= REDUCED:
+def _alike(key: str, mine: Scalar, theirs: Scalar, with_reduced: bool) -> bool:
+    """Whether two values may be one; ``with_reduced``: all reduced precisions may be."""
+    if key == "precision" and with_reduced and {str(mine), str(theirs)} <= REDUCED:
         return True
     if key == "framework_version":
         return same_version(str(mine), str(theirs))
     return str(mine).lower() == str(theirs).lower()
-
-
-def _consistent(own: Judgement, other: Judgement) -> bool:
-    assert own.claim.number is not None and other.claim.number is not None
-    return consistent(own.claim.number, other.claim.number)
 
 
 def with_arithmetic(judgements: Sequence[Judgement]) -> list[Judgement]:
@@ -338,7 +320,7 @@ def with_arithmetic(judgements: Sequence[Judgement]) -> list[Judgement]:
 
 def _checked(judgement: Judgement, rates: _Rates) -> Judgement:
     claim, number = judgement.claim, judgement.claim.number
-    if claim.quantity not in ("speedup", "efficiency") or number is None or judgement.verdict == "reproduced":
+    if claim.quantity not in ("speedup", "efficiency") or number is None or judgement.verdict is CellVerdict.REPRODUCED:
         return judgement
     pair = _rate_and_base(claim, rates)
     scale = _scale(claim, number)
@@ -350,24 +332,28 @@ def _checked(judgement: Judgement, rates: _Rates) -> Judgement:
     where = f"{rate.text} (line {rate.line}) over {base.text} (line {base.line})"
     sources = (rate.place, base.place)
     if low * scale - number.unit < number.value < high * scale + number.unit:
-        return replace(judgement, verdict="reproduced", detail=f"the table's own {where}", sources=sources)
+        return replace(judgement, verdict=CellVerdict.REPRODUCED, detail=f"the table's own {where}", sources=sources)
     exact = rate.number.value / base.number.value * scale
-    if judgement.verdict == "within rounding":  # its own logs bear it out: the throughput beside it is wrong
+    if judgement.verdict is CellVerdict.WITHIN_ROUNDING:  # its own logs bear it out: the throughput beside it is wrong
         return replace(judgement, notes=(*judgement.notes, f"the table's own {where} is {exact:.4g}"))
     detail = f"the table's own {where} is {exact:.4g} ({(number.value / exact - 1) * 100:+.3g} %)"
     value = RuleValue(ARITHMETIC, claim.quantity, exact, "")
-    return replace(judgement, verdict="differs", detail=detail, value=value, sources=sources)
+    return replace(judgement, verdict=CellVerdict.DIFFERS, detail=detail, value=value, sources=sources)
 
 
 def _rate_and_base(claim: Claim, rates: _Rates) -> tuple[Claim, Claim] | None:
-    """The throughput that a speedup is of, and that of one device; None where they are not told."""
-    rate = _beside(claim, rates.get((claim.path, claim.table, claim.line), []))
-    if rate is None:
+    """The throughput that a speedup is of, and that of one device; None where they are not known."""
+    own, row = claim.column_facts, rates.get((claim.path, claim.table, claim.line), [])
+    fitting = [r for r in row if all(r.column_facts.get(k, v) == v for k, v in own.items())]
+    if len(fitting) != 1:  # the one in the row of the same framework and precision
         return None
-    table = [
-        other for (path, line, _), row in rates.items() if (path, line) == (claim.path, claim.table) for other in row
-    ]
-    bases = [base for base in table if base.column == rate.column and _is_base(base, rate)]
+    (rate,) = fitting
+    keys = ("framework", "precision", "batch_size", "model", "xla", "variant")
+    bases = [
+        base for (path, line, _), row in rates.items() if (path, line) == (claim.path, claim.table) for base in row
+        if base.column == rate.column and base.facts.get("devices") == 1
+        and all(base.facts.get(key) == rate.facts.get(key) for key in keys)
+    ]  # fmt: skip
     return (rate, bases[0]) if len(bases) == 1 else None
 
 
@@ -379,18 +365,6 @@ def _scale(claim: Claim, number: Printed) -> float | None:
     if not isinstance(devices, int):
         return None
     return (100.0 if number.value > 1.5 or number.rest.startswith("%") else 1.0) / devices
-
-
-def _beside(claim: Claim, rates: Sequence[Claim]) -> Claim | None:
-    """The throughput that a speedup in the same row is of: the one of the same framework and precision."""
-    own = claim.column_facts.items()
-    fitting = [r for r in rates if all(r.column_facts.get(k) == v for k, v in own if k in r.column_facts)]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _is_base(base: Claim, rate: Claim) -> bool:
-    keys = ("framework", "precision", "batch_size", "model", "xla", "variant")
-    return base.facts.get("devices") == 1 and all(base.facts.get(k) == rate.facts.get(k) for k in keys)
 
 
 def _quotient(rate: Printed, base: Printed) -> tuple[float, float]:

@@ -120,9 +120,7 @@ def facts_of(text: str) -> Facts:
     for fact in _words().facts:
         key = fact.key
         said = {
-            fact.value
-            if fact.value is not None
-            else normal(key, fact.values.get(match[1]) or _named_words(key, match[1]))
+            fact.value if fact.value is not None else normal(key, fact.values.get(match[1]) or _as_named(key, match[1]))
             for match in fact.pattern.finditer(text)
         }
         if said:
@@ -132,12 +130,12 @@ def facts_of(text: str) -> Facts:
     return facts
 
 
-def _named_words(key: str, text: str) -> str:
+def _as_named(key: str, text: str) -> str:
     if key == "model":
         return re.sub(r"[^a-z0-9]", "", text.lower())
-    return (
-        text.upper().replace(" ", "") if key == "accelerator" else text.lower() if key in ("reader", "mode") else text
-    )
+    if key == "accelerator":
+        return text.upper().replace(" ", "")
+    return text.lower() if key in ("reader", "mode") else text
 
 
 def nearest(texts: Iterable[Facts]) -> Facts:
@@ -227,7 +225,7 @@ def missing(cell: str) -> bool:
     return bool(_MISSING.fullmatch(plain(cell)))
 
 
-#: What a claim must say for its log to be told: one of these.
+#: A claim must give one of these for its log to be found.
 SIZES = ("devices", "nodes")
 #: A whole number of more digits is no batch size.
 MOST_DIGITS = 6
@@ -240,7 +238,7 @@ class Claim:
     """One cell.
 
     Attributes:
-        line, column, heading: where it stands, the column counted from 1.
+        line, column, heading: where it is, the column counted from 1.
         number: as printed; None where the cell or its column is not understood, and ``reason`` says why.
         quantity, unit: what is claimed; the unit is empty where nothing says it.
         facts: the configuration.
@@ -276,20 +274,14 @@ class Claim:
 
 def claims(document: Document, root: Path) -> list[Claim]:
     """All claims of a document; ``root``: paths below it may name model and framework."""
-    everywhere = _everywhere(document)
+    named = {facts_of(line).get("accelerator", "") for line in document.lines} - {""}
+    everywhere: Facts = {"accelerator": named.pop()} if len(named) == 1 else {}  # said once for all tables
     return [claim for table in document.tables for claim in _of_table(document, table, root, everywhere)]
-
-
-def _everywhere(document: Document) -> Facts:
-    """What a document says once for all of its tables: the accelerator, where it names one alone."""
-    named = (facts_of(line).get("accelerator", "") for line in document.lines)
-    accelerators = {name for name in named if name != ""}
-    return {"accelerator": accelerators.pop()} if len(accelerators) == 1 else {}
 
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """What stands around a table and holds for its cells where they say nothing else."""
+    """What is around a table and holds for its cells where they say nothing else."""
 
     facts: Facts
     unit: str
@@ -311,8 +303,9 @@ def _of_table(document: Document, table: Table, root: Path, everywhere: Facts) -
 
 
 def _context(document: Document, table: Table, root: Path, everywhere: Facts) -> _Context:
-    near = [*table.lead, *table.headings]
-    folders = " ".join(_folders(document.path, root))
+    near, path = [*table.lead, *table.headings], document.path.resolve()
+    inside = path.is_relative_to(root.resolve())  # the folders that it lies in, the nearest first
+    folders = " ".join(path.relative_to(root.resolve()).parent.parts[::-1]) if inside else ""
     facts = nearest([*(facts_of(text) for text in near), facts_of(document.title), facts_of(folders), everywhere])
     around = [*table.lead, *table.section, *table.headings, document.title]
     unit = next(filter(None, map(unit_of, around)), "")
@@ -375,14 +368,6 @@ def _complete(facts: Facts) -> dict[str, Scalar]:
     return known
 
 
-def _folders(path: Path, root: Path) -> list[str]:
-    """The folders a document lies in, the nearest first."""
-    try:
-        return list(path.resolve().relative_to(root.resolve()).parent.parts)[::-1]
-    except ValueError:
-        return []
-
-
 def is_configuration(table: Table, columns: Sequence[Column]) -> bool:
     """Whether a table says how trainings were set up, not how fast they were.
 
@@ -398,17 +383,15 @@ def is_configuration(table: Table, columns: Sequence[Column]) -> bool:
         if not heading.key
     ]
     whole = [number for _, number in numbers if number is not None]
-    if not whole or any(not _is_whole(number) for number in whole):
+    if not whole or any(
+        number.decimals or number.value <= 0 or len(number.text.replace(",", "")) >= MOST_DIGITS for number in whole
+    ):
         return False
     above = next(iter([*table.lead, *table.headings]), "")
     if names_configuration(above) and not quantity_of(above) and not unit_of(above):
         return True
     usual = all(number.value <= ANY_SIZE_TO or number.value % MULTIPLES_OF == 0 for number in whole)
     return usual and len(whole) > 1 and _of_no_batch_size(table, columns) and _of_any_devices(table, columns)
-
-
-def _is_whole(number: Printed) -> bool:
-    return not number.decimals and number.value > 0 and len(number.text.replace(",", "")) < MOST_DIGITS
 
 
 def _of_no_batch_size(table: Table, columns: Sequence[Column]) -> bool:

@@ -66,7 +66,7 @@ class RuleValue:
     """What one rule makes of a case: value and unit, or None and the reason.
 
     Attributes:
-        lines: those of the first run's log that it stands on.
+        lines: those of the first run's log that it comes from.
         n: the runs with a value.
         plain: whether it is one of many that are tried: of a plain rule, of one of several runs, or of a log's runs as
             one sequence.

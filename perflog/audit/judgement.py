@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 from perflog.audit.claims import REDUCED, Claim, Printed
@@ -13,15 +14,6 @@ from perflog.audit.evidence import LATER, OWN, REPORTED, WHOLE, Evidence, RuleVa
 from perflog.formats.printed import is_of_job, kind
 from perflog.formats.vocabulary import Scalar
 
-#: The verdicts in the order of reports; the first three fail an audit.
-VERDICTS = (
-    "differs", "contradicts", "slip", "within tolerance", "within rounding", "reproduced", "no log", "not understood",
-)  # fmt: skip
-FAILING = frozenset({"differs", "contradicts", "slip"})
-#: The verdicts on cells whose numbers a rule gives.
-AGREEING = frozenset({"reproduced", "within rounding"})
-#: The verdicts on cells that were held against nothing.
-UNCHECKED = frozenset({"no log", "not understood"})
 #: The rule of a speedup that the table's own throughputs give.
 ARITHMETIC = "the table's arithmetic"
 #: The rule of a table that perflog made itself.
@@ -37,13 +29,56 @@ _ROUNDING = 1 + 1e-9
 _TO_SECONDS = {"ms": 1000.0, "us": 1e6}
 
 
+class CellVerdict(StrEnum):
+    """The verdict on a cell, in the order of reports.
+
+    Attributes:
+        meaning: what it means, in a few words.
+        colour: of its word on a terminal (ECMA-48, SGR); empty for that of other text.
+        fails: whether it fails an audit.
+        agrees: whether a rule gives the cell's number.
+        is_unchecked: whether the cell was held against nothing.
+        is_quiet: whether the cell is left out where only those to look at are shown.
+    """
+
+    meaning: str
+    colour: str
+    fails: bool
+    agrees: bool
+    is_unchecked: bool
+    is_quiet: bool
+
+    DIFFERS = "differs", "no known rule gives it from its log", "31", {"fails"}
+    CONTRADICTS = "contradicts", "another cell gives another number for the same configuration", "31", {"fails"}
+    SLIP = "slip", "one of the two above, with a suspicion what happened", "33", {"fails"}
+    WITHIN_TOLERANCE = "within tolerance", "it differs by no more than --tolerance", "36", {"is_quiet"}
+    WITHIN_ROUNDING = (
+        "within rounding", "as far as its digits say (fewer than four, or one off in the last)", "36",
+        {"agrees", "is_quiet"},
+    )  # fmt: skip
+    REPRODUCED = (
+        "reproduced", "a known rule gives the number from its log, or the table's own cells do", "32",
+        {"agrees", "is_quiet"},
+    )  # fmt: skip
+    NO_LOG = "no log", "its log is not there", "", {"is_unchecked", "is_quiet"}
+    NOT_UNDERSTOOD = "not understood", "what it claims could not be read", "", {"is_unchecked"}
+
+    def __new__(cls, word: str, meaning: str, colour: str, what: set[str]) -> CellVerdict:
+        verdict = str.__new__(cls, word)
+        verdict._value_ = word
+        verdict.meaning, verdict.colour = meaning, colour
+        for attribute in ("fails", "agrees", "is_unchecked", "is_quiet"):
+            setattr(verdict, attribute, attribute in what)
+        return verdict
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A claim's verdict.
 
     Attributes:
-        verdict: one of :data:`VERDICTS`, and ``detail`` the same in words.
-        evidence: the logs that the verdict stands on; ``candidates``: every log that may be the cell's.
+        verdict: the verdict, and ``detail`` the same in words.
+        evidence: the logs that the verdict rests on; ``candidates``: every log that may be the cell's.
         value: what the log gives where it differs or agrees.
         sources: the logs and lines behind the verdict.
         notes: facts beside the verdict.
@@ -52,7 +87,7 @@ class Judgement:
     """
 
     claim: Claim
-    verdict: str
+    verdict: CellVerdict
     detail: str
     evidence: tuple[Evidence, ...] = ()
     candidates: tuple[Evidence, ...] = ()
@@ -96,7 +131,10 @@ def in_unit(claim: Claim, value: RuleValue) -> float | None:
     """A log's value in the claim's unit; None where it is of another quantity or another configuration."""
     if value.value is None or not math.isfinite(value.value):
         return None
-    if value.quantity != claim.quantity or not _of_same_work(claim, value):
+    if value.quantity != claim.quantity:
+        return None
+    is_part = claim.quantity == "throughput" and not is_of_job(value.unit)  # one device's work, or steps
+    if is_part and not (claim.unit and kind(claim.unit) == kind(value.unit)):
         return None
     if any(claim.facts.get(key, own) != own for key, own in value.facts.items()):
         return None
@@ -109,13 +147,6 @@ def in_unit(claim: Claim, value: RuleValue) -> float | None:
         if value.unit == "s" and claim.quantity == "step_time" and named:
             return value.value * factor
     return value.value
-
-
-def _of_same_work(claim: Claim, value: RuleValue) -> bool:
-    """Whether a rate may be the one claimed: steps are no samples, and one device's work is not the job's."""
-    if claim.quantity != "throughput" or is_of_job(value.unit):
-        return True
-    return bool(claim.unit) and kind(claim.unit) == kind(value.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +182,7 @@ def difference(judgement: Judgement) -> float | None:
     None where neither is known: no number is held against another.
     """
     claim = judgement.claim
-    if judgement.verdict in ("no log", "not understood") or claim.number is None:
+    if judgement.verdict.is_unchecked or claim.number is None:
         return None
     given = in_unit(claim, judgement.value) if judgement.value is not None else None
     if given:
@@ -165,17 +196,14 @@ def apart(first: float, second: float) -> float:
     return abs(math.log(first / second)) if first > 0 and second > 0 else math.inf
 
 
-def size(judgement: Judgement) -> float:
-    """How much a cell would change for its reader (:func:`apart`); infinite where no share says."""
-    share = difference(judgement)
-    return math.inf if share is None else apart(1 + share, 1.0)
-
-
 def ordered(judgements: Sequence[Judgement]) -> list[Judgement]:
     """The cells that fail, those that would change most for a reader first; behind them the others in their order."""
-    failing = [judgement for judgement in judgements if judgement.verdict in FAILING]
-    others = [judgement for judgement in judgements if judgement.verdict not in FAILING]
-    return sorted(failing, key=size, reverse=True) + others
+
+    def size(judgement: Judgement) -> float:
+        share = difference(judgement)
+        return 0.0 if not judgement.verdict.fails else math.inf if share is None else apart(1 + share, 1.0)
+
+    return sorted(judgements, key=lambda judgement: (not judgement.verdict.fails, -size(judgement)))
 
 
 def with_tolerance(judgements: Sequence[Judgement], tolerance: float) -> list[Judgement]:
@@ -183,15 +211,15 @@ def with_tolerance(judgements: Sequence[Judgement], tolerance: float) -> list[Ju
 
     A cell that its own log gives so nearly does not fail for another cell that says otherwise.
     """
-    return [_tolerated(judgement, tolerance * _ROUNDING) for judgement in judgements]
-
-
-def _tolerated(judgement: Judgement, most: float) -> Judgement:
-    shares = [(other, _between(judgement.claim, other)) for other in judgement.contradicts]
-    far = tuple(other for other, share in shares if share is None or abs(share) > most)
-    share = difference(judgement)
-    within = judgement.verdict in FAILING and share is not None and abs(share) <= most
-    return replace(judgement, verdict="within tolerance" if within else judgement.verdict, contradicts=far)
+    most, tolerated = tolerance * _ROUNDING, []
+    for judgement in judgements:
+        shares = [(other, _between(judgement.claim, other)) for other in judgement.contradicts]
+        far = tuple(other for other, share in shares if share is None or abs(share) > most)
+        share = difference(judgement)
+        within = judgement.verdict.fails and share is not None and abs(share) <= most
+        verdict = CellVerdict.WITHIN_TOLERANCE if within else judgement.verdict
+        tolerated.append(replace(judgement, verdict=verdict, contradicts=far))
+    return tolerated
 
 
 def _between(claim: Claim, other: Claim) -> float | None:
@@ -223,25 +251,26 @@ def with_suspicions(judgements: Sequence[Judgement], evidence: Sequence[Evidence
     suspected = []
     for judgement in judgements:
         suspicions = _suspicions(judgement, judgements, evidence)
-        verdict = "slip" if suspicions and judgement.verdict in FAILING else judgement.verdict
+        verdict = CellVerdict.SLIP if suspicions and judgement.verdict.fails else judgement.verdict
         suspected.append(replace(judgement, verdict=verdict, suspicions=suspicions))
     return suspected
 
 
 def _suspicions(judgement: Judgement, judgements: Sequence[Judgement], evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    number, failing = judgement.claim.number, judgement.verdict in FAILING
-    if number is None or not (failing or judgement.verdict == "no log"):
+    number, failing = judgement.claim.number, judgement.verdict.fails
+    if number is None or not (failing or judgement.verdict is CellVerdict.NO_LOG):
         return ()
     suspicions = []
     if failing:
         suspicions += [_digits(judgement, number), _factor(judgement, number), _elsewhere(judgement, number, evidence)]
-    if judgement.value is None or not _near(judgement, number):
+    is_near = any(abs(number.value / given - 1) < NEAR for _, given, _ in _given(judgement))
+    if judgement.value is None or not is_near:  # else nothing speaks for another's number
         suspicions.append(_same_number(judgement, number, judgements, failing))
     return tuple(filter(None, suspicions))
 
 
 def _given(judgement: Judgement) -> Iterator[tuple[RuleValue, float, Evidence]]:
-    """The values of the logs that a verdict stands on, each as the claim's unit has it.
+    """The values of the logs that a verdict rests on, each as the claim's unit has it.
 
     Those of plain rules are left out: they are so many that a slip of the hand from one of them is easily found.
     """
@@ -252,18 +281,12 @@ def _given(judgement: Judgement) -> Iterator[tuple[RuleValue, float, Evidence]]:
                 yield value, given, source
 
 
-def _near(judgement: Judgement, number: Printed) -> bool:
-    """Whether the cell is near its own log: then nothing speaks for another's number."""
-    return any(abs(number.value / given - 1) < NEAR for _, given, _ in _given(judgement))
-
-
 def _digits(judgement: Judgement, number: Printed) -> str:
     """A decimal point out of place, a digit lost, doubled or changed, two digits in the wrong order."""
     if number.digits < ENOUGH_DIGITS:
         return ""
-    values = [
-        (v, given) for v, given, _ in _given(judgement) if v.rule not in (LATER, WHOLE)
-    ]  # nobody publishes by these
+    # nobody publishes by the rules for short logs
+    values = [(value, given) for value, given, _ in _given(judgement) if value.rule not in (LATER, WHOLE)]
     own = judgement.value
     if own is not None and own.rule in (ARITHMETIC, RECIPE):
         given = in_unit(judgement.claim, own)

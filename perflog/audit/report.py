@@ -1,4 +1,4 @@
-"""An audit as text, Markdown and JSON, each verdict with the logs, lines and cells it stands on."""
+"""An audit as text, Markdown and JSON, each verdict with the logs, lines and cells it rests on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perflog._version import __version__
-from perflog.audit.judgement import FAILING, UNCHECKED, VERDICTS, Judgement, apart, difference, ordered
+from perflog.audit.judgement import CellVerdict, Judgement, apart, difference, ordered
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
 from perflog.export.exchange import Annotation, Test, commands, junit
@@ -19,26 +19,12 @@ SCHEMA = "perflog/audit/1"
 FORMATS = ("text", "markdown", "json", "junit", "github")
 #: How many logs of one cell are named to people.
 MOST_SOURCES = 2
-_COLOURS = {
-    "differs": "31", "contradicts": "31", "slip": "33", "within tolerance": "36", "within rounding": "36",
-    "reproduced": "32",
-}  # fmt: skip
-MEANINGS = {
-    "reproduced": "a known rule gives the number from its log, or the table's own cells do",
-    "within rounding": "as far as its digits say (fewer than four, or one off in the last)",
-    "within tolerance": "it differs by no more than --tolerance",
-    "differs": "no known rule gives it from its log",
-    "contradicts": "another cell gives another number for the same configuration",
-    "slip": "one of the two above, with a suspicion what happened",
-    "no log": "its log is not there",
-    "not understood": "what it claims could not be read",
-}
 
 
 def failing(judgements: Iterable[Judgement]) -> bool:
     """Whether a cell differs or contradicts, or nothing was checked."""
     verdicts = {judgement.verdict for judgement in judgements}
-    return bool(verdicts & FAILING) or verdicts <= UNCHECKED
+    return any(verdict.fails for verdict in verdicts) or all(verdict.is_unchecked for verdict in verdicts)
 
 
 def unchecked(judgements: Sequence[Judgement]) -> str:
@@ -46,16 +32,21 @@ def unchecked(judgements: Sequence[Judgement]) -> str:
     if not judgements:
         return "nothing was checked: no table with a number in it was found"
     verdicts = {judgement.verdict for judgement in judgements}
-    if not verdicts <= UNCHECKED:
+    if not all(verdict.is_unchecked for verdict in verdicts):
         return ""
-    if verdicts == {"not understood"}:
+    if verdicts == {CellVerdict.NOT_UNDERSTOOD}:
         return "nothing was checked: what the cells claim was not understood (the reasons are above)"
     return "nothing was checked: no cell has its log among those given (--logs names more)"
 
 
-def counts(judgements: Iterable[Judgement]) -> Counter[str]:
+def counts(judgements: Iterable[Judgement]) -> Counter[CellVerdict]:
     """How many cells have each verdict."""
     return Counter(judgement.verdict for judgement in judgements)
+
+
+def _counts_in_words(judgements: Sequence[Judgement]) -> str:
+    total = counts(judgements)
+    return ", ".join(f"{total[verdict]} {verdict}" for verdict in reversed(CellVerdict) if total[verdict])
 
 
 def pairs(judgements: Sequence[Judgement]) -> list[tuple[str, str]]:
@@ -91,7 +82,7 @@ def render(judgements: Sequence[Judgement], form: str, everything: bool = False,
         colour: whether text has the colours of a terminal.
     """
     if form == "json":
-        return to_json(judgements)
+        return json_text(audit_data(judgements)) + "\n"
     if form == "junit":
         return junit("perflog audit", [_test(judgement) for judgement in ordered(judgements)])
     if form == "github":
@@ -101,9 +92,7 @@ def render(judgements: Sequence[Judgement], form: str, everything: bool = False,
 
 def _shown(judgements: Sequence[Judgement], everything: bool) -> list[Judgement]:
     """Every cell, or those to look at: first those that fail, and of these those that would change most."""
-    quiet = ("reproduced", "within tolerance", "within rounding", "no log")
-    found = ordered(judgements)
-    return found if everything else [one for one in found if one.verdict not in quiet or one.suspicions]
+    return [one for one in ordered(judgements) if everything or not one.verdict.is_quiet or one.suspicions]
 
 
 def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str:
@@ -112,15 +101,13 @@ def text(judgements: Sequence[Judgement], everything: bool, colour: bool) -> str
         return f"{unchecked(judgements)}\n"
     lines = []
     for judgement in _shown(judgements, everything):
-        claim, verdict = judgement.claim, judgement.verdict
-        if colour and verdict in _COLOURS:
-            verdict = f"\033[{_COLOURS[verdict]}m{verdict}\033[0m"
+        claim, verdict = judgement.claim, str(judgement.verdict)
+        if colour and judgement.verdict.colour:
+            verdict = f"\033[{judgement.verdict.colour}m{verdict}\033[0m"
         place = f"{named(near(claim.path))}:{claim.line}"
         lines.append(f"{place}: {visible(claim.heading)}: {visible(claim.text)}: {verdict}")
         lines += [f"    {visible(shortened(line))}" for line in explained(judgement)]
-    total = counts(judgements)
-    each = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
-    lines.append(f"{counted(len(judgements), 'cell')}: {each}")
+    lines.append(f"{counted(len(judgements), 'cell')}: {_counts_in_words(judgements)}")
     contradicting = pairs(judgements)
     if contradicting:
         verb = "contradicts" if len(contradicting) == 1 else "contradict"
@@ -146,7 +133,7 @@ def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
     if not judgements:
         return f"{unchecked(judgements)}\n"
     total = counts(judgements)
-    verdicts = [[name, str(total[name]), MEANINGS[name]] for name in VERDICTS if total[name]]
+    verdicts = [[verdict, str(total[verdict]), verdict.meaning] for verdict in CellVerdict if total[verdict]]
     lines = _table(["verdict", "cells", "meaning"], verdicts)
     contradicting = pairs(judgements)
     if contradicting:
@@ -162,11 +149,10 @@ def markdown(judgements: Sequence[Judgement], everything: bool) -> str:
 
 
 def text_table(judgements: Sequence[Judgement]) -> TextTable:
-    """Every cell as a row of texts: where it stands, what it says, the verdict and why."""
+    """Every cell as a row of texts: where it is, what it says, the verdict and why."""
     rows = [_row(judgement) for judgement in _shown(judgements, everything=True)]
-    total = counts(judgements)
-    caption = ", ".join(f"{total[name]} {name}" for name in VERDICTS[::-1] if total[name])
-    return TextTable(["place", "column", "cell", "verdict", "why"], rows, [False] * 5, caption=caption)
+    titles = ["place", "column", "cell", "verdict", "why"]
+    return TextTable(titles, rows, [False] * 5, caption=_counts_in_words(judgements))
 
 
 def _row(judgement: Judgement) -> list[str]:
@@ -186,7 +172,7 @@ def _test(judgement: Judgement) -> Test:
     claim, verdict = judgement.claim, judgement.verdict
     name = f"{claim.heading}: {claim.text} (line {claim.line}, column {claim.column})"
     words = f"{verdict}: {shortened(judgement.detail)}"
-    failure, skipped = (words if verdict in FAILING else ""), (words if verdict in UNCHECKED else "")
+    failure, skipped = (words if verdict.fails else ""), (words if verdict.is_unchecked else "")
     lines = [shortened(line) for line in explained(judgement)]
     return Test(name, near(claim.path), failure, skipped, verdict, lines, file=near(claim.path), line=claim.line)
 
@@ -195,7 +181,7 @@ def _annotations(judgements: Sequence[Judgement]) -> list[Annotation]:
     """One finding for every failing cell, and one where nothing was checked."""
     found = []
     for judgement in _shown(judgements, everything=False):
-        if judgement.verdict in FAILING:
+        if judgement.verdict.fails:
             claim = judgement.claim
             words = f"{claim.heading}: {claim.text}: {judgement.verdict}: {shortened(judgement.detail)}"
             found.append(Annotation(words, near(claim.path), claim.line, "perflog audit"))
@@ -209,7 +195,7 @@ def audit_data(judgements: Sequence[Judgement]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "perflog": __version__,
-        "counts": {name: total[name] for name in VERDICTS},
+        "counts": {verdict.value: total[verdict] for verdict in CellVerdict},
         "contradictions": [list(pair) for pair in pairs(judgements)],
         "cells": [_cell(judgement) for judgement in ordered(judgements)],
     }
@@ -227,7 +213,7 @@ def _cell(judgement: Judgement) -> dict[str, Any]:
         "quantity": claim.quantity or None,
         "unit": claim.unit or None,
         "configuration": claim.facts,
-        "verdict": judgement.verdict,
+        "verdict": judgement.verdict.value,
         "detail": judgement.detail,
         "rule": value.rule if value is not None else None,
         "value": value.value if value is not None else None,
@@ -241,8 +227,3 @@ def _cell(judgement: Judgement) -> dict[str, Any]:
         ],
         "suspicions": list(judgement.suspicions),
     }
-
-
-def to_json(judgements: Sequence[Judgement]) -> str:
-    """Everything as JSON, in the schema of docs/audit.md."""
-    return json_text(audit_data(judgements)) + "\n"

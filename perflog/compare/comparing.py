@@ -20,6 +20,7 @@ from perflog.formats.paths import REPEAT, PathPatterns
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
 from perflog.notes import texts
+from perflog.runs.machine import known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
@@ -85,7 +86,7 @@ def _compared(
         for name, side, _ in (old, new)
         if side.extraction.parts
     ]
-    notes = (*of_parts, *machine_notes(old_side, new_side, pairs), *made)
+    notes = (*of_parts, *machine_notes(pairs), *made)
     said_first = (*warnings, *of_states, *_same(rows))
     return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean_of(rows, alone), notes, said_first)
 
@@ -101,7 +102,7 @@ def _judged(
     pairs: Sequence[Pair], rule: Rule, old: Side, new: Side, history: str
 ) -> tuple[list[CaseComparison], list[str], list[str]]:
     """(a row for each pair, how they were made where that is not as always, what speaks against the whole)."""
-    cases, invalid = _stopped(old, new, pairs)
+    cases, invalid = _stopped(pairs)
     warnings = [*separation(old, new, pairs, in_turn=bool(cases)), *filter(None, [invalid])]
     if cases and not metric_kind(rule.metric).is_derived:  # a speedup has no value of its own in each round
         table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
@@ -112,7 +113,7 @@ def _judged(
         warnings.append(_NO_ROUNDS.format(metric=rule.metric))
     if not history:
         return compared_cases(pairs, rule), [], warnings
-    levels, sentence = _levels_of_pairs(pairs, old, new, rule.metric, history)
+    levels, sentence = _levels_of_pairs(pairs, rule.metric, history)
     rows = [
         row if level is None else replace(row, notes=(*row.notes, _level_note(level)))
         for row, level in zip(compared_cases(pairs, rule, levels), levels, strict=True)
@@ -184,9 +185,9 @@ def _round_of(run: Run) -> int | None:
     return int(number[1]) if number else None
 
 
-def _stopped(old: Side, new: Side, pairs: Sequence[Pair]) -> tuple[int, str]:
+def _stopped(pairs: Sequence[Pair]) -> tuple[int, str]:
     """(the cases of the measurement in rounds that both sides are of, 0 for none; why statistics are not valid)."""
-    rules = {"old": _rules(old, (pair.old for pair in pairs)), "new": _rules(new, (pair.new for pair in pairs))}
+    rules = {"old": _rules(pair.old for pair in pairs), "new": _rules(pair.new for pair in pairs)}
     by_rule = [word for word, side in rules.items() if any(rule is not None for rule in side)]
     if not by_rule:
         return 0, ""
@@ -202,8 +203,8 @@ def _stopped(old: Side, new: Side, pairs: Sequence[Pair]) -> tuple[int, str]:
     )
 
 
-def _rules(side: Side, cases: Iterable[Case]) -> set[Stopping | None]:
-    return {stopping_of(side.machine(run)) for case in cases for run in case.runs}
+def _rules(cases: Iterable[Case]) -> set[Stopping | None]:
+    return {stopping_of(known_facts(run.machine)) for case in cases for run in case.runs}
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -213,9 +214,7 @@ def _rules(side: Side, cases: Iterable[Case]) -> set[Stopping | None]:
 # to differ. A campaign that is compared now is none of the earlier ones.
 
 
-def _levels_of_pairs(
-    pairs: Sequence[Pair], old: Side, new: Side, metric: str, database: str
-) -> tuple[Sequence[CampaignLevel | None], str]:
+def _levels_of_pairs(pairs: Sequence[Pair], metric: str, database: str) -> tuple[Sequence[CampaignLevel | None], str]:
     """(the campaign level of each pair; what is included, of how many campaigns, or why it is not)."""
     nothing = (None,) * len(pairs)
     if metric_kind(metric).is_derived:
@@ -227,7 +226,7 @@ def _levels_of_pairs(
         )
     cases = [case for pair in pairs for case in (pair.old, pair.new)]
     points = _points(cases, metric, database)
-    here = [*machines(old, [pair.old for pair in pairs]), *machines(new, [pair.new for pair in pairs])]
+    here = machines(cases)
     levels = [_level([pair.old, pair.new], metric, points, here) for pair in pairs]
     return levels, _sentence(levels, name_of(database))
 
@@ -336,18 +335,15 @@ def _doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
         series = [run_series for run_series in side.series(case) if len(run_series.times) >= _LEAST]
         notes += _drifts(word, series) + _groups(word, run_values, row.unit) + _rounded(word, series, half_width)
         if VERDICTS[row.verdict].gate == "inconclusive":  # what would help
-            notes += _steps(word, series)
-        notes += _own(word, case, row.notes) + _throttled(word, case)
+            parts = components([run_series.times for run_series in series])
+            notes += [f"{word}: {parts.advice}"] if parts is not None else []
+        notes += [  # what the logs say, but for what is reported in another way or concerns speedups alone
+            f"{word}: {note}"
+            for note in texts(case.notes)
+            if not note.startswith("no speedup") and not findings_in([note]) and not note.endswith(row.notes)
+        ]
+        notes += _throttled(word, case)
     return notes
-
-
-def _own(word: str, case: Case, told: Sequence[str]) -> list[str]:
-    """What the case's logs say against its numbers, but for what is told in another way or concerns speedups alone."""
-    return [
-        f"{word}: {note}"
-        for note in texts(case.notes)
-        if not note.startswith("no speedup") and not findings_in([note]) and not note.endswith(tuple(told))
-    ]
 
 
 def _throttled(word: str, case: Case) -> list[str]:
@@ -390,11 +386,6 @@ def _rounded(word: str, series: Sequence[RunSeries], half_width: float) -> list[
     return [f"{word}: printed in steps of {worst.quantum:g}: {effect}"]
 
 
-def _steps(word: str, series: Sequence[RunSeries]) -> list[str]:
-    parts = components([run_series.times for run_series in series])
-    return [f"{word}: {parts.advice}"] if parts is not None else []
-
-
 # ----------------------------------------------------------------------------------------------------
 # What is said of verdicts that may be states of a machine: few runs beside a side whose runs fall in two groups.
 
@@ -410,18 +401,17 @@ def with_states(rows: Sequence[CaseComparison], rule: Rule) -> tuple[list[CaseCo
         rule: the level that their table has.
     """
     judged = sum(row.adjusted_p is not None for row in rows)
-    told = [_of_row(row, judged, rule.level) for row in rows]
+    states = [
+        one_state(row.old, row.new, judged, rule.level)
+        if VERDICTS[row.verdict].is_change and not row.in_rounds
+        else None
+        for row in rows
+    ]
     noted = [
         row if state is None else replace(row, notes=(*row.notes, _note(state)))
-        for row, state in zip(rows, told, strict=True)
+        for row, state in zip(rows, states, strict=True)
     ]
-    return noted, _warnings(rows, told)
-
-
-def _of_row(row: CaseComparison, rows: int, level: float) -> OneState | None:
-    if not VERDICTS[row.verdict].is_change or row.in_rounds:
-        return None
-    return one_state(row.old, row.new, rows, level)
+    return noted, _warnings(rows, states)
 
 
 def _note(state: OneState) -> str:
@@ -434,12 +424,12 @@ def _note(state: OneState) -> str:
     )
 
 
-def _warnings(rows: Sequence[CaseComparison], told: Sequence[OneState | None]) -> list[str]:
+def _warnings(rows: Sequence[CaseComparison], states: Sequence[OneState | None]) -> list[str]:
     names = names_of([row.pair.old for row in rows])
-    doubtful = [name for name, state in zip(names, told, strict=True) if state is not None]
+    doubtful = [name for name, state in zip(names, states, strict=True) if state is not None]
     if not doubtful:
         return []
-    needs = max(state.needs for state in told if state is not None)
+    needs = max(state.needs for state in states if state is not None)
     more = f" and {len(doubtful) - _MOST_NAMED} more" if len(doubtful) > _MOST_NAMED else ""
     which = f"{', '.join(doubtful[:_MOST_NAMED])}{more}"
     rest = "the verdict on it rests" if len(doubtful) == 1 else "the verdicts on them rest"

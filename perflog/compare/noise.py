@@ -13,10 +13,10 @@ from perflog.cases.choosing import chosen
 from perflog.compare.rows import centre, values
 from perflog.compare.rule import keys_of, names_of
 from perflog.compare.sides import database_of, open_sides
-from perflog.compare.table import Column
+from perflog.compare.table import Column, value_by
 from perflog.errors import UsageError
 from perflog.escaping import json_text
-from perflog.export.case_table import TITLES, Shown, ordered, require_columns, value_of_case
+from perflog.export.case_table import TITLES, Shown, ordered, require_columns
 from perflog.export.text import TextTable, number, to_csv, two_digits
 from perflog.formats.vocabulary import INTEGERS
 from perflog.report.extractions import Extractions
@@ -226,7 +226,8 @@ def noise_table(noise: Noise, shown: Shown = _DEFAULT) -> TextTable:
         names.append("notes")
     rows = [list(cells) for cells in zip(*(_cells(noise, name) for name in names), strict=True)]
     footnotes = [f"{mark}. {_NOTES[mark]}" for mark in sorted(set(marks) - {""})]
-    right = [COLUMNS[name].is_right if name in COLUMNS else name in (noise.metric, *INTEGERS) for name in names]
+    columns = _columns(noise)
+    right = [columns[name].is_right if name in columns else name in INTEGERS for name in names]
     keys = sum(1 for name in names if name == "case" or name in fields)
     titles = [_title(noise, name) for name in names]
     return TextTable(titles, rows, right, footnotes, _caption(noise), keys=max(1, keys))
@@ -238,15 +239,17 @@ def sorted_noise(noise: Noise, order: str) -> Noise:
     Raises:
         UsageError: for a field that there is not, with the nearest one.
     """
-
-    def value(one: CaseNoise, name: str) -> float | str | None:
-        column = COLUMNS.get(name)
-        if name == noise.metric:
-            return one.centre
-        return value_of_case(one.case, name) if column is None or column.value is None else column.value(one)
-
     known = [*keys_of([one.case for one in noise.cases]), "label", noise.metric, *SORTED_BY]
+    value = value_by(_columns(noise), lambda one: one.case)
     return replace(noise, cases=tuple(ordered(noise.cases, order, known, value)))
+
+
+def _columns(noise: Noise) -> dict[str, Column[CaseNoise, Noise]]:
+    """The columns with the metric's."""
+    metric: Column[CaseNoise, Noise] = Column(
+        noise.metric, lambda one, _: number(one.centre) or "no value", lambda one: one.centre
+    )
+    return {**COLUMNS, noise.metric: metric}
 
 
 def _title(noise: Noise, name: str) -> str:
@@ -259,10 +262,9 @@ def _cells(noise: Noise, name: str) -> list[str]:
     """The texts of one column."""
     if name == "case":
         return names_of([one.case for one in noise.cases])
-    if name == noise.metric:
-        return [number(one.centre) or "no value" for one in noise.cases]
-    if name in COLUMNS:
-        return [COLUMNS[name].text(one, noise) for one in noise.cases]
+    column = _columns(noise).get(name)
+    if column is not None:
+        return [column.text(one, noise) for one in noise.cases]
     return [one.case.label if name == "label" else str(one.case.key.get(name, "")) for one in noise.cases]
 
 
@@ -370,7 +372,7 @@ def noise_csv(noise: Noise, columns: Sequence[str] = ()) -> str:
 
 
 def _csv_row(one: CaseNoise) -> dict[str, Any]:
-    """What stands in a case's row, by column."""
+    """A case's row, by column."""
     member = _member(one)
     interval = member["interval"] or {"low": None, "high": None}
     return {

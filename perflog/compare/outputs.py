@@ -143,7 +143,7 @@ def _csv_cells(row: CaseComparison, metric: str) -> list[Any]:
 
 
 def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) -> GateResult:
-    """Whether any of the reasons asked for is there.
+    """Whether any of the requested reasons is there.
 
     ``slower``: a case is slower. ``inconclusive``: a case is inconclusive or has not enough data. ``missing``: a case
     of the old side has no partner. ``nothing-compared``: no case at all has enough data for a verdict; a speedup that
@@ -168,7 +168,7 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
     return gate_result(counts, words, fail_on, counted(len(rows), "case"))
 
 
-#: What is said of each reason where it is there, and where it was asked for and is not.
+#: The words for each reason where it is there, and where it was requested and is not.
 _WORDS = {
     "slower": ("{n} of {of} slower", "no case is slower"),
     "inconclusive": (
@@ -209,7 +209,7 @@ def findings(
     """What a pull request shows of comparisons: slower cases, what speaks against the whole, and why the gate failed.
 
     Args:
-        fail_on: the reasons that the gate was asked for; slower cases are errors where it fails on them.
+        fail_on: the reasons that the gate fails on; slower cases are errors where they are among them.
         result: what the gate says; None where there is none.
     """
     level = "error" if "slower" in fail_on else "warning"
@@ -240,7 +240,7 @@ def _at_most(annotations: Sequence[Annotation], most: int) -> list[Annotation]:
 
 
 def tests(comparisons: Sequence[Comparison], fail_on: Sequence[str]) -> list[Test]:
-    """A test for each case of every comparison: it failed where the gate that was asked for fails on it.
+    """A test for each case of every comparison: it failed where the gate fails on it.
 
     A case without a verdict or without a partner is skipped where the gate does not fail on it.
     """
@@ -280,7 +280,7 @@ def _test(row: CaseComparison, name: str, group: str, failing: Collection[Verdic
 
 #: A comment of GitHub's holds 65,536 characters; some are left for what its reader adds.
 LONGEST = 60_000
-#: Names of comparisons: they stand in a comment of HTML, which `--` would end.
+#: Names of comparisons: they are in a comment of HTML, which `--` would end.
 _NAME = re.compile(r"[A-Za-z0-9]+(?:[._ -]?[A-Za-z0-9]+)*")
 #: Where GitHub makes a link, a mention or a reference of text: an empty comment there keeps it text.
 _LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bgh)(?=-\d)", re.IGNORECASE)
@@ -339,17 +339,18 @@ def _fitting(comparison: Comparison, table: TextTable, budget: int) -> str:
     text = _unlinked(to_markdown(table))
     if len(text) <= budget:
         return text
-    order = sorted(range(len(table.rows)), key=lambda place: _turn(comparison.rows[place]))
+    importance = list(VERDICTS)
+
+    def turn(place: int) -> tuple[int, float]:
+        row = comparison.rows[place]
+        return importance.index(row.verdict), -abs((row.ratio.value or 1.0) - 1)
+
+    order = sorted(range(len(table.rows)), key=turn)
     low, high = 0, len(order)
     while low < high:  # the largest number of rows that fits
         middle = (low + high + 1) // 2
         low, high = (middle, high) if len(_shortened(table, order[:middle])) <= budget else (low, middle - 1)
     return _shortened(table, order[:low])[:budget]
-
-
-def _turn(row: CaseComparison) -> tuple[int, float]:
-    """A row's place by importance: its verdict, then the size of its change."""
-    return list(VERDICTS).index(row.verdict), -abs((row.ratio.value or 1.0) - 1)
 
 
 def _shortened(table: TextTable, places: Sequence[int]) -> str:

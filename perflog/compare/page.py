@@ -202,7 +202,11 @@ def _side(comparison: Comparison) -> list[Block]:
         axes.axvspan(-100 * rule.margin, 100 * rule.margin, color=SHADE, alpha=0.22, linewidth=0)
         axes.axvline(0, color=LINE, linewidth=1, linestyle="--")
         for (row, _), middle in zip(named, middles, strict=True):
-            _ratio_bar(axes, middle, row)
+            value, low, high = row.ratio.value or 1.0, row.ratio.low, row.ratio.high
+            if low is None or high is None:
+                low = high = value
+            errors = [[100 * (value - low)], [100 * (high - value)]]
+            axes.errorbar([100 * (value - 1)], [middle], xerr=errors, capsize=3, **_look(row.verdict))
 
     count = NUMBERS["n"].text
     direction = "right" if rule.better is Better.HIGHER else "left"
@@ -215,16 +219,6 @@ def _look(verdict: Verdict) -> dict[str, Any]:
     shown = VERDICTS[verdict]
     colour = LINE if shown.colour is None else COLOURS[shown.colour]
     return {"color": colour, "marker": shown.marker, "markersize": 6, "linewidth": 1.4}
-
-
-def _ratio_bar(axes: Axes, middle: float, row: CaseComparison) -> None:
-    """A row's change in per cent with its interval."""
-    value, low, high = row.ratio.value, row.ratio.low, row.ratio.high
-    assert value is not None
-    if low is None or high is None:
-        low = high = value
-    errors = [[100 * (value - low)], [100 * (high - value)]]
-    axes.errorbar([100 * (value - 1)], [middle], xerr=errors, capsize=3, **_look(row.verdict))
 
 
 def described(comparisons: Sequence[Comparison]) -> str:

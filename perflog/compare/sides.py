@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +17,13 @@ from perflog.cases.pairs import Pair
 from perflog.cases.versions import root_of
 from perflog.errors import NoSuchPathError, UsageError
 from perflog.extraction import Extraction
-from perflog.formats.vocabulary import CASE_KEYS, Scalar, normal
+from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.window import rows_of
 from perflog.report.extractions import Extractions
 from perflog.runs.facts import ALIASED
-from perflog.runs.machine import Facts, differences, identity, known_facts
+from perflog.runs.machine import differences, identity, known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight, throttled_among
 from perflog.settings.config import Settings, names_in
@@ -31,8 +31,6 @@ from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from perflog.history import Campaign
-    from perflog.report.extractions import Extractions
-    from perflog.settings.config import Settings
 
 
 #: A run's series is kept up to so many measurements.
@@ -54,7 +52,7 @@ class RunSeries:
 
 @dataclass(slots=True)
 class Side:
-    """A campaign: its ``name`` as given, its cases, the folder that its labels are relative to, and its machines.
+    """A campaign: its ``name`` as given, its cases, and the folder that its labels are relative to.
 
     ``date``: of a campaign out of the history; None for logs, whose own clocks tell.
     """
@@ -63,7 +61,6 @@ class Side:
     extraction: Extraction
     root: str = ""
     observed: dict[RunKey, RunSeries] = field(default_factory=dict)
-    machine: Callable[[Run], Facts | None] = field(default=lambda run: known_facts(run.machine))
     date: datetime | None = None
 
     def series(self, case: Case) -> list[RunSeries]:
@@ -108,27 +105,20 @@ def _series_of(run: Run, segment: Segment) -> _SeenSeries | None:
     return (rows[3] / rows[2]).tobytes(), (rows[4] / rows[3]).tobytes() if segment.basis.is_rate else b""
 
 
-def side_of_campaign(name: str, campaign: Campaign) -> Side:
-    """A side out of the history: its numbers as they were made then; the series of its runs are not kept there."""
-    root = root_of([run.log.path for run in campaign.extraction.runs])
-    return Side(name, campaign.extraction, root, date=campaign.date)
-
-
-def machines(side: Side, cases: Iterable[Case]) -> list[dict[str, str]]:
+def machines(cases: Iterable[Case]) -> list[dict[str, str]]:
     """The different machines that the runs of cases were made on, as far as a ``machine.json`` tells."""
     different: list[dict[str, str]] = []
     for case in cases:
         for run in case.runs:
-            facts = side.machine(run)
+            facts = known_facts(run.machine)
             if facts is not None and (machine := identity(facts)) not in different:
                 different.append(machine)
     return different
 
 
-def machine_notes(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
-    """What differs between the machines of two sides, or that a side ran on several."""
-    old_machines = machines(old, [pair.old for pair in pairs])
-    new_machines = machines(new, [pair.new for pair in pairs])
+def machine_notes(pairs: Sequence[Pair]) -> list[str]:
+    """What differs between the machines of two sides, or that a side ran on several; how many runs were throttled."""
+    old_machines, new_machines = machines(pair.old for pair in pairs), machines(pair.new for pair in pairs)
     notes = [
         f"the runs of the {word} side are of {len(several)} machines"
         for word, several in (("old", old_machines), ("new", new_machines))
@@ -137,28 +127,19 @@ def machine_notes(old: Side, new: Side, pairs: Sequence[Pair]) -> list[str]:
     if len(old_machines) == len(new_machines) == 1:
         changed = differences(old_machines[0], new_machines[0], most=6)
         notes += [f"the machine changed: {changed}"] if changed else []
-    return [*notes, *_throttling_note(pairs)]
-
-
-def _throttling_note(pairs: Sequence[Pair]) -> list[str]:
-    """How many runs of each side are known to have been throttled; nothing where none is."""
     old = [run for pair in pairs for run in pair.old.runs]
     new = [run for pair in pairs for run in pair.new.runs]
     of_old, of_new = len(throttled_among(old)), len(throttled_among(new))
-    if not of_old and not of_new:
-        return []
-    counts = f"{of_old} of {len(old)} runs of the old side and {of_new} of {len(new)} of the new one"
-    return [f"{counts} were throttled while they ran: what differs may be the state of the hardware"]
+    if of_old or of_new:
+        counts = f"{of_old} of {len(old)} runs of the old side and {of_new} of {len(new)} of the new one"
+        notes.append(f"{counts} were throttled while they ran: what differs may be the state of the hardware")
+    return notes
 
 
 def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:
     """The cases with these values: ``{"devices": "1:8"}`` takes both."""
-
-    def matches(case: Case, key: str, texts: str) -> bool:
-        value: Scalar = case.key.get(key, "")
-        return str(value).lower() in {str(normal(key, text)).lower() for text in texts.split(":")}
-
-    return [case for case in cases if all(matches(case, key, texts) for key, texts in wanted.items())]
+    values = {key: {str(normal(key, text)).lower() for text in texts.split(":")} for key, texts in wanted.items()}
+    return [case for case in cases if all(str(case.key.get(key, "")).lower() in own for key, own in values.items())]
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -179,7 +160,7 @@ class OpenedSides:
 def open_sides(names: Sequence[str], settings: Settings, extractions: Extractions) -> OpenedSides:
     """Open every side, from logs or from the history.
 
-    Saved numbers cannot be made anew: where no other rule is asked for, theirs is taken for the logs too.
+    Saved numbers cannot be made anew: where no other rule is requested, theirs is taken for the logs too.
 
     Args:
         names: files and folders of logs, or labels of saved campaigns.
@@ -193,8 +174,10 @@ def open_sides(names: Sequence[str], settings: Settings, extractions: Extraction
     options = _common_options(saved, settings)
     sides = []
     for name in names:
-        if name in saved:
-            sides.append(side_of_campaign(name, saved[name]))
+        if name in saved:  # its numbers as they were made then; the series of its runs are not kept there
+            extraction = saved[name].extraction
+            root = root_of([run.log.path for run in extraction.runs])
+            sides.append(Side(name, extraction, root, date=saved[name].date))
             continue
         side = side_of_logs(name, settings, options, extractions)
         if not side.extraction.cases:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -32,7 +32,7 @@ class Column(Generic[Row, Whole]):
         text: a row's cell, for a row and the whole that it is of.
         value: what rows are sorted by; None where they cannot be sorted by the column.
         title: its heading; empty for its name.
-        is_right: whether its cells stand to the right.
+        is_right: whether its cells are aligned to the right.
     """
 
     name: str
@@ -40,6 +40,18 @@ class Column(Generic[Row, Whole]):
     value: Callable[[Row], float | str | None] | None = None
     title: str = ""
     is_right: bool = True
+
+
+def value_by(
+    columns: Mapping[str, Column[Row, Whole]], case_of: Callable[[Row], Case]
+) -> Callable[[Row, str], float | str | None]:
+    """What a row is sorted by, for its field's name: the value of a column, or of the row's case."""
+
+    def value(row: Row, name: str) -> float | str | None:
+        column = columns.get(name)
+        return value_of_case(case_of(row), name) if column is None or column.value is None else column.value(row)
+
+    return value
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -158,15 +170,10 @@ def in_order(comparison: Comparison, order: str) -> Comparison:
     Raises:
         UsageError: for a field that there is not, with the nearest one.
     """
-
-    def value(row: CaseComparison, name: str) -> float | str | None:
-        column = NUMBERS.get(name)
-        return (
-            column.value(row) if column is not None and column.value is not None else value_of_case(row.pair.old, name)
-        )
-
     known = [*_fields(comparison), "label", *SORTED_BY]
-    return replace(comparison, rows=tuple(ordered(comparison.rows, order, known, value)))
+    return replace(
+        comparison, rows=tuple(ordered(comparison.rows, order, known, value_by(NUMBERS, lambda row: row.pair.old)))
+    )
 
 
 def _fields(comparison: Comparison) -> list[str]:
@@ -214,10 +221,6 @@ def _title_of(comparison: Comparison, name: str) -> str:
     return own or (NUMBERS[name].title if name in NUMBERS else TITLES.get(name, "")) or name
 
 
-def _is_right(name: str) -> bool:
-    return NUMBERS[name].is_right if name in NUMBERS else name in INTEGERS
-
-
 def _form(value: float | None, form: str) -> str:
     return "" if value is None else f"{value:{form}}"
 
@@ -238,7 +241,7 @@ def _change(row: CaseComparison, metric: str) -> str:
 
 
 def mark_beside(case: Case, metric: str) -> Note | None:
-    """What stands beside a case's number of one metric; None for nothing."""
+    """The warning beside a case's number of one metric; None for none."""
     mark = case.mark
     if metric_kind(metric).is_derived:
         if not case.is_marked or case.speedup is None or case.efficiency is None:
@@ -315,10 +318,9 @@ def comparison_table(comparison: Comparison, explained: bool = False, shown: Sho
     rows = [list(cells) for cells in zip(*columns, strict=True)]
     keys = sum(1 for name in names if name not in NUMBERS)
     spare = () if shown.columns or shown.wide else ("ratio", "adjusted p")
+    right = [NUMBERS[name].is_right if name in NUMBERS else name in INTEGERS for name in names]
     styles = {verdict_words(verdict, comparison.rule.margin): VERDICTS[verdict].style for verdict in Verdict}
-    return TextTable(
-        titles, rows, list(map(_is_right, names)), below, how, keys=max(1, keys), spare=spare, styles=styles
-    )
+    return TextTable(titles, rows, right, below, how, keys=max(1, keys), spare=spare, styles=styles)
 
 
 def units_of(comparisons: Sequence[Comparison]) -> str:
@@ -327,13 +329,13 @@ def units_of(comparisons: Sequence[Comparison]) -> str:
 
 
 def notes_of(row: CaseComparison) -> list[str]:
-    """Why there is no verdict, and the row's notes, each once; what is true of both sides is told of both together."""
+    """Why there is no verdict, and the row's notes, each once; those of both sides are one."""
     reasons = [row.decision.reason] if row.decision.reason else []
-    told = list(dict.fromkeys([*reasons, *row.notes, *_directions(row)]))
-    of_both = {note.removeprefix("old: ") for note in told if note.startswith("old: ")} & {
-        note.removeprefix("new: ") for note in told if note.startswith("new: ")
+    notes = list(dict.fromkeys([*reasons, *row.notes, *_directions(row)]))
+    of_both = {note.removeprefix("old: ") for note in notes if note.startswith("old: ")} & {
+        note.removeprefix("new: ") for note in notes if note.startswith("new: ")
     }
-    bare = [(note, note.removeprefix("old: ").removeprefix("new: ")) for note in told]
+    bare = [(note, note.removeprefix("old: ").removeprefix("new: ")) for note in notes]
     return list(
         dict.fromkeys(f"both sides: {text}" if text in of_both and text != note else note for note, text in bare)
     )

@@ -125,7 +125,7 @@ def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = Fals
         in_turn: whether it is known that their runs were made in turn.
     """
     in_time = "" if in_turn else _in_time(old, new, pairs)
-    sentences = [sentence for sentence in (in_time, _in_place(old, new, pairs)) if sentence]
+    sentences = [sentence for sentence in (in_time, _in_place(pairs)) if sentence]
     return [" ".join([*sentences, _REMEDY])] if sentences else []
 
 
@@ -224,8 +224,8 @@ def _minute(start: Start) -> str:
     return f"{datetime.fromtimestamp(start.seconds, UTC):%Y-%m-%d %H:%M}"
 
 
-def _in_place(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
-    old_machines, new_machines = machines(old, [p.old for p in pairs]), machines(new, [p.new for p in pairs])
+def _in_place(pairs: Sequence[Pair]) -> str:
+    old_machines, new_machines = machines(pair.old for pair in pairs), machines(pair.new for pair in pairs)
     if not old_machines or not new_machines or any(machine in new_machines for machine in old_machines):
         return ""
     changed = differences(old_machines[0], new_machines[0], most=_MOST_FACTS)

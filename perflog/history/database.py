@@ -7,7 +7,7 @@ import math
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from perflog.errors import PerflogError, refused_by_system
 from perflog.files import missing_folder
 from perflog.history.place import Database, default_database, shown, url_of
-from perflog.history.schema import VERSION, options_from, value_of, version
+from perflog.history.schema import VERSION, value_of, version
 from perflog.settings.options import AGGREGATES, ESTIMATORS, Options
 
 # ----------------------------------------------------------------------------------------------------
@@ -81,13 +81,13 @@ def rows_of(
 
 
 def options_of(plain: Mapping[str, Any], what: str) -> Options:
-    """Options from their plain form, as :func:`perflog.history.schema.options_from` makes them.
+    """Options from their plain form.
 
     Raises:
         DamagedError: when it is another form.
     """
     with damages(what):
-        options = msgspec.convert(msgspec.to_builtins(options_from(plain)), Options)
+        options = msgspec.convert({**plain, "window": plain["window"]}, Options)
         for value, known in ((options.estimator, ESTIMATORS), (options.aggregate, AGGREGATES)):
             if value not in known:
                 raise ValueError(f"expected one of {', '.join(known)}, found {value!r}")
@@ -104,33 +104,24 @@ def complete(count: int, expected: int, what: str) -> None:
 # The schema's version in a database, and bringing it up to date with Alembic.
 
 
-def version_in(connection: Connection) -> str | None:
-    """The version of the schema there is; None for a database without a history.
-
-    Raises:
-        DamagedError: when the table of the version is there and holds none.
-    """
-    if not inspect(connection).has_table(version.name):
-        return None
-    number = connection.execute(select(version.c.version_num)).scalar()
-    if number is None:
-        raise DamagedError(f"{version.name} has no row; it held the version of the tables")
-    return str(number)
-
-
 def current(connection: Connection, name: str) -> bool | None:
     """Whether the schema is the one that this perflog knows: True; False for an older one, None for none at all.
 
     Raises:
+        DamagedError: when the table of the version is there and holds none.
         PerflogError: for a newer one, naming the database.
     """
-    saved = version_in(connection)
-    if saved is not None and saved > VERSION:
+    if not inspect(connection).has_table(version.name):
+        return None
+    saved = connection.execute(select(version.c.version_num)).scalar()
+    if saved is None:
+        raise DamagedError(f"{version.name} has no row; it held the version of the tables")
+    if str(saved) > VERSION:
         raise PerflogError(
             f"the history in {name} was made by a newer perflog (schema {saved}, this perflog knows {VERSION}): "
             "upgrade perflog"
         )
-    return None if saved is None else saved == VERSION
+    return str(saved) == VERSION
 
 
 def upgrade(connection: Connection) -> None:
@@ -176,7 +167,7 @@ def reading(database: Database) -> Iterator[Connection | None]:
         engine = _engine(url, writes=False)
         try:
             there = _prepared(engine, url, begin=False)
-            with engine.connect() if there else _nothing() as connection:
+            with engine.connect() if there else nullcontext() as connection:
                 yield connection
         finally:
             engine.dispose()
@@ -194,7 +185,11 @@ def writing(database: Database) -> Iterator[Connection]:
     url = url_of(database)
     with _plainly(url):
         if url.drivername == "sqlite":
-            _require_folder(Path(str(url.database)))
+            file = Path(str(url.database))
+            if str(file) == default_database():  # which is made where it is not there; another one's folder is not
+                file.parent.mkdir(parents=True, exist_ok=True)
+            elif reason := missing_folder(file):
+                raise OSError(reason)
         engine = _engine(url, writes=True)
         try:
             _prepared(engine, url, begin=True)
@@ -204,21 +199,8 @@ def writing(database: Database) -> Iterator[Connection]:
             engine.dispose()
 
 
-def _require_folder(file: Path) -> None:
-    """Make the folder of the history that is used unless another is named; raise where another one's is missing."""
-    if str(file) == default_database():
-        file.parent.mkdir(parents=True, exist_ok=True)
-    elif reason := missing_folder(file):
-        raise OSError(reason)
-
-
 #: Whoever calls perflog and has handlers of their own still gets the words.
 _QUIET = logging.NullHandler()
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield None
 
 
 def _engine(url: URL, writes: bool) -> Engine:

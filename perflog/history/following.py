@@ -282,69 +282,43 @@ def series(
     """
     unnamed: list[Series] = []
     for members in _split(points_of(database, wanted, metric, ignored, need=True), _configuration).values():
-        telling, parts = _told_apart(members)
-        unnamed += [Series(_extra(part[-1], telling), _shared(part, telling), metric, tuple(part)) for part in parts]
-    return _named(unnamed)
-
-
-# ---------------------------------------------------------------- grouping
-
-_Identity = tuple[object, ...]
-#: What tells the points of one configuration apart.
-_Telling = Callable[[Point], _Identity]
-
-
-def _told_apart(members: Sequence[Point]) -> tuple[_Telling, list[list[Point]]]:
-    """The least that splits points into series with one point a campaign, and these; else all that can be told."""
-    for telling in _TELLINGS:
-        parts = list(_split(members, telling).values())
-        if all(len({p.campaign for p in part}) == len(part) for part in parts):
-            break
-    return telling, parts
-
-
-def _split(points: Sequence[Point], telling: _Telling) -> dict[_Identity, list[Point]]:
-    groups: dict[_Identity, list[Point]] = {}
-    for point in points:
-        groups.setdefault(telling(point), []).append(point)
-    return groups
-
-
-def _configuration(point: Point) -> _Identity:
-    return tuple(sorted((k, str(v)) for k, v in point.key.items() if k != "framework_version"))
-
-
-#: What tells points apart, the least first.
-_TELLINGS: tuple[_Telling, ...] = (
-    lambda _: (),
-    lambda point: (point.version,),
-    lambda point: (point.log,),
-    lambda point: (point.version, point.log),
-    lambda point: (point.version, point.log, point.parser),
-)
-
-
-def _extra(point: Point, telling: _Telling) -> str:
-    return " ".join(str(part) for part in telling(point) if part)
-
-
-def _shared(points: Sequence[Point], telling: _Telling) -> dict[str, Scalar]:
-    with_version = telling in (_TELLINGS[1], *_TELLINGS[3:])
-    return {k: v for k, v in points[-1].key.items() if k != "framework_version" or with_version}
-
-
-def _named(unnamed: Sequence[Series]) -> list[Series]:
-    """The series with their names.
-
-    A name is the configuration in short, what tells it from others of that name, and what only versions or logs tell.
-    """
+        told_by, groups = _told_apart(members)
+        for group in groups:
+            extra = " ".join(filter(None, (getattr(group[-1], name) for name in told_by)))
+            key = {k: v for k, v in group[-1].key.items() if k != "framework_version" or "version" in told_by}
+            unnamed.append(Series(extra, key, metric, tuple(group)))
     same: dict[str, list[Series]] = {}
     for line in unnamed:
         same.setdefault(case_name(line.key), []).append(line)
     return [replace(line, name=_full_name(line, case_name(line.key), same[case_name(line.key)])) for line in unnamed]
 
 
+#: What may tell the points of one configuration apart, the least first.
+_TOLD_BY = ((), ("version",), ("log",), ("version", "log"), ("version", "log", "parser"))
+
+
+def _told_apart(members: Sequence[Point]) -> tuple[tuple[str, ...], list[list[Point]]]:
+    """The least that splits points into series with one point a campaign, and these; else by all that is known."""
+    for told_by in _TOLD_BY:
+        groups = list(_split(members, lambda point: tuple(getattr(point, name) for name in told_by)).values())  # noqa: B023
+        if all(len({point.campaign for point in group}) == len(group) for group in groups):
+            break
+    return told_by, groups
+
+
+def _split(points: Sequence[Point], telling: Callable[[Point], tuple[object, ...]]) -> dict[object, list[Point]]:
+    groups: dict[object, list[Point]] = {}
+    for point in points:
+        groups.setdefault(telling(point), []).append(point)
+    return groups
+
+
+def _configuration(point: Point) -> tuple[object, ...]:
+    return tuple(sorted((k, str(v)) for k, v in point.key.items() if k != "framework_version"))
+
+
 def _full_name(line: Series, name: str, same: Sequence[Series]) -> str:
+    """The configuration in short, what tells it from others of that name, and what only versions or logs tell."""
     keys = dict.fromkeys(key for other in same for key in other.key if key != "framework_version")
     values = {key: {str(other.key.get(key)) for other in same} for key in keys}
     differing = [f"{key}={line.key.get(key, '?')}" for key in keys if len(values[key]) > 1]

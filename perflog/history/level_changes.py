@@ -146,7 +146,7 @@ class Regressions:
         return tuple(change for change in self.changes if change.state is State.WORSE)
 
     def gate(self, fail_on: Sequence[str] = DEFAULT) -> GateResult:
-        """Whether any of the reasons asked for is there.
+        """Whether any of the requested reasons is there.
 
         ``slower``: a case got worse and is so still. ``inconclusive``: a case has too few campaigns in its last part
         for a change to be looked for. ``missing``: a case has no value in the newest campaign. ``nothing-compared``:
@@ -161,7 +161,7 @@ class Regressions:
         return gate_result(counts, _WORDS, fail_on, cases)
 
 
-#: What is said of each reason where it is there, and where it was asked for and is not.
+#: The words for each reason where it is there, and where it was requested and is not.
 _WORDS = {
     "slower": ("{n} of {of} got worse", "no case got worse"),
     "inconclusive": (
@@ -280,7 +280,10 @@ def opening(found: Regressions) -> list[str]:
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     since = f" since {found.since.text}" if found.since.text else ""
     first = f"{counted(len(found.followed), 'case')}{since}: {words}."
-    named = [_named(change) for change in found.worse[:MOST_NAMED]]
+    named = [
+        f"{change.series.name} {share_words(change.shift.change.ratio)} at {change.shift.point.campaign}"
+        for change in found.worse[:MOST_NAMED]
+    ]
     more = [f"and {len(found.worse) - MOST_NAMED} more"] if len(found.worse) > MOST_NAMED else []
     return [f"{first} Worse: {'; '.join([*named, *more])}."] if named else [first]
 
@@ -293,12 +296,8 @@ def _states_of_cases(found: Regressions) -> dict[str, State]:
     return states
 
 
-def _named(change: LevelChange) -> str:
-    return f"{change.series.name} {share_words(change.shift.change.ratio)} at {change.shift.point.campaign}"
-
-
 def changes_table(found: Regressions) -> TextTable:
-    """The changes as a table, worst first; what could not be looked for stands below."""
+    """The changes as a table, worst first; what could not be looked for is below it."""
     versions = any(change.shift.point.version for change in found.changes)
     titles = ["case", "campaign", "date", *(["version"] if versions else []), "before", "after", "change", "now"]
     rows = []
@@ -355,10 +354,17 @@ def document(found: Regressions) -> dict[str, Any]:
         "cases": len(found.followed),
         "summary": opening(found),
         "changes": [_change(change) for change in found.changes],
-        "unexpected": [_unexpected_row(line, outlook) for line, outlook in found.unexpected],
+        "unexpected": [
+            {
+                "name": line.name, "case": dict(line.key), "campaign": outlook.point.campaign,
+                "value": outlook.point.summary.value, "unit": outlook.point.summary.unit,
+                "low": outlook.prediction.low, "high": outlook.prediction.high, "level": outlook.prediction.level,
+            }
+            for line, outlook in found.unexpected
+        ],
         "not_looked_for": [{"name": line.name, "case": dict(line.key), "reason": why} for line, why in found.unseen],
         "missing": [{"name": line.name, "case": dict(line.key)} for line in found.missing],
-    }
+    }  # fmt: skip
 
 
 def _change(change: LevelChange) -> dict[str, Any]:
@@ -368,14 +374,6 @@ def _change(change: LevelChange) -> dict[str, Any]:
         "date": point.date.isoformat(), "framework_version": point.version or None, "unit": change.series.unit,
         "before": level.before, "after": level.after, "ratio": level.ratio, "now": change.now,
         "now_ratio": change.lasting, "worse": change.is_worse, "lasts": change.lasts,
-    }  # fmt: skip
-
-
-def _unexpected_row(line: Series, outlook: Outlook) -> dict[str, Any]:
-    point, prediction = outlook.point, outlook.prediction
-    return {
-        "name": line.name, "case": dict(line.key), "campaign": point.campaign, "value": point.summary.value,
-        "unit": point.summary.unit, "low": prediction.low, "high": prediction.high, "level": prediction.level,
     }  # fmt: skip
 
 

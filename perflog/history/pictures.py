@@ -121,12 +121,9 @@ def _frame(
 
 def _ends_of(part: Part) -> list[float]:
     """All values that a picture of a part shows: medians, intervals' ends, and where the last one was expected."""
-    ends = [
-        end for point in part.points for end in (point.summary.value, point.summary.low, point.summary.high)
-        if point.summary.value is not None and end is not None
-    ]  # fmt: skip
-    prediction = part.outlook.prediction if part.outlook is not None else None
-    return ends + [end for end in ((prediction.low, prediction.high) if prediction else ()) if end is not None]
+    ends = [end for point, value in part.valued for end in (value, point.summary.low, point.summary.high)]
+    ends += [part.outlook.prediction.low, part.outlook.prediction.high] if part.outlook is not None else []
+    return [end for end in ends if end is not None]
 
 
 def _axis(frame: _Frame, bounds: tuple[float, float]) -> Iterator[str]:

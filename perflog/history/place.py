@@ -24,7 +24,7 @@ _PASSWORD = lazy_regex(r"(?i)((?:^|[?&\s])[^=&\s]*pass[^=&\s]*=)(?:'[^']*'|[^&\s
 
 
 def default_database() -> str:
-    """Where the history is unless told otherwise (XDG Base Directory Specification)."""
+    """Where the history is unless another place is given (XDG Base Directory Specification)."""
     data = os.environ.get("XDG_DATA_HOME", "")
     absolute = os.path.isabs(data)  # noqa: PTH117 - the text, not the path, may be empty
     base = Path(data) if absolute else Path.home() / ".local/share"

@@ -66,7 +66,13 @@ def campaigns_document(entries: Sequence[Entry]) -> dict[str, Any]:
 
 def series_document(followed: Sequence[Series], margin: float) -> dict[str, Any]:
     """Series in the schema of docs/json.md; changes of level up to the margin do not matter."""
-    data = [_series(series, margin) for series in followed]
+    data = [
+        {
+            "name": series.name, "case": dict(series.key), "metric": series.metric,
+            "parts": [_part(part) for part in parts(series, margin)],
+        }
+        for series in followed
+    ]  # fmt: skip
     return {"schema": SCHEMA, "perflog": __version__, "margin": margin, "series": data}
 
 
@@ -105,7 +111,7 @@ def campaign_row(entry: Entry) -> dict[str, Any]:
 
 
 def series_table(series: Series, margin: float) -> TextTable:
-    """A series as a table; what changed along it stands below."""
+    """A series as a table; what changed along it is below."""
     along = parts(series, margin)
     versions = any(point.version for point in series.points)
     notes: dict[str, int] = {}
@@ -121,7 +127,10 @@ def series_table(series: Series, margin: float) -> TextTable:
     rules = list(dict.fromkeys(point.rule for point in series.points))
     how = rules[0] if len(rules) == 1 else f"{len(rules)} rules, see the notes"
     footnotes = [f"{mark}. {note}" for note, mark in notes.items()]
-    footnotes += filter(None, [_unseen(along[-1], len(along) > 1)])
+    last = along[-1]  # what it is too short for
+    expected = last.outlook.prediction.reason if last.outlook is not None else ""
+    if why := "; ".join(dict.fromkeys(filter(None, (last.unseen, expected)))):
+        footnotes.append(f"Not looked for{' in the last part' if len(along) > 1 else ''}: {why}.")
     return TextTable(titles, rows, right, footnotes, f"{series.name}: median over n runs; {how}.")
 
 
@@ -153,33 +162,23 @@ def _notes(part: Part, point: Point, first: bool) -> list[str]:
     return [*notes, point.throttling] if point.throttled else notes
 
 
-def _unseen(part: Part, several: bool) -> str:
-    """What the last part is too short for."""
-    expected = part.outlook.prediction.reason if part.outlook is not None else ""
-    why = "; ".join(dict.fromkeys(filter(None, (part.unseen, expected))))
-    return f"Not looked for{' in the last part' if several else ''}: {why}." if why else ""
-
-
 # ---------------------------------------------------------------- plain data
 
 
-def _series(series: Series, margin: float) -> dict[str, Any]:
-    along = [_part(part) for part in parts(series, margin)]
-    return {"name": series.name, "case": dict(series.key), "metric": series.metric, "parts": along}
-
-
 def _part(part: Part) -> dict[str, Any]:
-    changes = [(shift.point.campaign, shift.change) for shift in part.shifts]
     return {
         "changed": part.broken or None,
         "points": [_point(point) for point in part.points],
         "changes": [
-            {"campaign": campaign, "before": change.before, "after": change.after, "ratio": change.ratio}
-            for campaign, change in changes
+            {
+                "campaign": shift.point.campaign, "before": shift.change.before, "after": shift.change.after,
+                "ratio": shift.change.ratio,
+            }
+            for shift in part.shifts
         ],
         "no_changes_because": part.unseen or None,
         "prediction": _prediction(part.outlook) if part.outlook is not None else None,
-    }
+    }  # fmt: skip
 
 
 def _prediction(outlook: Outlook) -> dict[str, Any]:

@@ -62,14 +62,15 @@ def save(
     """
     _check(label)
     records = records_of(extraction)
-    if not records.runs:
+    _, cases, runs, _ = records.parts
+    if not runs:
         raise PerflogError("no training log found, so nothing is saved; `perflog explain FILE` says why a file is none")
     without = sum(run.throughput.value is None for run in extraction.runs)
     for _ in range(TRIES):
         try:
             with writing(database) as connection:
                 when, done = _stored(connection, records, label, date, replace)
-            return Saved(label, when, len(records.cases), len(records.runs), without, done)
+            return Saved(label, when, len(cases), len(runs), without, done)
         except IntegrityError:  # another one saved this label or campaign since we looked: look again
             continue
     raise PerflogError(f"{label!r} could not be saved: others save and delete it all the time")
@@ -119,15 +120,12 @@ def _refuse(records: Records, label: str, old: Mapping[Any, Any] | None, others:
 def _insert_all(connection: Connection, records: Records, named: Record) -> None:
     """Insert a campaign, ``named`` with its label and dates, and all that belongs to it."""
     table = schema.campaign
-    counts = {"cases": len(records.cases), "runs": len(records.runs)}
+    _, cases, runs, _ = records.parts
+    counts = {"cases": len(cases), "runs": len(runs)}
     content = {"content": records.content, "options": records.options, "skipped": records.skipped}
     row = {**named, **content, **counts, "perflog": __version__}
     key = connection.execute(insert(table).values(row).returning(table.c.id)).scalar_one()
-    parts = (
-        (schema.machine, records.machines), (schema.case, records.cases), (schema.run, records.runs),
-        (schema.metric, records.metrics),
-    )  # fmt: skip
-    for part, members in parts:
+    for part, members in zip(schema.PARTS, records.parts, strict=True):
         if members:
             connection.execute(insert(part), [{"campaign": key, **member} for member in members])
 
@@ -179,13 +177,11 @@ def load(database: Database, label: str) -> Campaign:
 
 def _campaign(connection: Connection, head: Mapping[Any, Any]) -> Campaign:
     what = f"campaign {head['label']!r}"
-    machines = _rows(connection, schema.machine, head)
-    cases = _rows(connection, schema.case, head)
-    run_rows = _rows(connection, schema.run, head)
-    metric_rows = _rows(connection, schema.metric, head)
+    parts = [_rows(connection, table, head) for table in schema.PARTS]
+    machines, cases, run_rows, metric_rows = parts
     complete(len(cases), head["cases"], f"{what}, {schema.case.name}")
     complete(len(run_rows), head["runs"], f"{what}, {schema.run.name}")
-    if content_of(head["options"], machines, cases, run_rows, metric_rows) != head["content"]:
+    if content_of(head["options"], parts) != head["content"]:
         raise DamagedError(f"{what}: its rows are not those that were saved; delete it, and save its logs again")
     options = options_of(head["options"], f"{what}, its options")
     facts = {row["number"]: row["facts"] for row in machines}

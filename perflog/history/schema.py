@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 
 from perflog.cases.case import short_labels
-from perflog.evidence.witness import Verdict, Witness
+from perflog.evidence.witness import Verdict
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import LogFile
@@ -39,7 +39,7 @@ from perflog.notes import Note, texts
 from perflog.runs.machine import Facts, Machine, known_facts
 from perflog.runs.metadata import Metadata
 from perflog.runs.run import Metric, Run, Skipped
-from perflog.settings.options import Amount, Options, Window
+from perflog.settings.options import Options
 
 if TYPE_CHECKING:
     from sqlalchemy import Dialect
@@ -183,6 +183,8 @@ metric = Table(
     ),
 )  # fmt: skip
 
+#: What belongs to a campaign, in the order in which it is inserted.
+PARTS = (machine, case, run, metric)
 version = Table("perflog_version", MetaData(), Column("version_num", String(32), primary_key=True))
 #: The fields of a metric that have a column of their own.
 _METRIC = tuple(
@@ -207,14 +209,16 @@ _RUN = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """A campaign as records, without its key in the database; ``content``: the hash of what it says."""
+    """A campaign as records, without its key in the database.
+
+    Attributes:
+        parts: those of each of :data:`PARTS`.
+        content: the hash of what the campaign says.
+    """
 
     options: Record
     skipped: list[Any]
-    machines: list[Record]
-    cases: list[Record]
-    runs: list[Record]
-    metrics: list[Record]
+    parts: tuple[list[Record], list[Record], list[Record], list[Record]]
     content: str
 
 
@@ -222,9 +226,8 @@ def records_of(extraction: Extraction) -> Records:
     """Everything of an extraction as records, with the machine facts that lie beside its logs."""
     skipped = [[s.log.path, s.log.size, s.log.member, s.reason] for s in extraction.skipped]
     machines: dict[str, int] = {}  # their facts as text, and their numbers in order
-    cases: list[Record] = []
-    runs: list[Record] = []
-    metrics: list[Record] = []
+    parts: tuple[list[Record], list[Record], list[Record], list[Record]] = [], [], [], []
+    known, cases, runs, metrics = parts
     for number, (case, label) in enumerate(zip(extraction.cases, short_labels(extraction.cases), strict=True)):
         cases.append(_case_row(number, case.key, label, case.runs[0].parser))
         for nth, run in enumerate(case.runs):
@@ -236,9 +239,9 @@ def records_of(extraction: Extraction) -> Records:
             for order, metric in enumerate(run.metrics.values()):
                 numbers = {"case_number": number, "run_number": nth, "number": order}
                 metrics.append(numbers | _metric_row(metric))
-    known: list[Record] = [{"number": number, "facts": json.loads(text)} for text, number in machines.items()]
+    known += [{"number": number, "facts": json.loads(text)} for text, number in machines.items()]
     options = options_to(extraction.options)
-    return Records(options, skipped, known, cases, runs, metrics, content_of(options, known, cases, runs, metrics))
+    return Records(options, skipped, parts, content_of(options, parts))
 
 
 def _case_row(number: int, key: Mapping[str, Any], label: str, parser: str) -> Record:
@@ -292,30 +295,18 @@ def _effect(note: Note) -> Record:
     return {name: value for name, value in plain.items() if name != "text"}
 
 
-def content_of(
-    options: Mapping[str, Any],
-    machines: Sequence[Mapping[Any, Any]],
-    cases: Sequence[Mapping[Any, Any]],
-    runs: Sequence[Mapping[Any, Any]],
-    metrics: Sequence[Mapping[Any, Any]],
-) -> str:
+def content_of(options: Mapping[str, Any], parts: Sequence[Sequence[Mapping[Any, Any]]]) -> str:
     """The hash of what a campaign says: the same for the same logs in another folder, whatever lies beside them.
 
     Records and the rows of a database that they were stored in have the same; the campaign's key does not count.
     """
-    labels = _without_shared([run["label"] for run in runs])
-    bare_cases = [_bare(case) | {"log": ""} for case in cases]
-    bare_runs = [
-        _bare(run) | {"path": PurePath(run["path"]).name, "label": label}
-        for run, label in zip(runs, labels, strict=True)
-    ]
-    bare = [options, [_bare(machine) for machine in machines], bare_cases, bare_runs, [_bare(m) for m in metrics]]
-    text = json.dumps(bare, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _bare(row: Mapping[Any, Any]) -> Record:
-    return {name: value for name, value in row.items() if name != "campaign"}
+    bare = [[{name: row[name] for name in row if name != "campaign"} for row in part] for part in parts]
+    _, cases, runs, _ = bare
+    for case in cases:
+        case["log"] = ""
+    for run, label in zip(runs, _without_shared([run["label"] for run in runs]), strict=True):
+        run |= {"path": PurePath(run["path"]).name, "label": label}
+    return hashlib.sha256(json.dumps([options, *bare], sort_keys=True).encode()).hexdigest()
 
 
 def _without_shared(labels: Sequence[str]) -> list[str]:
@@ -333,12 +324,12 @@ def _without_shared(labels: Sequence[str]) -> list[str]:
 def run_from(row: Mapping[str, Any], metrics: Sequence[Mapping[str, Any]], facts: Facts | None) -> Run:
     """A run from its row and those of its metrics, in order, with the facts of its machine where they are known."""
     metadata = Metadata(dict(row["facts"]), dict(row["sources"]), list(row["doubts"]))
-    own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_metric_more(m["more"])) for m in metrics}
+    own = {m["name"]: Metric(**{name: m[name] for name in _METRIC}, **_more_from(Metric, m["more"])) for m in metrics}
     return Run(
         LogFile(row["path"], row["size"], row["member"]), row["parser"], row["framework"], metadata, row["label"], own,
         _notes_from(row["notes"], row["more"].get("effects", {})), row["window_taken"],
         row["first_line"], row["last_line"], row["lines"],
-        machine=None if facts is None else Machine("", facts), **_run_more(row["more"]),
+        machine=None if facts is None else Machine("", facts), **_more_from(Run, row["more"]),
     )  # fmt: skip
 
 
@@ -351,34 +342,14 @@ def _notes_from(sentences: Iterable[str], effects: Mapping[str, Any]) -> list[No
     return [convert({"text": text, **effects.get(str(place), {})}, Note) for place, text in enumerate(sentences)]
 
 
-def _run_more(more: Mapping[str, Any]) -> dict[str, Any]:
-    known = _known(Run, more)
+def _more_from(kind: type[Run | Metric], more: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that this perflog has; one that an older campaign lacks keeps its default."""
+    known = {f.name: more[f.name] for f in fields(kind) if f.name in more}
     if known.get("evidence") is not None:
-        known["evidence"] = _verdict_from(known["evidence"])
-    return known
-
-
-def _metric_more(more: Mapping[str, Any]) -> dict[str, Any]:
-    known = _known(Metric, more)
+        known["evidence"] = convert(known["evidence"], Verdict)
     if known.get("rounding") is not None:
         known["rounding"] = tuple(math.inf if bound is None else bound for bound in known["rounding"])
     return known
-
-
-def _verdict_from(plain: Mapping[str, Any]) -> Verdict:
-    witnesses = (_known(Witness, witness) for witness in plain["witnesses"])
-    return Verdict(
-        tuple(Witness(**{**witness, "lines": tuple(witness["lines"])}) for witness in witnesses),
-        plain["reason"],
-        tuple(plain["doubts"]),
-        tuple(plain["remarks"]),
-    )
-
-
-def _known(kind: type[Run | Metric | Witness | Options | Window], more: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that this perflog has; one that an older campaign lacks keeps its default."""
-    names = {f.name for f in fields(kind)}
-    return {name: value for name, value in more.items() if name in names}
 
 
 def skipped_from(rows: Iterable[Sequence[Any]]) -> list[Skipped]:
@@ -391,10 +362,3 @@ def options_to(options: Options) -> dict[str, Any]:
     # a campaign without what came later is the same as one that was saved before there was any
     later = ("aliases", "without_slow", "decided")
     return {name: value for name, value in plain.items() if name not in later or value}
-
-
-def options_from(plain: Mapping[str, Any]) -> Options:
-    known = _known(Window, plain["window"])
-    amounts: dict[str, Any] = {name: Amount(**value) if value else None for name, value in known.items()}
-    window = Window(**amounts)
-    return Options(**{**_known(Options, plain), "window": window})

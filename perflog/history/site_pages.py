@@ -33,9 +33,9 @@ from perflog.stats.verdict import MARGIN
 #: A campaign's label, and a case's number in it.
 _Case = tuple[str, int]
 INDEX, CASES = "index.html", "cases"
-#: So many changes of level stand on the index.
+#: The most changes of level on the index.
 MOST_CHANGES = 30
-#: How a case may stand, the worst first, and the class that it looks by.
+#: The states of a case, the worst first, and the class of each in the style sheet.
 _STATES = {
     State.WORSE.key: State.WORSE.look, "unexpected": "open", State.MADE_GOOD.key: State.MADE_GOOD.look,
     State.CHANGED.key: State.CHANGED.look, State.BETTER.key: State.BETTER.look, "new_part_state": "open",
@@ -141,7 +141,7 @@ def _row(
 
 
 def _state(along: Sequence[Part], newest: LevelChange | None) -> str:
-    """How a case stands, as a key of the words."""
+    """The state of a case, as a key of the words."""
     last = along[-1]
     if newest is not None and newest.state is State.WORSE:
         return newest.state.key

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from perflog.audit import FAILING, Judgement, audit, documents
+from perflog.audit import Judgement, audit, documents
 from perflog.audit.claims import printed
 from perflog.audit.judgement import LEAST, rounds_to
 from perflog.logs.find import find_logs
@@ -97,7 +97,7 @@ def test_what_no_window_gives_is_found(rates: list[float], share: float) -> None
     places = range(len(rates) + 1)
     assume(all(abs(float(cell) / value - 1) > 1.02 * LEAST for value in windows(rates, places, places)))
     (one,) = judged(speedometer([rates]), cell)
-    assert one.verdict in FAILING and one.value is not None
+    assert one.verdict.fails and one.value is not None
     # The note would convince its author: both numbers, the rule, and the log with its lines.
     assert cell in one.claim.text and f"{one.value.value:.10g}" in one.detail and " gives " in one.detail
     assert one.sources[0].split(":")[-1] == f"{one.value.lines[0]}-{one.value.lines[1]}" and one.value.lines[0] > 1

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from perflog.audit import Judgement, audit, documents
+from perflog.api import json_schema
+from perflog.audit import CellVerdict, Judgement, audit, documents
 from perflog.audit.claims import claims, column, facts_of, missing, printed, unit_of
 from perflog.audit.document import HtmlTable, html_parts, read_document
 from perflog.audit.judgement import consistent, rounds_to
@@ -840,3 +841,9 @@ def test_the_page_of_the_documentation_is_true() -> None:
     page = ROOT / "docs/audit-paddle-perf.md"
     done = perflog("audit", ".", "-f", "markdown", cwd=CORPUS / "paddle-perf-2.5")
     assert done.returncode == 1 and done.stdout == page.read_text(encoding="utf-8")
+
+
+def test_the_schema_has_every_verdict_in_the_order_of_reports() -> None:
+    schema = json_schema("audit")
+    assert list(schema["properties"]["counts"]["properties"]) == [verdict.value for verdict in CellVerdict]
+    assert f'"enum": {json.dumps([verdict.value for verdict in CellVerdict])}' in json.dumps(schema)

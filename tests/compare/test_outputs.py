@@ -15,14 +15,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from perflog.api import json_schema
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.cli.comparison_output import PullRequest, post, pull_request_of
 from perflog.compare.outputs import LONGEST, MOST_OF_A_LEVEL, comment, findings, marker_of
 from perflog.compare.page import html_page
 from perflog.compare.rows import CaseComparison, Comparison
-from perflog.compare.rule import Rule
+from perflog.compare.rule import VERDICTS, Rule
 from perflog.errors import PerflogError, UsageError
+from perflog.settings.convention import REASONS
 from perflog.settings.options import Options
 from perflog.stats.geomean import geomean
 from perflog.stats.ratio import Ratio
@@ -377,3 +379,13 @@ def test_names_are_text_in_a_page() -> None:
     comparison = replace(comparison_of(row, warnings=("<b>",)), old="<i>")
     text = html_page([comparison]).decode()
     assert not re.search(r"<script>alert|<img|<b>|<i>", text) and text.count("<script") == 1
+
+
+# ---------------------------------------------------------------- verdicts
+
+
+def test_every_verdict_is_declared_with_all_that_outputs_say_of_it() -> None:
+    """A further one needs an entry, and its word in the schema."""
+    assert set(VERDICTS) == set(Verdict)
+    assert {shown.gate for shown in VERDICTS.values()} <= {"", *REASONS}
+    assert f'"enum": {json.dumps([verdict.value for verdict in Verdict])}' in json.dumps(json_schema("comparison"))

@@ -18,7 +18,7 @@ from perflog.errors import PerflogError, UsageError
 from perflog.evidence.witness import Verdict, Witness
 from perflog.extraction import Extraction
 from perflog.history import schema
-from perflog.history.database import reading, writing
+from perflog.history.database import options_of, reading, writing
 from perflog.history.place import url_of
 from perflog.history.saving import campaigns, delete, load, save
 from perflog.notes import Note
@@ -76,7 +76,7 @@ def test_a_convention_comes_back(database: str) -> None:
 def test_every_field_comes_back() -> None:
     """A field that a class gains is stored with it, without a column of its own."""
     run = campaign(1, 1).runs[0]
-    row = schema.records_of(Extraction(build_cases([run], Options()), [], Options())).runs[0]
+    row = schema.records_of(Extraction(build_cases([run], Options()), [], Options())).parts[2][0]
     assert {f.name for f in fields(Run)} == schema._RUN | set(row["more"])
     assert {f.name for f in fields(Metric)} == set(schema._METRIC) | {"rounding", "definition"}
     other = Options(
@@ -94,8 +94,8 @@ def test_every_field_comes_back() -> None:
         True,
     )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
-    assert schema.options_from(json.loads(json.dumps(schema.options_to(other)))) == other
-    assert schema.options_from({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}) == Options(
+    assert options_of(json.loads(json.dumps(schema.options_to(other))), "these") == other
+    assert options_of({"window": {"warmup": {"number": 3, "unit": "steps"}}, "later": 1}, "these") == Options(
         Window(Amount(3))
     )
 

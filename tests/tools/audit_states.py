@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from perflog.audit import FAILING, audit, documents
+from perflog.audit import CellVerdict, audit, documents
 from perflog.audit.judgement import apart
 from perflog.audit.report import audit_data
 from perflog.logs.find import find_logs
@@ -86,7 +86,9 @@ def main(repository: Path, target: Path) -> None:
         absent += sum(text is None for text in files.values())
         total.update(cell["verdict"] for cell in cells)
         print(folder.name, dict(Counter(cell["verdict"] for cell in cells)), flush=True)
-        for cell in (cell for cell in cells if cell["verdict"] in FAILING):
+        for cell in (
+            cell for cell in cells if cell["verdict"] in {verdict for verdict in CellVerdict if verdict.fails}
+        ):
             place = cell["file"].partition(folder.name)[2]
             key = place, cell["heading"], cell["text"], cell["verdict"], f"{cell['value']}"
             accused.setdefault(key, (cell, []))[1].append(folder.name)

@@ -27,6 +27,7 @@ from tests.security.hostile import pull_request
 from tests.security.test_action import Runner, commands_to_the_runner, steps
 from tests.support import FIXTURES, ROOT
 from tests.test_docs import printed_by, sessions
+from tests.tools.pythons import copy_of_the_tree
 
 __all__ = ["github"]
 pytestmark = pytest.mark.long
@@ -123,12 +124,7 @@ def complete(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """This repository as others fetch it: its files and no others, with a tag."""
-    place = tmp_path_factory.mktemp("checkout") / "perflog"
-    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    for name in subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0"):
-        if (ROOT / name).is_file():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, place / name)
+    place = copy_of_the_tree(tmp_path_factory.mktemp("checkout") / "perflog")
     git(place, "init", "--quiet")
     git(place, "add", "--all")
     git(place, "commit", "--quiet", "--message", "all")

@@ -8,10 +8,15 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from typer.testing import CliRunner, Result
+
+from perflog.cli import app
 from tests.support import FIXTURES
 
 #: Letters and digits alone, so that no escaping could hide it from a test, or from the one who masks secrets in logs.
 SECRET = "ghsSuperSecret123"
+#: What is said of a path that leads out of the repository.
+INSIDE = "expected a path inside"
 LOGS = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g"
 #: A parser that copies whatever stands behind a word into a table's cell.
 LEAK = """
@@ -113,3 +118,8 @@ def special_files(folder: Path) -> list[Path]:
         listener.close()
     (folder / "device.log").symlink_to("/dev/zero")
     return [folder / name for name in ("fifo.log", "socket.log", "device.log")]
+
+
+def run(*words: str) -> Result:
+    """A command in the tests' own process."""
+    return CliRunner().invoke(app, list(words))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from perflog.cli import app
 from perflog.errors import UsageError
-from tests.security.hostile import SECRET, pull_request
+from tests.security.hostile import SECRET, pull_request, run
 
 
 def shown(tree: Path, line: str, *words: str) -> Result:
@@ -18,7 +17,7 @@ def shown(tree: Path, line: str, *words: str) -> Result:
         'frameworks = ["pytorch"]\nmodels = ["cnn"]\nprecisions = ["fp32"]\nbatch_sizes = [8]\ndevices = ["2n1g"]\n'
         + line
     )
-    return CliRunner().invoke(app, ["run", "--dry-run", str(file), *words])
+    return run("run", "--dry-run", str(file), *words)
 
 
 @pytest.mark.parametrize(
@@ -64,5 +63,5 @@ def test_devices_of_many_digits_are_none(tmp_path: Path) -> None:
     shown(tree, "")
     file = tree / "campaign.toml"
     file.write_text(file.read_text().replace("2n1g", f"1n{'9' * 5000}g"))
-    done = CliRunner().invoke(app, ["run", "--dry-run", str(file)])
+    done = run("run", "--dry-run", str(file))
     assert isinstance(done.exception, UsageError) and "devices" in str(done.exception)

@@ -9,31 +9,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import perflog
-from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
-from perflog.settings.config import DATABASE
-from tests.security.hostile import LEAKED, SECRET, PullRequest, pull_request
-
-INSIDE = "expected a path inside"
-
-
-@pytest.fixture
-def request_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PullRequest:
-    made = pull_request(tmp_path)
-    (tmp_path / "home").mkdir()
-    monkeypatch.chdir(made.tree)
-    monkeypatch.delenv(DATABASE, raising=False)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
-    for name, value in LEAKED.items():
-        monkeypatch.setenv(name, value)
-    return made
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words))
+from tests.security.hostile import INSIDE, SECRET, PullRequest, run
 
 
 def save(logs: str = "logs", *words: str) -> Result:

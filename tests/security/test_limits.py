@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from perflog.cli import app
 from perflog.errors import ParserError, UsageError
 from perflog.formats.linear import LONGEST_TEXT, LinearPattern, TooCostlyError
 from perflog.formats.load import parser_from
@@ -21,7 +19,7 @@ from perflog.formats.paths import load_path_patterns
 from perflog.matching.one_line import gave_up
 from perflog.report.table import load_style
 from perflog.report.texts import LONGEST, LONGEST_RESULT, StyleTexts
-from tests.security.hostile import LOGS
+from tests.security.hostile import LOGS, run
 
 # ---------------------------------------------------------------- styles
 
@@ -110,7 +108,7 @@ def test_a_chain_of_styles_has_an_end(tmp_path: Path) -> None:
 def test_a_layout_is_one_of_perflogs(layout: str, tmp_path: Path) -> None:
     (tmp_path / "lay.toml").write_text(f'title = "x"\nlayout = "{layout}"\n')
     words = ["table", str(LOGS), "--rows", "devices", "--style", "lay", "--templates", str(tmp_path)]
-    done = CliRunner().invoke(app, words)
+    done = run(*words)
     assert "expected one of tabulate, padded.md.j2, tight.md.j2" in str(done.exception)
 
 
@@ -147,7 +145,7 @@ def test_a_table_of_a_hostile_readme_ends(tmp_path: Path) -> None:
     source = next(LOGS.glob("*.log"))
     (tmp_path / "logs" / ("a" * 40 + "!.log")).write_bytes(source.read_bytes())
     (tmp_path / "R.md").write_text("<!-- perflog: table logs --parsers redos --rows devices -->\n<!-- /perflog -->\n")
-    assert CliRunner().invoke(app, ["readme", "--check", str(tmp_path / "R.md")]).exit_code == 1
+    assert run("readme", "--check", str(tmp_path / "R.md")).exit_code == 1
 
 
 def test_what_is_too_costly_is_an_error_and_no_wait(tmp_path: Path) -> None:
@@ -236,7 +234,7 @@ def test_a_parsers_pattern_ends_on_hostile_lines(
     log.write_text("".join(f"STEP {number}{'a' * 300}c b1\n" for number in range(200)))
     for command in ("extract", "explain"):
         try:
-            done = CliRunner().invoke(app, [command, str(log), "--parsers", str(tmp_path / "p")])
+            done = run(command, str(log), "--parsers", str(tmp_path / "p"))
         except UsageError:
             pytest.skip("the compiled engine is not here")
         assert done.exit_code == 3 or isinstance(done.exception, ParserError), done.output

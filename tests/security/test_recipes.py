@@ -6,27 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import perflog
-from perflog.cli import app
 from perflog.errors import PerflogError
-from tests.security.hostile import LEAKED, SECRET, PullRequest, pull_request, special_files
-
-INSIDE = "expected a path inside"
-
-
-@pytest.fixture
-def request_(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PullRequest:
-    made = pull_request(tmp_path)
-    monkeypatch.chdir(made.tree)
-    for name, value in LEAKED.items():
-        monkeypatch.setenv(name, value)
-    return made
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, list(words))
+from tests.security.hostile import INSIDE, SECRET, PullRequest, pull_request, run, special_files
 
 
 def refused(pr: PullRequest, recipe: str) -> str:

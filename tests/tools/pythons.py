@@ -184,9 +184,8 @@ def tools_folder() -> Path:
     return folder / "bin"
 
 
-def copy_of_the_tree() -> Path:
-    """The files that git knows or would add, below :data:`PLACE`: what a fresh clone would hold, with what was edited."""
-    folder = PLACE / "perflog"
+def copy_of_the_tree(folder: Path) -> Path:
+    """A folder of the files that git knows or would add: what a fresh clone would hold, with what was edited."""
     shutil.rmtree(folder, ignore_errors=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -243,7 +242,7 @@ def main() -> None:
     given = parser.parse_args()
     arguments = given.only or ([] if given.all else list(PART))
     own = f"{sys.version_info[0]}.{sys.version_info[1]}" if given.others else ""
-    tools, tree = tools_folder(), copy_of_the_tree()
+    tools, tree = tools_folder(), copy_of_the_tree(PLACE / "perflog")
     ends = {version: tested(version, tree, tools, arguments) for version in given.versions if version != own}
     for version, end in ends.items():
         print(f"Python {version}: {end}")

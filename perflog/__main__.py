@@ -105,7 +105,7 @@ def _command() -> int:
     """Run the command; its exit status. Wrong usage is said as the library of the command line says it."""
     from perflog.cli import app_for
     from perflog.cli.output import say_usage_error
-    from perflog.processes.own import settle
+    from perflog.processes import settle
 
     settle()
     try:

@@ -16,8 +16,8 @@ from perflog.formats.catalog import Catalog, load_catalog
 from perflog.logs.digest import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
-from perflog.processes.finishing import Finishing
 from perflog.processes.pool import helpers
+from perflog.processes.worker import Finishing
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.metadata import indexed_by_device

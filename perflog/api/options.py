@@ -71,7 +71,7 @@ def extractions_of(cache: bool | None) -> Extractions:
     Raises:
         UsageError: where there is no place for the cache.
     """
-    from perflog.cache.asking import cache_if_wanted
+    from perflog.cache.place import cache_if_wanted
     from perflog.report.extractions import Extractions
 
     return Extractions(cache=cache_if_wanted(cache, _warn))

@@ -13,7 +13,7 @@ from perflog.escaping import named
 from perflog.logs.find import RUNNING, LogFile
 
 if TYPE_CHECKING:
-    pass
+    from perflog.cache.cache import Cache, Tell
 
 
 #: The environment variable that names the cache's folder, and asks for it.
@@ -32,6 +32,23 @@ def is_wanted(asked: bool | None) -> bool:
     if asked is not None:
         return asked
     return bool(os.environ.get(VARIABLE)) and os.environ.get(_UNATTENDED, "").lower() in ("", "0", "false")
+
+
+def cache_if_wanted(asked: bool | None, tell: Tell) -> Cache | None:
+    """The cache, where it is requested: by the option, or by ``PERFLOG_CACHE`` where the option is not given.
+
+    Args:
+        asked: what the option says; None where it is not given.
+        tell: called with a line that says why the cache is not used, or is made anew.
+
+    Raises:
+        UsageError: where there is no place for it.
+    """
+    if not is_wanted(asked):
+        return None
+    from perflog.cache.cache import Cache  # most commands open no database
+
+    return Cache(folder_of_cache(), tell)
 
 
 def folder_of_cache() -> Path:

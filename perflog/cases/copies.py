@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from perflog.cases.case import Identity, identity, told_apart_by
 from perflog.logs.digest import digests
@@ -272,49 +272,51 @@ def with_doubts(runs: Sequence[Run]) -> list[Run]:
 
     Logs of one folder that each count their devices by the ranks that print may be the nodes of one training.
     """
-    groups: dict[Identity, list[Run]] = {}
-    nodes: dict[Identity, list[Run]] = {}
-    for run in runs:
+    groups: dict[Identity, list[int]] = {}
+    nodes: dict[Identity, list[int]] = {}
+    for place, run in enumerate(runs):
         clock = run.clock
         if clock is not None and clock[2] - clock[1] >= LEAST_TIME:
-            groups.setdefault(identity(run), []).append(run)
+            groups.setdefault(identity(run), []).append(place)
             if any(note.text.startswith(COUNTED_BY_RANKS) for note in run.notes):
                 folder, _ = run.log.folder_and_name
-                nodes.setdefault((folder, run.parser, *told_apart_by(run.values).items()), []).append(run)
-    notes = {id(run): note for members in nodes.values() for run, note in _notes_beside(members, _NODES)}
-    notes |= {id(run): note for members in groups.values() for run, note in _notes_beside(members, _RANKS)}
-    if not notes:
-        return list(runs)
-    together: dict[tuple[int, int], list[Note]] = {}  # runs in step share their notes where they had the same before
-    for run in runs:
-        if (note := notes.get(id(run))) is not None and (id(run.notes), id(note)) not in together:
-            together[id(run.notes), id(note)] = [*run.notes, note]
-    return [run.changed(notes=together[id(run.notes), id(notes[id(run)])]) if id(run) in notes else run for run in runs]
+                nodes.setdefault((folder, run.parser, *told_apart_by(run.values).items()), []).append(place)
+    doubts: list[Note | None] = [None] * len(runs)
+    for alike, what in ((nodes, _NODES), (groups, _RANKS)):
+        for places in alike.values():
+            for place, note in _notes_beside(runs, places, what):
+                doubts[place] = note
+    shared: dict[tuple[int, int], list[Note]] = {}  # runs in step share their notes where they had the same before
+    return [
+        run if doubt is None else run.changed(notes=shared.setdefault((id(run.notes), id(doubt)), [*run.notes, doubt]))
+        for run, doubt in zip(runs, doubts, strict=True)
+    ]
 
 
-def _notes_beside(members: Sequence[Run], what: str) -> Iterator[tuple[Run, Note]]:
-    """Each run that was written in step with others, and what is said of it: ``what`` they may be."""
-    for together in _in_step(members) if len(members) > 1 else ():
+def _notes_beside(runs: Sequence[Run], places: Sequence[int], what: str) -> Iterator[tuple[int, Note]]:
+    """Of the runs at some places, each that was written in step with others, and what is said of it: ``what`` they
+    may be."""
+    for together in _in_step(runs, places) if len(places) > 1 else ():
         names = list(dict.fromkeys(name for name, _ in together))
         if len(names) > 1:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             said = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
             note = Note.of_case(said)
-            yield from ((run, note) for _, run in together)
+            yield from ((place, note) for _, place in together)
 
 
-def _in_step(members: Iterable[Run]) -> Iterator[list[tuple[str, Run]]]:
-    """The runs that begin and end together, with the names of their logs."""
-    timed = [(clock, run.log.name, run) for run in members if (clock := run.clock) is not None]
-    timed.sort(key=itemgetter(0, 1))
-    together: list[tuple[str, Run]] = []
-    before, last_step = timed[0][0], timed[0][2].throughput.last_step
-    for clock, name, run in timed:
-        step = run.throughput.last_step
+def _in_step(runs: Sequence[Run], places: Iterable[int]) -> Iterator[list[tuple[str, int]]]:
+    """The runs that begin and end together, by the names of their logs and their places."""
+    timed = [(clock, runs[place].log.name, place) for place in places if (clock := runs[place].clock) is not None]
+    timed.sort()
+    together: list[tuple[str, int]] = []
+    before, last_step = timed[0][0], runs[timed[0][2]].throughput.last_step
+    for clock, name, place in timed:
+        step = runs[place].throughput.last_step
         if step != last_step or not _are_in_step(before, clock):
             yield together
             together = []
-        together.append((name, run))
+        together.append((name, place))
         before, last_step = clock, step
     yield together
 

@@ -183,7 +183,7 @@ def cache_of(asked: bool | None, quiet: bool) -> Cache | None:
     Raises:
         UsageError: where there is no place for it.
     """
-    from perflog.cache.asking import cache_if_wanted
+    from perflog.cache.place import cache_if_wanted
 
     def tell(remark: str) -> None:
         if not quiet:

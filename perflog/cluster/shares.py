@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from perflog._version import __version__
-from perflog.cache.asking import cache_if_wanted
-from perflog.cache.place import VARIABLE, folder_of_cache
+from perflog.cache.place import VARIABLE, cache_if_wanted, folder_of_cache
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import named
 from perflog.extraction import Extraction, extract_paths, part_of

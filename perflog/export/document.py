@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -18,9 +18,11 @@ from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.lazy_regex import lazy_regex
 from perflog.notes import Note, mark_of
-from perflog.parts.rows import PackedRun
 from perflog.runs.run import Metric, Run
 from perflog.stats.quotient import QuotientInterval
+
+if TYPE_CHECKING:
+    from perflog.parts.rows import PackedRun
 
 # ----------------------------------------------------------------------------------------------------
 # A reason in, its code out: the word by which programs tell reasons apart, whose sentences are written for people.
@@ -133,8 +135,9 @@ class _RunPieces:
         self._known: dict[int, tuple[object, tuple[bytes, ...]]] = {}
 
     def __call__(self, run: Run) -> bytes:
-        if not isinstance(run, PackedRun) or not run.is_packed:
+        if getattr(run, "shape", None) is None:  # none of a part's: its class need not be imported
             return _encoded(run_document(run))
+        run = cast("PackedRun", run)
         (form,) = self._of(run.shape, lambda: (self._form(run),))
         (metadata,) = self._of(run.metadata, lambda: (_encoded(_metadata(run)),))
         mark, notes = self._of(run.notes, lambda: _mark_and_notes(run.notes))

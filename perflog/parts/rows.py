@@ -210,11 +210,13 @@ class Shape:
     __slots__ = ("count", "places", "texts")
 
     def __init__(self, texts: _Texts) -> None:
-        """Raises ValueError for a run without a throughput."""
+        """Raises ValueError for a run without a throughput, or with two metrics of one name."""
         self.texts = texts
         self.places: dict[str, int] = {}
         at = 3
         for metric in texts.metrics:
+            if metric.key in self.places:
+                raise ValueError("a run has two metrics of one name")
             self.places[metric.key] = at
             at += _OF_METRIC + len(metric.excluded) + 2 * metric.rounded
         if "throughput" not in self.places:
@@ -224,13 +226,12 @@ class Shape:
     def throughput(self, numbers: _Numbers) -> Metric:
         """A run's throughput, without making its other metrics."""
         place = [*self.places].index("throughput")
-        values: Iterator[Any] = iter(numbers.shown[self.places["throughput"] :])
-        return _metric_of(self.texts.metrics[place], values, numbers.times[place])
+        return _metric_of(self.texts.metrics[place], numbers.shown, self.places["throughput"], numbers.times[place])
 
     def metrics(self, numbers: _Numbers) -> dict[str, Metric]:
         """A run's metrics."""
-        values: Iterator[Any] = iter(numbers.shown[3:])
-        return {t.key: _metric_of(t, values, time) for t, time in zip(self.texts.metrics, numbers.times, strict=True)}
+        of_all = zip(self.texts.metrics, self.places.values(), numbers.times, strict=True)
+        return {texts.key: _metric_of(texts, numbers.shown, at, time) for texts, at, time in of_all}
 
     def evidence(self, numbers: _Numbers) -> Verdict | None:
         """What else a run's log says of its throughput."""
@@ -246,14 +247,14 @@ class Shape:
 _OF_METRIC, _OF_WITNESS = 6, 4
 
 
-def _metric_of(t: _OfMetric, values: Iterator[Any], time: float | None) -> Metric:
-    value, used = next(values), next(values)
-    excluded = {name: next(values) for name in t.excluded}
-    lines, steps = (next(values) or 0, next(values) or 0), (next(values), next(values))
-    rounding = (next(values), next(values)) if t.rounded else None
+def _metric_of(t: _OfMetric, shown: list[Any], at: int, time: float | None) -> Metric:
+    """A metric whose numbers begin at a place among all that are shown of its run."""
+    behind = at + 2 + len(t.excluded)
+    first_line, last_line, first_step, last_step = shown[behind : behind + 4]
     return Metric(
-        t.name, value, t.unit, t.estimator, used, excluded, *lines, *steps, t.reason, t.parser, time, rounding,
-        t.definition,
+        t.name, shown[at], t.unit, t.estimator, shown[at + 1], dict(zip(t.excluded, shown[at + 2 :], strict=False)),
+        first_line or 0, last_line or 0, first_step, last_step, t.reason, t.parser, time,
+        (shown[behind + 4], shown[behind + 5]) if t.rounded else None, t.definition,
     )  # fmt: skip
 
 

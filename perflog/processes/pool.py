@@ -169,8 +169,6 @@ def helpers(
     if count < 1 or seconds_for(logs) < LEAST:
         yield None
         return
-    from perflog.processes.worker import Task  # few commands need them
-
     with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)) as processes:
         yield processes
 

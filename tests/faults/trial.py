@@ -24,7 +24,7 @@ from typing import NoReturn
 import perflog
 from perflog.formats.catalog import load_catalog
 from perflog.matching.engine import engine_for
-from perflog.processes.own import settle
+from perflog.processes import settle
 from tests import kept
 from tests.forks.server import MODULES, end_with
 

@@ -67,6 +67,23 @@ def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Pat
     assert document(extract_paths(reversed(files), options(), catalog())) == document(whole)
 
 
+@pytest.mark.parametrize("place", ["campaign", "parsers/paddleclas", "parsers/hf_trainer", "parsers/mllog"])
+def test_the_json_of_very_many_runs_is_the_same_too(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made of the texts of their shapes; also where a name is no UTF-8 or holds what formats mean something by."""
+    monkeypatch.setattr("perflog.export.document.INDENTED_RUNS", 2)
+    shutil.copytree(ROOT / "fixtures" / place, tmp_path / "logs")
+    log = max((tmp_path / "logs").rglob("*.log"), default=None)
+    if log is not None:
+        another_training(log, tmp_path / "logs" / "100%b %s" / "1.log")
+        (tmp_path / "logs" / "100%b %s" / "1.log").rename(tmp_path / "logs" / "100%b %s" / "{0}\udce9 größe.log")
+    files = made([tmp_path / "logs"], tmp_path / "parts", 3)
+    whole = extract_paths([tmp_path / "logs"], options(), catalog())
+    assert len(whole.runs) > 2
+    assert document(extract_paths(files, options(), catalog())) == document(whole)
+
+
 @pytest.mark.long
 @settings(max_examples=examples(15), deadline=None)
 @given(

@@ -13,7 +13,7 @@ from perflog.cases.case import Case, said_of_all
 from perflog.cases.last_resort import APART, cases_of
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
 from perflog.processes.finishing import Finishing

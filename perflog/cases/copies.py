@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from perflog.cases.case import Identity, identity, told_apart_by
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note
 from perflog.runs.run import COUNTED_BY_RANKS, Run, Skipped

@@ -13,7 +13,7 @@ from collections import Counter
 
 from perflog.cases.case import Case
 from perflog.extraction import Extraction
-from perflog.logs.tfevents import masked_checksum
+from perflog.logs.loggers import masked_checksum
 
 #: The name of each event file: TensorBoard reads files that have ``tfevents`` in their names.
 FILE = "events.out.tfevents.0.perflog"

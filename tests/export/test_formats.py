@@ -30,8 +30,8 @@ from perflog.export.junit import Test as JunitTest
 from perflog.export.openmetrics import to_openmetrics
 from perflog.export.tensorboard import to_tensorboard
 from perflog.export.xlsx import to_xlsx
+from perflog.logs.loggers import text_of_events
 from perflog.logs.streams import Stream
-from perflog.logs.tfevents import text_of_events
 from tests.campaigns import write_run
 from tests.support import FIXTURES, extracted
 

@@ -21,7 +21,7 @@ from perflog.cache.cache import Cache
 from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_logs, extract_paths, part_of
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts.outcomes import ALIKE, Packer, outcome_from, packed_log
 from perflog.parts.part import KEY, write_part

@@ -161,7 +161,7 @@ def _add_digests(outcomes: Mapping[LogFile, Outcome]) -> None:
 
 def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
     """The extraction that all parts together hold."""
-    from perflog.formats.fingerprint import fingerprint
+    from perflog.formats.catalog import fingerprint
     from perflog.parts.joining import joined, options_for
 
     whole = joined(paths)

@@ -19,8 +19,7 @@ from perflog._version import __version__
 from perflog.errors import PerflogError
 from perflog.escaping import named
 from perflog.files import write_atomically
-from perflog.formats.catalog import Catalog
-from perflog.formats.fingerprint import fingerprint
+from perflog.formats.catalog import Catalog, fingerprint
 from perflog.logs.find import LogFile
 from perflog.logs.streams import RATIO, limit
 from perflog.parts import ENDING

@@ -13,7 +13,7 @@ from perflog.cases.case import Case, said_of_all
 from perflog.cases.last_resort import APART, cases_of
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog, load_catalog
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
 from perflog.processes.pool import helpers
@@ -165,7 +165,7 @@ def _with_digests(read: Iterable[tuple[int, LogFile, Outcome]]) -> Iterator[tupl
 
 def _of_parts(paths: Sequence[Path], options: Options, catalog: Catalog) -> Extraction:
     """The extraction that all parts together hold."""
-    from perflog.formats.fingerprint import fingerprint
+    from perflog.formats.catalog import fingerprint
     from perflog.parts.joining import joined, options_for
 
     whole = joined(paths)

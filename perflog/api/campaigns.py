@@ -22,9 +22,8 @@ from perflog.api.options import (
 )
 
 if TYPE_CHECKING:
-    from perflog.campaign.deciding import Measured
-    from perflog.campaign.looks import CaseLook
-    from perflog.campaign.observer import RoundObserver
+    from perflog.campaign import RoundObserver
+    from perflog.campaign.versus import CaseLook, Measured
     from perflog.export.text import TextTable
     from perflog.history import Entry, Saved, Series
     from perflog.history.level_changes import Regressions as FoundRegressions
@@ -297,8 +296,8 @@ def measure(
         perflog.errors.UsageError: for a campaign, a side or an option that is not right, a missing environment, or a
             folder that holds other logs or a measurement by another rule.
     """
-    from perflog.campaign.deciding import measure as run_measurement
     from perflog.campaign.versus import MAX_RUNS, Budget, plan_measurement
+    from perflog.campaign.versus import measure as run_measurement
     from perflog.compare.rule import share
 
     plan = plan_measurement(

@@ -15,9 +15,8 @@ from perflog import resources
 from perflog._version import LOADED_AT, __version__
 from perflog.cache.place import VARIABLE
 from perflog.files import LONGEST_FACTS, read_limited
-from perflog.formats.catalog import Catalog
-from perflog.formats.fingerprint import fingerprint
-from perflog.formats.sources import ACCELERATORS
+from perflog.formats import ACCELERATORS
+from perflog.formats.catalog import Catalog, fingerprint
 from perflog.logs.find import LogFile
 from perflog.runs.machine import Machine
 from perflog.settings.options import Options

@@ -14,78 +14,75 @@ moment and gone on with. A log counts when it is complete, whatever its process'
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import Measured, measure
-    from perflog.campaign.hardware import environments, make_environment, remedies, states
-    from perflog.campaign.looks import CaseLook
-    from perflog.campaign.observer import Observer, RoundObserver
     from perflog.campaign.plan import Job
-    from perflog.campaign.progress import Progress, Watcher, watch
-    from perflog.campaign.running import Outcome, run
-    from perflog.campaign.scheduling import Commands, Schedule, commands, missing, schedule, slurm_scripts
-    from perflog.campaign.versus import Budget, Versus, plan_measurement
+    from perflog.campaign.progress import Completion, Progress, Watcher, watch
+    from perflog.campaign.runner import environments, make_environment, remedies, states
+    from perflog.campaign.scheduling import Commands, Outcome, Schedule, commands, missing, run, schedule, slurm_scripts
+    from perflog.campaign.versus import Budget, CaseLook, Measured, Versus, measure, plan_measurement
+    from perflog.compare.rule import Stopping
 
 __all__ = [
-    "Budget",
-    "CaseLook",
-    "Commands",
-    "Completion",
-    "Job",
-    "Measured",
-    "Observer",
-    "Outcome",
-    "Progress",
-    "RoundObserver",
-    "Schedule",
-    "Versus",
-    "Watcher",
-    "commands",
-    "environments",
-    "make_environment",
-    "measure",
-    "missing",
-    "plan_measurement",
-    "remedies",
-    "run",
-    "schedule",
-    "slurm_scripts",
-    "states",
-    "watch",
-]
-#: Where each name is; imported when it is used, as reading logs needs polars.
+    "Budget", "CaseLook", "Commands", "Completion", "Job", "Measured", "Observer", "Outcome", "Progress",
+    "RoundObserver", "Schedule", "Versus", "Watcher", "commands", "environments", "make_environment", "measure",
+    "missing", "plan_measurement", "remedies", "run", "schedule", "slurm_scripts", "states", "watch",
+]  # fmt: skip
+#: Where names are that are imported when they are used, as reading logs needs much.
 _MODULES = {
-    "Budget": "versus",
-    "CaseLook": "looks",
-    "Commands": "scheduling",
-    "Completion": "completion",
-    "Job": "plan",
-    "Measured": "deciding",
-    "Observer": "observer",
-    "Outcome": "running",
-    "Progress": "progress",
-    "RoundObserver": "observer",
-    "Schedule": "scheduling",
-    "Versus": "versus",
-    "Watcher": "progress",
-    "commands": "scheduling",
-    "environments": "hardware",
-    "make_environment": "hardware",
-    "measure": "deciding",
-    "missing": "scheduling",
-    "plan_measurement": "versus",
-    "remedies": "hardware",
-    "run": "running",
-    "schedule": "scheduling",
-    "slurm_scripts": "scheduling",
-    "states": "hardware",
-    "watch": "progress",
+    "plan": ("Job",),
+    "progress": ("Completion", "Progress", "Watcher", "watch"),
+    "runner": ("environments", "make_environment", "remedies", "states"),
+    "scheduling": ("Commands", "Outcome", "Schedule", "commands", "missing", "run", "schedule", "slurm_scripts"),
+    "versus": ("Budget", "CaseLook", "Measured", "Versus", "measure", "plan_measurement"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"perflog.campaign.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"perflog.campaign.{module}"), name)
     raise AttributeError(f"module 'perflog.campaign' has no attribute {name!r}")
+
+
+class Observer:
+    """Is told how a campaign goes on. This one does nothing; a caller gives one of its own."""
+
+    def tell(self, text: str) -> None:
+        """At any moment: something odd about the campaign as a whole, in one line."""
+
+    def begin(self, total: int, done: int, cut: int) -> None:
+        """Before the first job: of ``total`` jobs ``done`` are in the folder, and ``cut`` were cut off before."""
+
+    def begin_job(self, job: Job, seconds: Mapping[Job, float]) -> None:
+        """Before a job; ``seconds``: what it and those behind it may take, empty where nothing is known yet."""
+
+    def tick(self) -> None:
+        """Several times a second while a job runs."""
+
+    def end_job(self, job: Job, completion: Completion) -> None:
+        """After a job's log has got its final name."""
+
+    def end(self) -> None:
+        """After the last job, also when one could not be started or the campaign is interrupted."""
+
+
+class RoundObserver(Observer):
+    """Is told how a measurement of two sides goes on. This one does nothing; a caller gives one of its own."""
+
+    def begin_measurement(self, plan: Versus, rule: Stopping, looks: Sequence[CaseLook], cut: int) -> None:
+        """Before the first round; ``cut``: runs that were cut off before."""
+
+    def begin_round(self, number: int, cases: Sequence[str]) -> None:
+        """Before a round of these cases."""
+
+    def begin_run(self, side: str, job: Job) -> None:
+        """Before a run."""
+
+    def end_run(self, side: str, job: Job, completion: Completion) -> None:
+        """After a run's log has got its final name."""
+
+    def end_round(self, number: int, looks: Sequence[CaseLook]) -> None:
+        """After a round: what is decided now."""

@@ -1,5 +1,7 @@
-"""What machine the logs are of: ``machine.json``. Environment variables by an allow-list, so that no secret gets
-there.
+"""What machine the logs are of (``machine.json``): its hardware, its settings and frameworks, and what slowed a run.
+
+A value that cannot be read here is ``{"absent": reason}``: it is never guessed, and nobody takes it for a zero.
+Environment variables are recorded by an allow-list, so that no secret gets there.
 """
 
 from __future__ import annotations
@@ -13,22 +15,223 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perflog._version import __version__
-from perflog.campaign import hardware
-from perflog.campaign.command import SECRET
-from perflog.campaign.hardware import absent, hangs, python_of
-from perflog.campaign.runner import Runner
 from perflog.compare.rule import KEY
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.logs.find import MACHINE
 from perflog.runs.machine import known_facts, machine_in
+
+if TYPE_CHECKING:
+    from perflog.campaign.runner import Runner
+
+# ----------------------------------------------------------------------------------------------------
+# Programs that are asked, and files of the kernel.
+
+#: Seconds in which a program must answer: nvidia-smi wakes the driver of many GPUs in less. A framework must say its
+#: version in the second number: it is imported for that, from a shared file system perhaps.
+PATIENCE, _OF_FRAMEWORK = 30.0, 120.0
+#: What was asked of the programs that gave no answer, by program.
+_hanging: dict[str, str] = {}
+
+
+def absent(reason: str) -> dict[str, str]:
+    """A value that cannot be read, and why."""
+    return {"absent": reason}
+
+
+def first_line(file: Path) -> Any:
+    """The first line of one of the kernel's files; absent with the reason where it cannot be read or is empty."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        return absent(f"{file}: {error.strerror}")
+    return lines[0].strip() if lines and lines[0].strip() else absent(f"{file} is empty")
+
+
+def printed(*command: str, seconds: float = 0.0) -> Any:
+    """What a command prints; absent with the reason where it is not there, fails, prints nothing or hangs.
+
+    A program that gave no answer once is not asked again in this process (:func:`hangs`).
+
+    Args:
+        seconds: in which it must answer; 0 for :data:`PATIENCE`.
+    """
+    limit = seconds or PATIENCE
+    if why := hangs(command[0]):
+        return absent(why)
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=environment_of_others(), encoding="utf-8", errors="replace",
+        )  # fmt: skip
+    except OSError as error:
+        return absent(f"{command[0]}: {error.strerror}")
+    try:
+        output, errors = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):  # one that hangs in its driver does not end by that either
+            process.wait(1)
+        for stream in filter(None, (process.stdout, process.stderr)):
+            stream.close()
+        _hanging[command[0]] = f"{' '.join(command)}: no answer within {limit:g} s"
+        return absent(_hanging[command[0]])
+    if process.returncode:
+        reason = (errors or output).strip().splitlines()[:1]
+        return absent(f"{' '.join(command)}: exit status {process.returncode}" + "".join(f", {x}" for x in reason))
+    return output.strip() or absent(f"{' '.join(command)}: printed nothing")
+
+
+def hangs(program: str) -> str:
+    """Why a program is not asked any more: it gave no answer; empty where it may be asked."""
+    return _hanging.get(program, "")
+
+
+def environment_of_others() -> dict[str, str]:
+    """What programs that are not ours inherit: nothing of perflog's own Python."""
+    return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+
+
+def _text(*command: str) -> str:
+    """What a command prints; nothing where it is not there, fails or hangs."""
+    answer = printed(*command, seconds=0.0 if command[0] == "nvidia-smi" else _OF_FRAMEWORK)
+    return answer if isinstance(answer, str) else ""
+
+
+def _gpus(query: str) -> list[str]:
+    return _text("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
+
+
+# ----------------------------------------------------------------------------------------------------
+# The hardware and its settings: GPUs, their limits, NVLink, container, NUMA, quotas.
+
+#: What nvidia-smi is asked of each GPU, by the name in ``machine.json``.
+GPU_QUERIES = {
+    "bus": "pci.bus_id", "driver": "driver_version", "vbios": "vbios_version", "persistence": "persistence_mode",
+    "compute_mode": "compute_mode", "ecc": "ecc.mode.current", "mig": "mig.mode.current",
+    "sm_clock_max_mhz": "clocks.max.sm", "memory_clock_max_mhz": "clocks.max.memory",
+    "application_sm_clock_mhz": "clocks.applications.graphics",
+    "application_memory_clock_mhz": "clocks.applications.memory",
+    "power_limit_w": "power.limit", "power_limit_default_w": "power.default_limit",
+    "pcie_generation": "pcie.link.gen.max", "pcie_width": "pcie.link.width.max",
+}  # fmt: skip
+#: Answers of nvidia-smi that say that there is no value, and one to a field that it does not know.
+_NO_VALUE = re.compile(r"\[?(?:N/A|Not Supported|Unknown Error|Requested functionality has been deprecated)\]?", re.I)
+#: Lines of nvidia-smi's temperatures that are limits.
+_LIMIT = re.compile(r"Shutdown|Slowdown|Max Operating|Target Temp")
+#: Variables in which a container's runtime names its image.
+_IMAGE_VARIABLES = (
+    "APPTAINER_CONTAINER",
+    "SINGULARITY_CONTAINER",
+    "SLURM_CONTAINER_IMAGE",
+    "KUBERNETES_CONTAINER_IMAGE",
+)
+
+
+def hardware() -> dict[str, Any]:
+    """The hardware and its settings, as far as this process can read them."""
+    return {
+        "gpus": gpu_settings(),
+        "nvlink": printed("nvidia-smi", "nvlink", "--status"),
+        "temperature_limits": temperature_limits(printed("nvidia-smi", "-q", "-d", "TEMPERATURE")),
+        "container": container(os.environ),
+        "numa": numa(),
+        "cpu_governor": first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "cpu_max_khz": first_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq")),
+        "cpu_quota": first_line(Path("/sys/fs/cgroup/cpu.max")),
+    }
+
+
+def gpu_count() -> int:
+    """How many GPUs nvidia-smi lists."""
+    return len(_gpus("name"))
+
+
+def gpu_settings() -> list[dict[str, Any]] | dict[str, str]:
+    """The settings of each GPU, in nvidia-smi's order.
+
+    Each query is made alone: an older driver refuses a whole line for one field that it does not know.
+    """
+    names = printed("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    if not isinstance(names, str):
+        return dict(names)
+    gpus: list[dict[str, Any]] = [{"name": name.strip()} for name in names.splitlines()]
+    for key, query in GPU_QUERIES.items():
+        answer = printed("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits")
+        values = answer.splitlines() if isinstance(answer, str) else []
+        for index, gpu in enumerate(gpus):
+            gpu[key] = _gpu_value(values[index].strip(), query) if len(values) == len(gpus) else answer
+    for gpu in gpus:
+        gpu["numa_node"] = _numa_node(gpu["bus"])
+    return gpus
+
+
+def _gpu_value(text: str, query: str) -> Any:
+    return absent(f"nvidia-smi has no {query}: {text}") if _NO_VALUE.search(text) else text
+
+
+def _numa_node(bus: Any) -> Any:
+    """The NUMA node that a GPU hangs on, by its bus (nvidia-smi prints eight digits of the domain, the kernel four)."""
+    if not isinstance(bus, str):
+        return absent("nvidia-smi does not say on which bus the GPU is")
+    return first_line(Path("/sys/bus/pci/devices") / re.sub(r"^0000(?=[0-9A-Fa-f]{4}:)", "", bus).lower() / "numa_node")
+
+
+def temperature_limits(printed_text: Any) -> Any:
+    """The limits in what ``nvidia-smi -q -d TEMPERATURE`` prints, without the temperatures of the moment.
+
+    A list of ``LIMIT: VALUE``, for each GPU in turn; what is absent stays absent.
+    """
+    if not isinstance(printed_text, str):
+        return printed_text
+    lines = (re.split(r"\s*:\s*", line.strip(), maxsplit=1) for line in printed_text.splitlines())
+    limits = [": ".join(parts) for parts in lines if len(parts) > 1 and _LIMIT.search(parts[0])]
+    return limits or absent("nvidia-smi -q -d TEMPERATURE names no limit")
+
+
+def container(environment: Mapping[str, str], root: Path = Path("/")) -> dict[str, Any]:
+    """Which container this process runs in and its image, where the runtime tells it.
+
+    Args:
+        environment: the process's variables.
+        root: the folder that the system's files are looked for in.
+    """
+    for name in _IMAGE_VARIABLES:
+        if environment.get(name):
+            return {"runtime": name.split("_")[0].lower(), "image": environment[name]}
+    podman = root / "run/.containerenv"
+    if podman.exists():
+        image = re.search(r'^image="(.+)"$', podman.read_text(encoding="utf-8", errors="replace"), re.M)
+        return {"runtime": "podman", "image": image[1] if image else absent("/run/.containerenv names no image")}
+    if (root / ".dockerenv").exists():
+        return {"runtime": "docker", "image": absent("docker does not tell a container its image")}
+    return absent("no trace of a container (/.dockerenv, /run/.containerenv, Apptainer's or Slurm's variables)")
+
+
+def numa(status: Path = Path("/proc/self/status"), nodes: Path = Path("/sys/devices/system/node")) -> dict[str, Any]:
+    """The NUMA nodes with their CPUs, and the CPUs and memories that this process, and so a training, may use."""
+    lists = {node.name: first_line(node / "cpulist") for node in sorted(nodes.glob("node[0-9]*"))}
+    try:
+        text = status.read_text(encoding="utf-8")
+    except OSError as error:
+        return {"nodes": lists, "cpus_allowed": absent(f"{status}: {error.strerror}")}
+    allowed = dict(re.findall(r"^((?:Cpus|Mems)_allowed_list):\s*(\S+)", text, re.M))
+    missing = absent(f"{status} does not say it")
+    return {
+        "nodes": lists or absent(f"{nodes} has no nodes"),
+        "cpus_allowed": allowed.get("Cpus_allowed_list", missing),
+        "memories_allowed": allowed.get("Mems_allowed_list", missing),
+    }
+
+
+# ----------------------------------------------------------------------------------------------------
+# All that is recorded of a machine.
 
 #: Variables that decide on speed, by name or beginning; whatever looks like a secret is left out all the same.
 _ALLOWED = re.compile(
@@ -38,16 +241,32 @@ _ALLOWED = re.compile(
     r"|OMPI_MCA_[a-z0-9_]+|FLAGS_[a-z0-9_]+|CUDA_VISIBLE_DEVICES|MALLOC_[A-Z_]+|LD_PRELOAD"
     r"|SLURM_(?:JOB_ID|JOB_NUM_NODES|CPUS_ON_NODE|GPUS_ON_NODE)"
 )
-#: Seconds in which a framework must say its version: it is imported for that, from a shared file system perhaps.
-_SECONDS = 120.0
+#: Names of variables whose values are never shown or written.
+SECRET = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie")
+#: Prints the versions of Python and of the packages that are its arguments.
+_VERSIONS = """import json, sys
+from importlib import metadata
+out = {}
+for name in sys.argv[1:]:
+    try:
+        out[name] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        pass
+print(json.dumps({'python': sys.version.split()[0], 'packages': out}))
+"""
 #: What must not differ between the runs of one folder.
 _SAME = ("cpu", "cpus", "gpus")
 #: What stays where a later campaign in the folder does not say it: the rule that stopped the runs.
 _KEPT = (KEY,)
 
 
-def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Mapping[str, str]) -> dict[str, Any]:
-    """Everything about this machine and its frameworks that a benchmark's reader wants to know."""
+def facts(runners: Sequence[Runner], pythons: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Everything about this machine and its frameworks that a benchmark's reader wants to know.
+
+    Args:
+        pythons: the interpreter of each runner, by its name.
+        environment: the variables that trainings are given beside this process's own.
+    """
     return {
         "perflog": __version__,
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -60,28 +279,22 @@ def facts(runners: Sequence[Runner], environment: Mapping[str, str], pythons: Ma
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "gpus": _gpus("name,memory.total,pci.bus_id"),
         "driver": next(iter(_gpus("driver_version")), ""),
-        "topology": _output_of("nvidia-smi", "topo", "-m"),
-        "hardware": hardware.facts(),
-        "git": _output_of(
+        "topology": _text("nvidia-smi", "topo", "-m"),
+        "hardware": hardware(),
+        "git": _text(
             "git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"
         ),
-        "frameworks": {runner.name: framework(runner, pythons.get(runner.name)) for runner in runners},
+        "frameworks": {runner.name: framework(runner, pythons[runner.name]) for runner in runners},
         "environment": allowed({**os.environ, **environment}),
     }
 
 
-def framework(runner: Runner, python: str | None = None) -> dict[str, Any]:
-    """Versions in a runner's environment: its packages, Python, and what its libraries were built with."""
-    interpreter = python or ("python" if runner.prerequisites else str(python_of(runner)))
-    script = (
-        "import json, sys\nfrom importlib import metadata\nout = {}\nfor name in sys.argv[1:]:\n    try:\n"
-        "        out[name] = metadata.version(name)\n    except metadata.PackageNotFoundError:\n        pass\n"
-        "print(json.dumps({'python': sys.version.split()[0], 'packages': out}))"
-    )
+def framework(runner: Runner, python: str) -> dict[str, Any]:
+    """Versions in a runner's environment, by its interpreter: packages, Python, what it was built with."""
     versions: dict[str, Any] = {"framework": runner.framework}
     with suppress(ValueError):
-        versions |= json.loads(_output_of(interpreter, "-c", script, *runner.packages) or "{}")
-    printed = _output_of(interpreter, "-W", "ignore", "-c", runner.facts).splitlines() if runner.facts else []
+        versions |= json.loads(_text(python, "-c", _VERSIONS, *runner.packages) or "{}")
+    printed = _text(python, "-W", "ignore", "-c", runner.facts).splitlines() if runner.facts else []
     built = printed[-1].split("|") if printed else []
     return versions | {name: value for name, value in zip(("cuda", "cudnn", "nccl"), built, strict=False) if value}
 
@@ -95,10 +308,7 @@ def allowed(environment: Mapping[str, str]) -> dict[str, str]:
 
 def clocks() -> dict[str, Any]:
     """The clocks of CPUs and GPUs at this moment."""
-    text = ""
-    with suppress(OSError):
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    mhz = [float(value) for value in re.findall(r"cpu MHz\s*: ([0-9.]+)", text)]
+    mhz = [float(value) for value in re.findall(r"cpu MHz\s*: ([0-9.]+)", _content(Path("/proc/cpuinfo")))]
     now: dict[str, Any] = {"cpu_mhz": round(sum(mhz) / len(mhz))} if mhz else {}
     gpus = _gpus("clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_throttle_reasons.active")
     return now | ({"gpus": gpus} if gpus else {}) | {"load": round(os.getloadavg()[0], 2)}
@@ -114,7 +324,7 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
     before = known_facts(machine_in(str(root))) or {}
     for key in _SAME:
         if key in before and before[key] != now[key]:
-            hung = hardware.hangs("nvidia-smi") if key == "gpus" else ""
+            hung = hangs("nvidia-smi") if key == "gpus" else ""
             raise UsageError(
                 f"{root}: its logs are of another machine ({key}: {before[key]}, here {hung or now[key]}); "
                 + ("mend that first" if hung else "use another folder (--logs)")
@@ -129,7 +339,7 @@ def record(root: Path, now: Mapping[str, Any]) -> None:
 
 
 def close(root: Path, throttled: Mapping[str, Sequence[str]] | None = None) -> None:
-    """Add the clocks after a campaign, and which of its runs something slowed (see :mod:`perflog.campaign.machine`).
+    """Add the clocks after a campaign, and which of its runs something slowed.
 
     ``throttled``: None where nobody looked.
     """
@@ -148,21 +358,15 @@ def _system_name() -> str:
 
 
 def _cpu_name() -> str:
+    name = re.search(r"model name\s*: (.+)", _content(Path("/proc/cpuinfo")))
+    return name[1] if name else platform.processor() or platform.machine()
+
+
+def _content(file: Path) -> str:
+    """What one of the kernel's files holds; nothing where it cannot be read."""
     with suppress(OSError):
-        name = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-        if name:
-            return name[1]
-    return platform.processor() or platform.machine()
-
-
-def _gpus(query: str) -> list[str]:
-    return _output_of("nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader").splitlines()
-
-
-def _output_of(*command: str) -> str:
-    """What a command prints; nothing where it is not there, fails or hangs."""
-    answer = hardware.printed(*command, seconds=0.0 if command[0] == "nvidia-smi" else _SECONDS)
-    return answer if isinstance(answer, str) else ""
+        return file.read_text(encoding="utf-8")
+    return ""
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -180,8 +384,7 @@ INTERVAL = 1
 _SAMPLE = re.compile(r"(\d+)\s*,\s*(0x[0-9a-fA-F]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """The kernel's counters of slowed CPUs at one moment.
 
     Attributes:
@@ -203,10 +406,8 @@ def read_counters(
     for file in cpus.glob("cpu[0-9]*/thermal_throttle/*_throttle_count"):
         with suppress(OSError, ValueError):
             thermal = (thermal or 0) + int(file.read_text())
-    text = ""
-    with suppress(OSError):
-        text = group.read_text(encoding="utf-8")
-    values = {name: int(value) for name, value in re.findall(r"^(nr_throttled|throttled_usec) (\d+)$", text, re.M)}
+    found = re.findall(r"^(nr_throttled|throttled_usec) (\d+)$", _content(group), re.M)
+    values = {name: int(value) for name, value in found}
     return Counters(thermal, values.get("nr_throttled"), values.get("throttled_usec", 0) / 1e6)
 
 

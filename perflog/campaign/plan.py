@@ -11,15 +11,16 @@ import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict
 
-from perflog.campaign.runner import Runner, load_runners, missing_value
+from perflog.campaign.runner import Runner, load_runners
 from perflog.errors import PerflogError, UsageError
 from perflog.formats.toml import Scalar, decode, near, texts
 from perflog.logs.find import FAILED, RUNNING, SIDE
@@ -68,45 +69,18 @@ class Job:
     def name(self) -> str:
         return str(self.log.with_suffix(""))
 
-
-@dataclass(slots=True)
-class Campaign:
-    """Everything a campaign file says."""
-
-    file: Path
-    logs: Path
-    frameworks: list[str]
-    models: list[str]
-    precisions: list[str]
-    batch_sizes: list[int]
-    devices: list[str]
-    device: str = "gpu"
-    repeats: int = 5
-    steps: int = 200
-    log_interval: int = 10
-    warmup: int = 20
-    time_limit: float = 3600.0
-    arguments: list[str] = field(default_factory=list)
-    environment: dict[str, str] = field(default_factory=dict)
-    runners: list[str] = field(default_factory=list)
-    hosts: list[str] = field(default_factory=list)
-    hostfile: str = ""
-    launcher: str = ""
-    remote: list[str] = field(default_factory=lambda: ["ssh", "-o", "BatchMode=yes", "{host}"])
-    pythons: dict[str, str] = field(default_factory=dict)
-    programs: dict[str, str] = field(default_factory=dict)
-    data: dict[str, str] = field(default_factory=dict)
-
-    def known(self) -> dict[str, Runner]:
-        return load_runners(self.file.parent / name for name in self.runners)
+    @property
+    def configuration(self) -> str:
+        """Its name without the number of the repeat."""
+        return self.name.rpartition("_")[0]
 
 
 _Names = Annotated[tuple[str, ...], Meta(min_length=1)]
 _PositiveInt = Annotated[int, Meta(ge=1)]
 
 
-class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may stand in a campaign's file (``docs/campaigns.md``); what is left out is None."""
+class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What may stand in a campaign's file (``docs/campaigns.md``)."""
 
     frameworks: Annotated[_Names, Meta(description='a list of runners, such as ["pytorch"]')]
     models: Annotated[_Names, Meta(description='a list of models, such as ["resnet50"]')]
@@ -116,23 +90,36 @@ class _CampaignFile(Struct, frozen=True, forbid_unknown_fields=True):
         Meta(min_length=1, description="a list of whole numbers of samples per device, such as [64, 128]"),
     ]
     devices: Annotated[_Names, Meta(description='a list of nodes and devices per node, such as ["1n1g", "2n8g"]')]
-    device: Literal["gpu", "npu", "cpu"] | None = None
-    logs: str = "logs"
-    repeats: _PositiveInt | None = None
-    steps: _PositiveInt | None = None
-    log_interval: _PositiveInt | None = None
-    warmup: Annotated[int, Meta(ge=0)] | None = None
-    time_limit: Annotated[float, Meta(gt=0)] | None = None
-    arguments: tuple[Scalar, ...] | None = None
-    environment: dict[str, Scalar] | None = None
-    runners: tuple[str, ...] | None = None
-    hosts: tuple[str, ...] | None = None
-    hostfile: str | None = None
-    launcher: str | None = None
-    remote: tuple[str, ...] | None = None
-    pythons: dict[str, str] | None = None
-    programs: dict[str, str] | None = None
-    data: dict[str, str] | None = None
+    device: Literal["gpu", "npu", "cpu"] = "gpu"
+    folder: str = field(default="logs", name="logs")
+    repeats: _PositiveInt = 5
+    steps: _PositiveInt = 200
+    log_interval: _PositiveInt = 10
+    warmup: Annotated[int, Meta(ge=0)] = 20
+    time_limit: Annotated[float, Meta(gt=0)] = 3600.0
+    arguments: tuple[Scalar, ...] = ()
+    environment: Mapping[str, Scalar] = {}
+    runners: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    hostfile: str = ""
+    launcher: str = ""
+    remote: tuple[str, ...] = ("ssh", "-o", "BatchMode=yes", "{host}")
+    pythons: dict[str, str] = {}
+    programs: dict[str, str] = {}
+    data: dict[str, str] = {}
+
+
+class Campaign(_CampaignFile, frozen=True, kw_only=True):
+    """Everything a campaign file says; ``logs`` is the folder that its ``logs`` names."""
+
+    file: Path
+    logs: Path = field(name="folder")
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def known(self) -> dict[str, Runner]:
+        """The runners that it may name."""
+        return load_runners(self.file.parent / name for name in self.runners)
 
 
 def load_campaign(file: Path) -> Campaign:
@@ -142,12 +129,11 @@ def load_campaign(file: Path) -> Campaign:
         UsageError: with the file, the key, what is expected there and what was found.
     """
     table = decode(file, _CampaignFile, UsageError)
-    given = {key: value for key, value in structs.asdict(table).items() if value is not None}
-    values: dict[str, Any] = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
-    values["logs"] = Path(os.path.normpath(file.parent / table.logs))
-    values["arguments"] = [str(word) for word in table.arguments or ()]
-    values["environment"] = texts(table.environment or {})
-    campaign = Campaign(file=file, **values)
+    given = asdict(table) | {
+        "arguments": tuple(map(str, table.arguments)),
+        "environment": texts(table.environment),
+    }
+    campaign = Campaign(file=file, logs=Path(os.path.normpath(file.parent / table.folder)), **given)
     _check(campaign)
     return campaign
 
@@ -239,7 +225,7 @@ def refusals(campaign: Campaign, wanted: Sequence[Job], gpus: int) -> dict[Job, 
             why = f"{runner.title}'s runner has no model '{job.model}' (it has {', '.join(runner.models)})"
         elif job.precision not in runner.precisions and not why:
             why = f"{runner.title}'s runner has no precision '{job.precision}' (it has {', '.join(runner.precisions)})"
-        why = why or missing_value(runner.fields, job.facts)
+        why = why or runner.missing_value(job.facts)
         if why:
             out[job] = why
     return out
@@ -415,11 +401,7 @@ class Folder:
         if not durations:
             return {}
         mean = sum(durations) / len(durations)
-        return {job: _mean(took.get(configuration(job), []), mean) for job in wanted}
-
-
-def configuration(job: Job) -> str:
-    return job.name.rpartition("_")[0]
+        return {job: _mean(took.get(job.configuration, []), mean) for job in wanted}
 
 
 def _mean(values: list[float], otherwise: float) -> float:

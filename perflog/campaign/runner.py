@@ -1,193 +1,140 @@
-"""Runners are data: a folder with a ``runner.toml`` that says what can be run, with which commands."""
+"""Runners are data: a folder with a ``runner.toml`` that says what can be run, with which commands, and in which
+environment.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field
+from msgspec.structs import asdict, force_setattr
 
-from perflog.errors import UsageError
-from perflog.formats.toml import Scalar, decode, texts
+from perflog.campaign.machine import environment_of_others, gpu_count
+from perflog.errors import PerflogError, UsageError
+from perflog.formats.toml import Scalar, Text, decode, texts
 from perflog.resources import folder
 
-# ----------------------------------------------------------------------------------------------------
-# What a runner wraps and does not hold: a program and its data, where they are got from, and whether they are here.
-#
-# A runner of a published report starts the report's own program. perflog neither contains nor downloads it: the runner
-# says which version is meant, which files must be there, and what a job's commands look like in the report.
-
-#: What a field's values may depend on, as a job has it.
-Basis = Literal["precision", "processes", "per_node", "nodes", "batch_size"]
+FILE = "runner.toml"
+_Words = Annotated[
+    tuple[str, ...], Meta(min_length=1, description='a list of texts, such as ["{python}", "{here}/train.py"]')
+]
+_Names = Annotated[tuple[str, ...], Meta(min_length=1, description='a list of names, such as ["fp32", "amp"]')]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A word of commands whose text depends on the job.
+def _lists(table: Mapping[str, str | tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """A table of lists of words, of which one word may stand without its list."""
+    return {key: (words,) if isinstance(words, str) else words for key, words in table.items()}
+
+
+class Field(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[fields.NAME]``: a word of commands whose text depends on the job.
 
     Attributes:
         by: the property of the job that decides.
         values: the words for each of its values; none, one or several.
     """
 
-    by: Basis
-    values: Mapping[str, tuple[str, ...]]
+    by: Annotated[
+        Literal["precision", "processes", "per_node", "nodes", "batch_size"],
+        Meta(description="one of precision, processes, per_node, nodes and batch_size"),
+    ]
+    values: Annotated[
+        Mapping[str, str | tuple[str, ...]],
+        Meta(description='a text or a list of words for each value, such as { fp32 = [], amp = ["--amp"] }'),
+    ]
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "values", _lists(self.values))
 
 
-@dataclass(frozen=True, slots=True)
-class Prerequisite:
-    """Files that must lie in a folder before a runner can start.
+# A runner of a published report starts the report's own program. perflog neither contains nor downloads it: the runner
+# says which version is meant, which files must be there, and what a job's commands look like in the report.
+
+
+class Prerequisite(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[program]`` or ``[data]``: files that must lie in a folder before a runner can start.
 
     Attributes:
-        kind: ``program`` or ``data``; the campaign file's key that names another folder is ``programs`` or ``data``.
         folder: where they are looked for, unless a campaign names another place.
         files: paths below the folder.
-        contains: texts that must stand in a file, by the file's path below the folder.
         get: what to get, in one line.
+        contains: texts that must stand in a file, by the file's path below the folder.
     """
 
-    kind: Literal["program", "data"]
-    folder: str
-    files: tuple[str, ...]
-    contains: Mapping[str, tuple[str, ...]]
-    get: str
+    folder: Text
+    files: Annotated[tuple[str, ...], Meta(min_length=1, description='a list of paths, such as ["train.py"]')]
+    get: Text
+    contains: Mapping[str, str | tuple[str, ...]] = {}
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "contains", _lists(self.contains))
 
 
-@dataclass(frozen=True, slots=True)
-class ReportLines:
-    """The report's own command lines, with ``{fields}``, by the kind of start that they stand for.
+class Report(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[report]``: a report's address and its own command lines, with ``{fields}``, by the kind of start.
 
     ``precisions`` and ``devices``: those that the report prints a command for; empty for all.
     """
 
-    url: str
-    lines: Mapping[str, str]
-    precisions: tuple[str, ...]
-    devices: tuple[str, ...]
-
-
-_Text = Annotated[str, Meta(min_length=1)]
-
-
-class FieldTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[fields.NAME]`` of a runner's file."""
-
-    by: Annotated[Basis, Meta(description="one of precision, processes, per_node, nodes and batch_size")]
-    values: Annotated[
-        dict[str, str | tuple[str, ...]],
-        Meta(description='a text or a list of words for each value, such as { fp32 = [], amp = ["--amp"] }'),
-    ]
-
-
-class PrerequisiteTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[program]`` or ``[data]`` of a runner's file."""
-
-    folder: _Text
-    files: Annotated[tuple[str, ...], Meta(min_length=1, description='a list of paths, such as ["train.py"]')]
-    get: _Text
-    contains: dict[str, str | tuple[str, ...]] = {}
-
-
-class ReportTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """``[report]`` of a runner's file: its address, and its lines where it has them."""
-
-    url: _Text
-    one: str | None = None
-    several: str | None = None
-    each_node: str | None = None
-    first_node: str | None = None
+    url: Text
+    one: str = ""
+    several: str = ""
+    each_node: str = ""
+    first_node: str = ""
     precisions: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
 
 
-def field_of(table: FieldTable) -> Field:
-    """A field from its table; a value that is a text is one word."""
-    return Field(table.by, {key: (value,) if isinstance(value, str) else value for key, value in table.values.items()})
+class Commands(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[commands]``: how a job's processes are started, by their number; None where that is not possible.
 
-
-def prerequisite_of(kind: Literal["program", "data"], table: PrerequisiteTable | None) -> tuple[Prerequisite, ...]:
-    """A prerequisite from its table; none where there is no table."""
-    if table is None:
-        return ()
-    contains = {file: (text,) if isinstance(text, str) else text for file, text in table.contains.items()}
-    return (Prerequisite(kind, table.folder, table.files, contains, table.get),)
-
-
-def report_of(table: ReportTable | None) -> ReportLines | None:
-    """The report's lines from their table; None where there is none."""
-    if table is None:
-        return None
-    lines = {"one": table.one, "several": table.several, "each_node": table.each_node, "first_node": table.first_node}
-    printed = {kind: line for kind, line in lines.items() if line}
-    return ReportLines(table.url, printed, table.precisions, table.devices)
-
-
-def filled_fields(fields: Mapping[str, Field], facts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """The words of all fields for a job; a field without a value for it is left out (see :func:`missing_value`).
-
-    Args:
-        facts: the job's properties by name.
+    ``one``, ``several`` on this node, several on ``each_node``, or all from the ``first_node``.
     """
-    return {name: field.values[facts[field.by]] for name, field in fields.items() if facts[field.by] in field.values}
+
+    one: _Words | None = None
+    several: _Words | None = None
+    each_node: _Words | None = None
+    first_node: _Words | None = None
+    mpirun: _Words | None = None
 
 
-def missing_value(fields: Mapping[str, Field], facts: Mapping[str, str]) -> str:
-    """Why a job cannot be started: a field has no value for it. Empty where every field has one."""
-    for name, given in fields.items():
-        if facts[given.by] not in given.values:
-            known = ", ".join(given.values)
-            return f"its report has no {name} for {given.by} {facts[given.by]} (it has one for {known})"
-    return ""
+class Cannot(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[[cannot]]``: what does not work with this framework's release, and why."""
+
+    when: Mapping[str, Scalar]
+    why: Text
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "when", texts(self.when))
 
 
-def lack(prerequisite: Prerequisite, runner: str, folder: str = "") -> str:
-    """In one line what is missing of a prerequisite and what to get; empty where nothing is.
-
-    Args:
-        runner: the runner's name.
-        folder: the folder that the campaign names; empty for the runner's own.
-    """
-    place = Path(folder or prerequisite.folder)
-    key = "programs" if prerequisite.kind == "program" else "data"
-    named = f'{key} = {{ {runner} = "FOLDER" }}'
-    for file in prerequisite.files:
-        if not (place / file).exists():
-            return (
-                f"{runner}: its {prerequisite.kind} is not here: expected {place / file}, which does not exist. "
-                f"Get it: {prerequisite.get}. If it lies elsewhere, write into the campaign file: {named}"
-            )
-    for file, wanted in prerequisite.contains.items():
-        try:
-            content = (place / file).read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            return f"{runner}: {place / file} cannot be read: {error.strerror}"
-        for text in wanted:
-            if text in content:
-                continue
-            return (
-                f"{runner}: {place / file} is not the report's: expected the text {text!r} in it, which is not there. "
-                f"Get it: {prerequisite.get}"
-            )
-    return ""
+class _RunnerFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    title: Text
+    framework: Text
+    models: _Names
+    precisions: _Names
+    starts: Commands = field(name="commands")
+    arguments: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    facts: str = ""
+    rank_logs: str = ""
+    environment: Mapping[str, Scalar] = {}
+    cannot: tuple[Cannot, ...] = ()
+    directory: str = ""
+    fields: dict[str, Field] = {}
+    program: Prerequisite | None = None
+    data: Prerequisite | None = None
+    report: Report | None = None
 
 
-FILE = "runner.toml"
-#: How a job's processes are started: one, several on this node, several on each node, or all from the first node.
-COMMANDS = ("one", "several", "each_node", "first_node", "mpirun")
-
-
-@dataclass(frozen=True, slots=True)
-class Cannot:
-    """What does not work with this framework's release, and why."""
-
-    when: Mapping[str, str]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Runner:
+class Runner(_RunnerFile, frozen=True, kw_only=True):
     """One framework's training script: commands with ``{fields}``, and the environment it needs.
 
     A runner that wraps a published report's program has ``prerequisites`` (the program and its data), ``fields`` whose
@@ -195,23 +142,19 @@ class Runner:
     """
 
     name: str
-    title: str
-    framework: str
     here: Path
-    models: tuple[str, ...]
-    precisions: tuple[str, ...]
-    commands: Mapping[str, tuple[str, ...]]
-    arguments: tuple[str, ...]
-    packages: tuple[str, ...] = ()
-    facts: str = ""
-    needs_environment: bool = True
-    rank_logs: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    cannot: tuple[Cannot, ...] = ()
-    directory: str = ""
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    prerequisites: tuple[Prerequisite, ...] = ()
-    report: ReportLines | None = None
+    needs_environment: bool
+    environment: Mapping[str, str]
+
+    @property
+    def commands(self) -> dict[str, tuple[str, ...]]:
+        """Its commands by the kind of start."""
+        return {kind: words for kind, words in asdict(self.starts).items() if words is not None}
+
+    @property
+    def prerequisites(self) -> dict[str, Prerequisite]:
+        """What it wraps and does not hold, by its kind: ``program`` and ``data``."""
+        return {kind: need for kind, need in (("program", self.program), ("data", self.data)) if need is not None}
 
     @property
     def takes_device(self) -> bool:
@@ -223,45 +166,52 @@ class Runner:
         for_gpus = self.here / "requirements-gpu.txt"
         return for_gpus if gpus and for_gpus.is_file() else self.here / "requirements.txt"
 
+    def filled_fields(self, facts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+        """The words of all fields for a job, by its properties; a field without a value for it is left out."""
+        return {
+            name: tuple(given.values[facts[given.by]])
+            for name, given in self.fields.items()
+            if facts[given.by] in given.values
+        }
 
-_Words = Annotated[
-    tuple[str, ...], Meta(min_length=1, description='a list of texts, such as ["{python}", "{here}/train.py"]')
-]
-_Names = Annotated[tuple[str, ...], Meta(min_length=1, description='a list of names, such as ["fp32", "amp"]')]
+    def missing_value(self, facts: Mapping[str, str]) -> str:
+        """Why a job cannot be started: a field has no value for it. Empty where every field has one."""
+        for name, given in self.fields.items():
+            if facts[given.by] not in given.values:
+                known = ", ".join(given.values)
+                return f"its report has no {name} for {given.by} {facts[given.by]} (it has one for {known})"
+        return ""
 
+    def lacks(self, folders: Mapping[str, str]) -> dict[str, str]:
+        """In one line what is missing of each prerequisite and what to get, by its kind; none where nothing is.
 
-class _Commands(Struct, frozen=True, forbid_unknown_fields=True):
-    """The commands of :data:`COMMANDS`; None where there is none."""
+        Args:
+            folders: the folders that a campaign names in place of the runner's own, by kind.
+        """
+        found = {kind: self._lack(kind, need, folders.get(kind, "")) for kind, need in self.prerequisites.items()}
+        return {kind: line for kind, line in found.items() if line}
 
-    one: _Words | None = None
-    several: _Words | None = None
-    each_node: _Words | None = None
-    first_node: _Words | None = None
-    mpirun: _Words | None = None
-
-
-class _CannotTable(Struct, frozen=True, forbid_unknown_fields=True):
-    when: dict[str, Scalar]
-    why: Annotated[str, Meta(min_length=1)]
-
-
-class _RunnerFile(Struct, frozen=True, forbid_unknown_fields=True):
-    title: Annotated[str, Meta(min_length=1)]
-    framework: Annotated[str, Meta(min_length=1)]
-    models: _Names
-    precisions: _Names
-    commands: _Commands
-    arguments: tuple[str, ...]
-    packages: tuple[str, ...] = ()
-    facts: str = ""
-    rank_logs: str = ""
-    environment: dict[str, Scalar] = {}
-    cannot: tuple[_CannotTable, ...] = ()
-    directory: str = ""
-    fields: dict[str, FieldTable] = {}
-    program: PrerequisiteTable | None = None
-    data: PrerequisiteTable | None = None
-    report: ReportTable | None = None
+    def _lack(self, kind: str, need: Prerequisite, folder: str) -> str:
+        place = Path(folder or need.folder)
+        named = f'{"programs" if kind == "program" else "data"} = {{ {self.name} = "FOLDER" }}'
+        for file in need.files:
+            if not (place / file).exists():
+                return (
+                    f"{self.name}: its {kind} is not here: expected {place / file}, which does not exist. "
+                    f"Get it: {need.get}. If it lies elsewhere, write into the campaign file: {named}"
+                )
+        for file, wanted in need.contains.items():
+            try:
+                content = (place / file).read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                return f"{self.name}: {place / file} cannot be read: {error.strerror}"
+            for text in wanted:
+                if text not in content:
+                    return (
+                        f"{self.name}: {place / file} is not the report's: expected the text {text!r} in it, which is "
+                        f"not there. Get it: {need.get}"
+                    )
+        return ""
 
 
 def load_runner(here: Path) -> Runner:
@@ -270,28 +220,13 @@ def load_runner(here: Path) -> Runner:
     Raises:
         UsageError: with the file, the key, what is expected there and what was found.
     """
-    file = here / FILE
-    table = decode(file, _RunnerFile, UsageError)
+    table = decode(here / FILE, _RunnerFile, UsageError)
     here = here.resolve()
     return Runner(
+        **asdict(table) | {"environment": texts(table.environment)},
         name=here.name,
-        title=table.title,
-        framework=table.framework,
         here=here,
-        models=table.models,
-        precisions=table.precisions,
-        commands={key: words for key, words in structs.asdict(table.commands).items() if words is not None},
-        arguments=table.arguments,
-        packages=table.packages,
-        facts=table.facts,
         needs_environment=(here / "requirements.txt").is_file(),
-        rank_logs=table.rank_logs,
-        environment=texts(table.environment),
-        cannot=tuple(Cannot(texts(item.when), item.why) for item in table.cannot),
-        directory=table.directory,
-        fields={name: field_of(item) for name, item in table.fields.items()},
-        prerequisites=(*prerequisite_of("program", table.program), *prerequisite_of("data", table.data)),
-        report=report_of(table.report),
     )
 
 
@@ -299,3 +234,107 @@ def load_runners(more: Iterable[Path] = ()) -> dict[str, Runner]:
     """perflog's own runners, and those of further folders, by name."""
     shipped = sorted(file.parent for file in folder("runners").glob(f"*/{FILE}"))
     return {runner.name: runner for runner in map(load_runner, [*shipped, *more])}
+
+
+# ----------------------------------------------------------------------------------------------------
+# Each runner's own Python environment: where it is, whether it is ready, and how it is made.
+
+#: Written last, holding what was installed: an environment without it was not finished.
+READY = "perflog-ready"
+VARIABLE = "PERFLOG_ENVIRONMENTS"
+
+
+def environments() -> Path:
+    """The folder of all environments: ``PERFLOG_ENVIRONMENTS``, in a checkout ``runners/.environments``, else the
+    user's cache.
+    """
+    given = os.environ.get(VARIABLE)
+    if given:
+        return Path(given).absolute()
+    runners = folder("runners")
+    if (runners.parent / "pyproject.toml").is_file():
+        return runners / ".environments"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "perflog" / "environments"
+
+
+def python_of(runner: Runner) -> Path:
+    """The interpreter of a runner's environment, whether it is there or not; perflog's own for a runner without
+    requirements.
+    """
+    return environments() / runner.name / "bin" / "python" if runner.needs_environment else Path(sys.executable)
+
+
+def state(runner: Runner) -> str:
+    """``ready``, ``missing``, ``unfinished``, or ``outdated`` (made from other requirements).
+
+    A runner that wraps a program is ready where the program lies in its own place, and missing where it does not.
+    """
+    if runner.lacks({}):
+        return "missing"
+    if not runner.needs_environment:
+        return "ready"
+    here = environments() / runner.name
+    if not (here / "bin" / "python").exists():
+        return "missing"
+    if not (here / READY).is_file():
+        return "unfinished"
+    return "ready" if (here / READY).read_text(encoding="utf-8") == _digest(runner) else "outdated"
+
+
+def states() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The state of every shipped runner's environment (see :func:`state`) and the runner's models, by its name."""
+    return {name: (state(runner), tuple(runner.models)) for name, runner in load_runners().items()}
+
+
+def make_environment(name: str, quiet: bool = False) -> Path:
+    """Make the environment of a shipped runner unless it is ready; the environment's folder.
+
+    Raises:
+        UsageError: when there is no such runner, naming those there are.
+            Also for one that wraps a program, saying what to get.
+        PerflogError: when venv or pip fails; pip has said why.
+    """
+    known = load_runners()
+    if name not in known:
+        raise UsageError(f"no runner '{name}' (known: {', '.join(known)})")
+    for need in known[name].prerequisites.values():
+        raise UsageError(f"{name} wraps a program that perflog does not install. Get it: {need.get}")
+    return make(known[name], quiet)
+
+
+def remedies() -> dict[str, str]:
+    """What brings a shipped runner whose :func:`state` is not ``ready``: a command, or what to get, by its name."""
+    return {
+        name: next((need.get for need in runner.prerequisites.values()), f"perflog run --make-environment {name}")
+        for name, runner in load_runners().items()
+    }
+
+
+def make(runner: Runner, quiet: bool = False) -> Path:
+    """Make a runner's environment from its requirements (:meth:`Runner.requirements`), anew unless it is ready.
+
+    Raises:
+        PerflogError: when venv or pip fails; pip has said why.
+    """
+    here = environments() / runner.name
+    if state(runner) == "ready":
+        return here
+    shutil.rmtree(here, ignore_errors=True)
+    here.parent.mkdir(parents=True, exist_ok=True)
+    pip = [str(here / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir"]
+    pip += ["-r", str(_requirements(runner))]
+    base = getattr(sys, "_base_executable", sys.executable)
+    for command in ([base, "-m", "venv", str(here)], pip + ["--quiet"] * quiet):
+        if subprocess.run(command, env=environment_of_others(), check=False).returncode:
+            raise PerflogError(f"{' '.join(command)}: failed; the environment of {runner.name} is not made")
+    (here / READY).write_text(_digest(runner), encoding="utf-8")
+    return here
+
+
+def _digest(runner: Runner) -> str:
+    return hashlib.sha256(_requirements(runner).read_bytes()).hexdigest() + "\n"
+
+
+def _requirements(runner: Runner) -> Path:
+    """What its environment is made from on this machine."""
+    return runner.requirements(gpu_count())

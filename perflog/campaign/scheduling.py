@@ -1,20 +1,28 @@
-"""A campaign file on this machine: which jobs are run, which cannot be and why, and with which commands."""
+"""A campaign file on this machine: which jobs can be run, with which commands, why others cannot; and running them."""
 
 from __future__ import annotations
 
+import math
 import os
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from perflog.campaign import hardware
-from perflog.campaign.command import report_line
-from perflog.campaign.execute import shown
-from perflog.campaign.hardware import gpu_count, hangs
-from perflog.campaign.plan import Campaign, Folder, Job, configuration, jobs, load_campaign, refusals
-from perflog.campaign.runner import Runner, lack
-from perflog.campaign.slurm import scripts
+from msgspec.structs import replace
+
+from perflog.campaign import Observer, machine
+from perflog.campaign.execute import clear, execute, places_of, python_for, report_line, shown
+from perflog.campaign.machine import gpu_count, hangs, throttled_runs
+from perflog.campaign.plan import Campaign, Folder, Job, jobs, load_campaign, refusals
+from perflog.campaign.progress import write_plan
+from perflog.campaign.runner import Runner
+from perflog.campaign.runner import state as runner_state
 from perflog.errors import UsageError
+from perflog.formats.catalog import load_catalog
 from perflog.settings.confinement import Confinement, repository_of
 
 #: The kernel has this where it drives GPUs of AMD, which nvidia-smi does not list.
@@ -86,7 +94,7 @@ def schedule(
         campaign,
         logs=Path(logs) if logs else campaign.logs,
         hostfile=str(Path(hostfile).absolute()) if hostfile else campaign.hostfile,
-        remote=list(remote) or campaign.remote,
+        remote=tuple(remote) or campaign.remote,
     )
     wanted = jobs(campaign, only or {}, repeats)
     if not wanted:
@@ -97,7 +105,7 @@ def schedule(
     runnable = tuple(job for job in wanted if job not in refused)
     known = campaign.known()
     runners = {job.framework: known[job.framework] for job in runnable}
-    return Schedule(campaign, runnable, {configuration(job): why for job, why in refused.items()}, runners, gpus)
+    return Schedule(campaign, runnable, {job.configuration: why for job, why in refused.items()}, runners, gpus)
 
 
 def _check_places(campaign: Campaign, logs_given: bool, hostfile_given: bool) -> None:
@@ -119,29 +127,19 @@ def commands(scheduled: Schedule) -> list[Commands]:
     Raises:
         UsageError: when a runner has no command for a job, or there are fewer hosts than nodes.
     """
-    folder, campaign = scheduled.folder, scheduled.campaign
-    entries = []
-    for job in scheduled.jobs:
-        runner = scheduled.runners[job.framework]
-        texts = tuple(shown(job, runner, campaign, folder))
-        entries.append(Commands(job, folder.state(job), texts, report_line(job, runner, campaign)))
-    return entries
+    return [commands_of(job, scheduled) for job in scheduled.jobs]
+
+
+def commands_of(job: Job, scheduled: Schedule) -> Commands:
+    """What one job would start; raises what :func:`commands` does."""
+    line = report_line(job, scheduled.runners[job.framework], scheduled.campaign)
+    return Commands(job, scheduled.folder.state(job), tuple(shown(job, scheduled)), line)
 
 
 def missing(scheduled: Schedule) -> list[str]:
     """What the runners wrap and this machine lacks: a line for each, with what to get."""
-    campaign = scheduled.campaign
-    lines = (
-        lack(need, name, (campaign.programs if need.kind == "program" else campaign.data).get(name, ""))
-        for name, runner in scheduled.runners.items()
-        for need in runner.prerequisites
-    )
-    return [line for line in lines if line]
-
-
-def slurm_scripts(scheduled: Schedule) -> str:
-    """The schedule as Slurm job scripts, one after the other, each to be given to ``sbatch``."""
-    return scripts(scheduled.campaign, scheduled.jobs, bool(scheduled.gpus))
+    runners = scheduled.runners.values()
+    return [line for runner in runners for line in runner.lacks(places_of(runner, scheduled.campaign)).values()]
 
 
 def check_environments(scheduled: Schedule) -> None:
@@ -163,6 +161,123 @@ def check_environments(scheduled: Schedule) -> None:
             'CPU, write device = "cpu"'
         )
     for name, runner in scheduled.runners.items():
-        state = hardware.state(runner)
+        state = runner_state(runner)
         if state != "ready" and name not in scheduled.campaign.pythons:
             raise UsageError(f"the environment of {name} is {state}: perflog run --make-environment {name}")
+
+
+# ----------------------------------------------------------------------------------------------------
+# Running a schedule's jobs and keeping their logs.
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the folder has of a schedule's jobs after it was run: those whose logs count, and those that failed."""
+
+    folder: Path
+    finished: tuple[Job, ...]
+    failed: tuple[Job, ...]
+
+
+def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer | None = None) -> Outcome:
+    """Run what of a schedule is not in the folder of its logs yet, one job after the other; the same call goes on.
+
+    Args:
+        scheduled: made by :func:`perflog.campaign.schedule`.
+        retry_failed: run again what failed before.
+        observer: is told of every job.
+
+    Raises:
+        UsageError: when an environment is missing, another campaign is at work in the folder, or the folder's logs are
+            of another machine.
+        PerflogError: when the disk is full, the folder was deleted, or processes of an earlier run cannot be ended.
+            What has ended is kept, and the same call goes on.
+    """
+    check_environments(scheduled)
+    folder, campaign = scheduled.folder, scheduled.campaign
+    observer = observer or Observer()
+    states = ("open", "running", "failed") if retry_failed else ("open", "running")
+    with folder.locked() as lock:
+        cut = taken_up([folder], lock, observer)
+        pending = [job for job in scheduled.jobs if folder.state(job) in states]
+        write_plan(folder, (job.log for job in scheduled.jobs), campaign.steps, campaign.warmup)
+        if pending:
+            machine.record(folder.root, machine_of(scheduled))
+        catalog = load_catalog()
+        try:
+            observer.begin(len(scheduled.jobs), len(scheduled.jobs) - len(pending), cut)
+            for index, job in enumerate(pending):
+                observer.begin_job(job, folder.seconds(pending[index:]))
+                observer.end_job(job, execute(job, scheduled, lock, catalog, observer))
+        finally:
+            observer.end()
+        if pending:
+            machine.close(folder.root, throttled_runs(folder.journal()))
+        failed = tuple(job for job in scheduled.jobs if folder.state(job) == "failed")
+    return Outcome(folder.root, tuple(job for job in scheduled.jobs if job not in failed), failed)
+
+
+def taken_up(folders: Sequence[Folder], lock: int, observer: Observer) -> int:
+    """Leave nothing of what a killed call left half done; how many trainings that were.
+
+    Args:
+        folders: of the logs.
+        lock: the lock of the campaign's folder.
+        observer: is told of processes that lived on, and of a clock that was set back.
+
+    Raises:
+        PerflogError: when such processes cannot be ended.
+    """
+    clear(lock, observer)
+    now = datetime.now(UTC).replace(microsecond=0)
+    for set_back in filter(None, (folder.clock_set_back(now) for folder in folders)):
+        observer.tell(set_back)
+    return sum(folder.clean() for folder in folders)
+
+
+def machine_of(scheduled: Schedule) -> dict[str, Any]:
+    """What is recorded of this machine beside the logs."""
+    runners, campaign = scheduled.runners, scheduled.campaign
+    pythons = {name: python_for(runner, campaign) or "python" for name, runner in runners.items()}
+    return machine.facts(list(runners.values()), pythons, campaign.environment)
+
+
+# ----------------------------------------------------------------------------------------------------
+# A campaign as Slurm jobs: a script for each number of nodes and devices, which runs ``perflog run`` in its allocation.
+
+#: Starts a command on one of the allocation's nodes, as ``ssh`` does elsewhere.
+REMOTE = ("srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={host}")
+
+
+def slurm_scripts(scheduled: Schedule) -> str:
+    """The schedule as Slurm job scripts, one after the other, each to be given to ``sbatch``."""
+    campaign, gpus = scheduled.campaign, bool(scheduled.gpus)
+    of_layouts: dict[str, list[Job]] = {}
+    for job in scheduled.jobs:
+        of_layouts.setdefault(job.layout, []).append(job)
+    return "\n".join(_script(campaign, wanted, gpus) for wanted in of_layouts.values())
+
+
+def _script(campaign: Campaign, wanted: Sequence[Job], gpus: bool) -> str:
+    layout, nodes, per_node = wanted[0].layout, wanted[0].nodes, wanted[0].per_node
+    minutes = math.ceil(len(wanted) * campaign.time_limit / 60)
+    hosts = f".hosts-{layout}"
+    command = [sys.executable, "-m", "perflog", "run", str(campaign.file), "--only", f"devices={layout}"]
+    command += ["--logs", f"{campaign.logs}-{layout}"]
+    if nodes > 1:
+        command += ["--hostfile", hosts, *(word for part in REMOTE for word in ("--remote", part))]
+    lines = [
+        "#!/bin/bash",
+        f"# {len(wanted)} runs on {layout}; the same script goes on where a job that was cut off stopped",
+        f"#SBATCH --job-name=perflog-{layout}",
+        f"#SBATCH --nodes={nodes}",
+        "#SBATCH --ntasks-per-node=1",
+        f"#SBATCH --{'gpus-per-node' if gpus else 'cpus-per-task'}={per_node}",
+        "#SBATCH --exclusive",
+        "#SBATCH --requeue",
+        f"#SBATCH --time={minutes // 60}:{minutes % 60:02d}:00",
+        f"cd {shlex.quote(str(Path.cwd()))}",
+        *([f'scontrol show hostnames "$SLURM_JOB_NODELIST" > {hosts}'] if nodes > 1 else []),
+        shlex.join([*command, "--quiet"]),
+    ]
+    return "\n".join(lines) + "\n"

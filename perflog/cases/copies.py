@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from perflog.cases.case import Identity, identity, told_apart_by
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note
 from perflog.runs.run import COUNTED_BY_RANKS, Clock, Run, Skipped

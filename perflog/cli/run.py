@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perflog.campaign.observer import Observer
+from perflog.campaign import Observer
 from perflog.cli.base import app, examples
 from perflog.cli.options import Quiet, TextOrJson
 from perflog.escaping import visible

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from perflog.campaign.observer import RoundObserver
+from perflog.campaign import RoundObserver
 from perflog.escaping import visible
 from perflog.export.text import counted
 
 if TYPE_CHECKING:
-    from perflog.campaign.completion import Completion
-    from perflog.campaign.deciding import Measured
-    from perflog.campaign.looks import CaseLook
     from perflog.campaign.plan import Job
-    from perflog.campaign.versus import Versus
+    from perflog.campaign.progress import Completion
+    from perflog.campaign.versus import CaseLook, Measured, Versus
     from perflog.compare.rule import Stopping
 
 
@@ -50,7 +48,7 @@ def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool) -> 
     Raises:
         typer.Exit: with status 3 when a run failed.
     """
-    from perflog.campaign.deciding import measure
+    from perflog.campaign.versus import measure
 
     for side, schedule in plan.sides.items():
         for name, why in schedule.refused.items():
@@ -67,8 +65,7 @@ def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool) -> 
 
 
 def _print_plan(plan: Versus) -> None:
-    from perflog.campaign.deciding import planned
-    from perflog.campaign.versus import recorded
+    from perflog.campaign.versus import planned, recorded
 
     rule = recorded(plan)
     seed = rule.seed if rule is not None else plan.seed

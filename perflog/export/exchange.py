@@ -18,7 +18,7 @@ from perflog.cases.case import Case
 from perflog.escaping import json_text, visible
 from perflog.extraction import Extraction
 from perflog.logs.find import natural
-from perflog.logs.tfevents import masked_checksum
+from perflog.logs.loggers import masked_checksum
 from perflog.stats.centre import median
 
 # ----------------------------------------------------------------------------------------------------

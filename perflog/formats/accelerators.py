@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct
 
 from perflog.errors import ParserError
-from perflog.formats.sources import ACCELERATORS
+from perflog.formats import ACCELERATORS
 from perflog.formats.toml import decode
 from perflog.resources import folder
 

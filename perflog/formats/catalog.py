@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from perflog import resources
 from perflog.border import keep_inside
 from perflog.errors import ParserError, UsageError
+from perflog.formats import PATHS
 from perflog.formats.parser import Parser, Pattern
 from perflog.formats.paths import PathPatterns, load_path_patterns
-from perflog.formats.prebuilt import OwnFormats, own_formats
-from perflog.formats.sources import PATHS
+from perflog.formats.prebuilt import OwnFormats, own_formats, text_of
 from perflog.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -153,6 +153,16 @@ class Catalog:
     def generic(self) -> frozenset[str]:
         """The parsers that count only where no other one measured anything."""
         return frozenset(parser.name for parser in self.parsers if parser.priority <= GENERIC)
+
+
+def fingerprint(catalog: Catalog) -> str:
+    """What tells the parsers and path patterns in force from others, wherever their files lie."""
+    from hashlib import blake2b
+
+    from msgspec import msgpack
+
+    content = msgpack.encode((catalog.parsers, tuple(catalog.path_patterns)), enc_hook=text_of)
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def user_folder() -> Path:

@@ -10,12 +10,12 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from perflog.errors import ParserError
+from perflog.formats import NO_PARSERS
 from perflog.formats.dialect import expand, jump_in, tail_after
 from perflog.formats.language import Key, ParserKeys, PatternKeys, Sample, ValueKeys, keys_of
 from perflog.formats.meaning import Faults, misfits
 from perflog.formats.parser import CLOCKS, Parser, Pattern, Value
 from perflog.formats.printed import is_time, rate_unit, seconds_in
-from perflog.formats.sources import NO_PARSERS
 from perflog.formats.toml import convert, read_toml, texts
 
 _GROUP = re.compile(r"\(\?P<(\w+)>")

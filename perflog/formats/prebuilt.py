@@ -18,9 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog._version import __version__
+from perflog.formats import MODULES, PATHS, SIZE, hash_of_files, hash_of_modules
 from perflog.formats.parser import Parser
 from perflog.formats.paths import PathPattern, load_path_patterns
-from perflog.formats.sources import MODULES, PATHS, SIZE, hash_of_files, hash_of_modules
 
 _HERE = Path(__file__).resolve().parent
 #: Where the wheel has the file.

@@ -61,12 +61,8 @@ def is_archive(path: str) -> bool:
     except OSError:
         return False
     try:
-        head = os.read(descriptor, HEAD)
-        if compression_of(head) is None:  # nearly every file: no more than this
-            return bool(archive_of(head))
-        os.lseek(descriptor, 0, os.SEEK_SET)
         return bool(archive_in(stream_of_descriptor(descriptor))[0])
-    except OSError:
+    except UnreadableError:
         return False
     finally:
         os.close(descriptor)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from hashlib import blake2b
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from perflog.logs.archives import Member, archive_in, archive_of, members_of
 from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe, is_kernels
+from perflog.logs.loggers import is_event_file, text_of_events
 from perflog.logs.streams import (
     HEAD,
     Budget,
@@ -32,7 +35,6 @@ from perflog.logs.streams import (
     decompressed,
     stream_of_descriptor,
 )
-from perflog.logs.tfevents import is_event_file, text_of_events
 from perflog.logs.unwrap import BEGINNING, is_trace, unwrapped, wrapping_of
 
 if TYPE_CHECKING:
@@ -327,3 +329,64 @@ def _whole(text: Stream, most: int) -> bytes | None:
 def _loads(text: Stream) -> Iterator[Load]:
     for block in blocks_of_stream(text.read, BLOCK, LONGEST_LINE):
         yield partial(bytes, block)
+
+
+# ----------------------------------------------------------------------------------------------------
+# The same text in two files: a log given twice or copied, packed or plain.
+
+#: Objects of a store up to so many bytes are asked for many at a time: each is in memory while it is hashed.
+_SMALL = 4 << 20
+
+
+TextHash = blake2b
+
+
+def text_hash() -> TextHash:
+    """What makes the hash of a text of its bytes, in their order."""
+    return blake2b(digest_size=20)
+
+
+def digests(logs: Sequence[LogFile]) -> dict[LogFile, bytes | None]:
+    """A hash of each log's text, whatever it is packed in; None where it cannot be read to its end, or once more.
+
+    An archive is read once for all of its members: with a look for each, many of them would take for ever.
+    """
+    hashes: dict[LogFile, bytes | None] = {}
+    in_order = sorted(logs, key=lambda log: (log.path, not log.member))
+    for (_, is_member), group in groupby(in_order, key=lambda log: (log.path, bool(log.member))):
+        if is_member:
+            hashes |= _of_members(list(group))
+        else:
+            hashes |= {log: _hash(blocks_of(log)) for log in group if not _is_small_object(log)}
+    return hashes | _of_objects([log for log in in_order if _is_small_object(log)])
+
+
+def _is_small_object(log: LogFile) -> bool:
+    return log.stored is not None and not log.member and log.size <= _SMALL
+
+
+def _of_objects(logs: Sequence[LogFile]) -> dict[LogFile, bytes | None]:
+    """The same of a store's small objects, many at a time, since a server takes its time for each."""
+    if not logs:
+        return {}
+    from concurrent.futures import ThreadPoolExecutor
+
+    from perflog.logs.stored import THREADS
+
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="perflog-store") as pool:
+        return dict(zip(logs, pool.map(lambda log: _hash(blocks_of(log)), logs), strict=True))
+
+
+def _of_members(logs: Sequence[LogFile]) -> Iterator[tuple[LogFile, bytes | None]]:
+    for log, content in read_archive(logs, -1):
+        yield log, None if isinstance(content, bytes | UnreadableError) else _hash(content)
+
+
+def _hash(loads: Iterable[Load]) -> bytes | None:
+    content = text_hash()
+    try:
+        for load in loads:
+            content.update(load())
+    except UnreadableError:
+        return None
+    return content.digest()

@@ -7,8 +7,9 @@ text is cleaned (:mod:`perflog.logs.clean`).
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 
-from perflog.logs.streams import Stream
+from perflog.logs.streams import Stream, stream_of
 
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 #: Of a text in UTF-16 without a mark, this share of the high bytes is zero; few of the low bytes are.
@@ -17,6 +18,8 @@ _MOST, _FEW = 0.7, 0.05
 _LEAST = 8
 #: So many of a text's first bytes tell its encoding.
 _BEGINNING = 512
+#: Bytes that are decoded at once.
+_PIECE = 64 << 10
 #: Full-width forms of what numbers and keys are made of, U+FF01 to U+FF5E, as Chinese keyboards write them.
 _HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 #: How these begin in UTF-8, and the colon in GB 2312 (CP936).
@@ -74,20 +77,11 @@ def as_utf8(text: Stream, encoding: str) -> Stream:
         return text
     if text.peek(2) in _MARKS:
         text.read(2)
-    return Stream(_Decoded(text, encoding).read)
+    return stream_of(_decoded(text, encoding))
 
 
-class _Decoded:
-    def __init__(self, units: Stream, encoding: str) -> None:
-        self._units = units
-        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self._ended = False
-
-    def read(self, size: int) -> bytes:
-        while not self._ended:
-            data = self._units.read(max(size // 2, 1))
-            self._ended = not data
-            text = self._decoder.decode(data, final=self._ended)
-            if text:
-                return text.encode("utf-8", "replace")
-        return b""
+def _decoded(units: Stream, encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    while data := units.read(_PIECE):
+        yield decoder.decode(data).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")

@@ -258,7 +258,7 @@ def _is_ours(name: str) -> bool:
 
 def _on_server(address: Address) -> Iterator[LogFile]:
     """The logs at and below an address; the beginnings of objects that may be archives are asked for together."""
-    from perflog.logs.find_stored import are_archives, in_pages, stored_logs
+    from perflog.logs.stored import are_archives, in_pages, stored_logs
 
     for page in in_pages(stored_logs(address)):
         logs = [(path, stored) for path, stored in page if path == address or not _is_left_out(address, path)]

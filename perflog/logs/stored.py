@@ -1,6 +1,7 @@
-"""An object of a store: read whole, by ranges in order, or at any place.
+"""Objects of stores and files of web servers: found below an address, read whole, by ranges in order, or at any place.
 
-Whatever its size, a few ranges of it are in memory.
+What counts is what counts in folders: the same names are passed over, and content tells what is an archive. Whatever an
+object's size, a few ranges of it are in memory.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from perflog.logs.stores import NO_RANGES, Store, StoreError, Version
-from perflog.logs.streams import Budget, Stream
+from perflog.errors import NoSuchPathError, PerflogError, UsageError
+from perflog.logs.addresses import WEB, Address
+from perflog.logs.archives import archive_in, archive_of
+from perflog.logs.stores import GONE, NO_BUCKET, NO_RANGES, PAGE, Store, StoreError, Version
+from perflog.logs.streams import HEAD, Budget, Stream, UnreadableError, compression_of, stream_of
 
 #: Threads on which small objects are asked for before they are read (``docs/scale.md``).
 THREADS = 16
@@ -44,7 +48,7 @@ class StoredObject:
     def stream(self) -> Stream:
         """Its bytes in order, a few ranges in memory; its ``read`` raises StoreError where they cannot be had."""
         parts = _ranges_of(self) if self.in_ranges else self.store.parts(self.key, self.version)
-        return Stream(_Pieces(parts).read, Budget(self.size))
+        return stream_of(parts, Budget(self.size))
 
     def head(self, size: int) -> bytes:
         """Its first bytes, at most so many. Raises StoreError where they cannot be had."""
@@ -98,27 +102,6 @@ class Windows:
         return data
 
 
-class _Pieces:
-    """Pieces of bytes, given out as they are asked for."""
-
-    def __init__(self, parts: Iterator[bytes]) -> None:
-        self._parts = parts
-        self._rest = memoryview(b"")
-        self._fault: StoreError | None = None
-
-    def read(self, size: int) -> bytes:
-        if self._fault is not None:
-            raise self._fault
-        if not self._rest:
-            try:
-                self._rest = memoryview(next(self._parts, b""))
-            except StoreError as error:
-                self._fault = error
-                raise
-        data, self._rest = bytes(self._rest[:size]), self._rest[size:]
-        return data
-
-
 def _ranges_of(stored: StoredObject) -> Iterator[bytes]:
     """An object's bytes range by range; the next ones are asked for on threads once it is read on."""
     spans = deque(_spans(stored.size))
@@ -144,3 +127,118 @@ def _spans(size: int) -> Iterator[tuple[int, int]]:
         end = min(start + next(sizes, _RANGE), size)
         yield start, end
         start = end
+
+
+# ----------------------------------------------------------------------------------------------------
+# Finding them.
+
+
+class ListingError(PerflogError):
+    """A server that cannot be asked what it holds: nothing is known of the logs that were named."""
+
+    code = "server"
+
+
+def stored_logs(address: Address) -> Iterator[tuple[str, StoredObject]]:
+    """(the address, the object) of every object at or below an address, in the store's order.
+
+    Raises:
+        NoSuchPathError: where nothing is there.
+        UsageError: for an address that cannot be understood.
+        ListingError: where the server does not tell what is there.
+    """
+    try:
+        yield from _of_web(address) if address.scheme in WEB else _of_store(address)
+    except StoreError as error:
+        kind = NoSuchPathError if error.kind in (GONE, NO_BUCKET) else ListingError
+        raise kind(f"cannot read {str(address)!r}: {error}") from None
+
+
+def _of_web(address: Address) -> Iterator[tuple[str, StoredObject]]:
+    if address.is_cut:
+        raise UsageError(f"{str(address)!r}: expected the whole address; its query was left out where it was shown")
+    path = address.partition("?")[0]
+    if path.endswith("/") or not address.key:
+        raise UsageError(
+            f"{str(address)!r}: expected the address of one file, since the folders of a web server cannot be listed: "
+            "name each file, or an object store such as s3://bucket/logs/"
+        )
+    store = Store(address)
+    stored = StoredObject(store, "", store.version("", whole=True))
+    try:
+        stored.head(HEAD)
+    except StoreError as error:
+        if error.kind != NO_RANGES:
+            raise
+        stored = stored.without_ranges()
+    yield address, stored
+
+
+def _of_store(address: Address) -> Iterator[tuple[str, StoredObject]]:
+    store = Store(address)
+    folder = address.key.strip("/")
+    if folder and not address.endswith("/"):
+        version = _version(store, folder)
+        if version is not None and version.size:
+            yield address, StoredObject(store, folder, version)
+            return
+    is_empty = True
+    for key, version in _objects(store, folder):
+        is_empty = False
+        yield f"{address.scheme}://{address.host}/{key}", StoredObject(store, key, version)
+    if is_empty:
+        raise NoSuchPathError(f"no object {str(address)!r}, and none below it")
+
+
+def _version(store: Store, key: str) -> Version | None:
+    """An object's version; None where there is none, or where that must not be told: the listing tells more."""
+    try:
+        return store.version(key)
+    except StoreError as error:
+        if error.is_outage:
+            raise
+        return None
+
+
+def _objects(store: Store, folder: str) -> Iterator[tuple[str, Version]]:
+    """The objects below a folder, without the empty ones that stand for a folder (``logs/4n8g/``)."""
+    held: tuple[str, Version] | None = None
+    for page in store.pages(folder):
+        for key, version in page:
+            if held is not None and not key.startswith(f"{held[0]}/"):
+                yield held
+            held = None
+            if version.size:
+                yield key, version
+            elif key != folder:
+                held = key, version
+    if held is not None:
+        yield held
+
+
+def are_archives(objects: list[StoredObject]) -> Iterator[bool]:
+    """Whether each object is an archive; False for one that cannot be had, which reading it tells."""
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="perflog-store") as pool:
+        yield from pool.map(_is_archive, objects)
+
+
+def _is_archive(stored: StoredObject) -> bool:
+    try:
+        head = stored.head(HEAD)
+        if compression_of(head) is None:
+            return bool(archive_of(head))
+        return bool(archive_in(stored.stream())[0])
+    except UnreadableError:
+        return False
+
+
+def in_pages(found: Iterator[tuple[str, StoredObject]]) -> Iterator[list[tuple[str, StoredObject]]]:
+    """The objects, so many at a time that their beginnings can be asked for together."""
+    page: list[tuple[str, StoredObject]] = []
+    for pair in found:
+        page.append(pair)
+        if len(page) == PAGE:
+            yield page
+            page = []
+    if page:
+        yield page

@@ -13,9 +13,9 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, cast
 
 from msgspec import Struct
 
@@ -155,6 +155,27 @@ class Stream:
     def put_back(self, data: bytes) -> None:
         """Make ``data`` the next bytes that are read."""
         self._head = data + self._head
+
+
+def stream_of(pieces: Iterator[bytes], budget: Budget | None = None) -> Stream:
+    """The bytes of pieces, which are made as they are asked for; the error that ends them is raised at each read."""
+    rest, fault = memoryview(b""), cast("UnreadableError | None", None)
+
+    def read(size: int) -> bytes:
+        nonlocal rest, fault
+        while not rest and fault is None:
+            try:
+                rest = memoryview(next(pieces))
+            except StopIteration:
+                return b""
+            except UnreadableError as error:
+                fault = error
+        if not rest and fault is not None:
+            raise fault
+        data, rest = bytes(rest[:size]), rest[size:]
+        return data
+
+    return Stream(read, budget)
 
 
 def stream_of_descriptor(descriptor: int) -> Stream:

@@ -19,8 +19,8 @@ from perflog.lazy_regex import lazy_regex
 from perflog.logs.blocks import LeftOut
 from perflog.logs.clean import LOST, Prefix, Stripper, clean_block, prefixes_on, stands_on_most, tagged
 from perflog.logs.encodings import as_half_width, holds_full_width
-from perflog.logs.streams import Stream, UnreadableError
-from perflog.logs.tables import Render, renderer_for
+from perflog.logs.loggers import Render, renderer_for
+from perflog.logs.streams import Stream, UnreadableError, stream_of
 
 # ----------------------------------------------------------------------------------------------------
 # Records in, lines out: logs whose every line is a collector's record with a piece of the program's text in it.
@@ -291,7 +291,7 @@ def unwrapped(text: Stream, wrapping: Wrapping) -> Stream:
     Raises:
         UnreadableError: from its ``read``, as that of ``text`` does, after all that could be read.
     """
-    return Stream(_Unwrapped(text, wrapping).read)
+    return stream_of(_Unwrapped(text, wrapping).pieces())
 
 
 class _Unwrapped:
@@ -306,14 +306,14 @@ class _Unwrapped:
         self._ended = False
         self._damage: UnreadableError | None = None
 
-    def read(self, size: int) -> bytes:
-        while not self._ready and not self._ended:
+    def pieces(self) -> Iterator[bytes]:
+        """The text, piece by piece."""
+        while not self._ended:
             self._more()
-        if not self._ready and self._damage is not None:
+            yield bytes(self._ready)
+            self._ready.clear()
+        if self._damage is not None:
             raise self._damage
-        data = bytes(self._ready[:size])
-        del self._ready[:size]
-        return data
 
     def _more(self) -> None:
         try:

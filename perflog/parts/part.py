@@ -17,8 +17,7 @@ from perflog._version import __version__
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import named
 from perflog.files import write_atomically
-from perflog.formats.catalog import Catalog
-from perflog.formats.fingerprint import fingerprint
+from perflog.formats.catalog import Catalog, fingerprint
 from perflog.logs.find import LogFile
 from perflog.parts import ENDING
 from perflog.parts.footer import MAGIC, FooterError, TooLargeError, read_footer, require_size, texts_of

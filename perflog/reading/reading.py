@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
 from perflog.formats.printed import scaled_number
-from perflog.logs.digest import TextHash
+from perflog.logs.containers import TextHash
 from perflog.logs.find import LogFile
 from perflog.logs.streams import LimitError, UnreadableError
 from perflog.matching.matches import FIRST_RANK, Ints, Matches, Samples

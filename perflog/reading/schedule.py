@@ -19,8 +19,7 @@ from typing import Generic, Protocol, TypeVar, cast
 from msgspec import Struct
 
 from perflog.formats.catalog import Catalog
-from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive
-from perflog.logs.digest import text_hash
+from perflog.logs.containers import Content, Load, UnreadableError, blocks_of, open_small, read_archive, text_hash
 from perflog.logs.find import LogFile
 from perflog.matching import Engine, engine_for
 from perflog.reading.batch import fold_batch

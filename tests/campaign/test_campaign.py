@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign import hardware
+from perflog.campaign import runner as environment
 from perflog.campaign.machine import allowed
 from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner
@@ -361,15 +361,15 @@ def test_an_environment_is_made_from_its_requirements(tmp_path: Path, monkeypatc
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "environments"))
     here = Path(shutil.copytree(RUNNER, tmp_path / "mine"))
     (here / "requirements.txt").write_text("# nothing\n")
-    assert hardware.state(load_runner(here)) == "missing"
-    made = hardware.make(load_runner(here), quiet=True)
+    assert environment.state(load_runner(here)) == "missing"
+    made = environment.make(load_runner(here), quiet=True)
     assert (made / "bin" / "python").is_file()
-    assert hardware.state(load_runner(here)) == "ready"
-    assert hardware.python_of(load_runner(here)) == made / "bin" / "python"
+    assert environment.state(load_runner(here)) == "ready"
+    assert environment.python_of(load_runner(here)) == made / "bin" / "python"
     (here / "requirements.txt").write_text("# changed\n")
-    assert hardware.state(load_runner(here)) == "outdated"
-    (made / hardware.READY).unlink()
-    assert hardware.state(load_runner(here)) == "unfinished"
+    assert environment.state(load_runner(here)) == "outdated"
+    (made / environment.READY).unlink()
+    assert environment.state(load_runner(here)) == "unfinished"
 
 
 def test_the_machine_gives_the_version_and_is_named(tmp_path: Path) -> None:

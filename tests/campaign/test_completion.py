@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign.completion import Completion, completion_of
 from perflog.campaign.plan import load_campaign
+from perflog.campaign.progress import Completion, completion_of
 from tests.campaign.test_campaign import campaign
 from tests.support import catalog
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 import perflog.campaign as campaigns
-from perflog.campaign import guard, hardware
+from perflog.campaign import guard, machine
 from perflog.campaign.plan import Folder, load_campaign
 from perflog.errors import UsageError
 from tests.campaign.forking_runner.train import alive, notes
@@ -175,8 +175,8 @@ def test_a_clock_set_back_by_the_journal_alone(tmp_path: Path) -> None:
 def hung(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An nvidia-smi that gives no answer, ignores SIGTERM and has a child that holds its output."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
-    monkeypatch.setattr(hardware, "PATIENCE", 0.5)
-    monkeypatch.setattr(hardware, "_hanging", {})
+    monkeypatch.setattr(machine, "PATIENCE", 0.5)
+    monkeypatch.setattr(machine, "_hanging", {})
     program(tmp_path / "bin", "nvidia-smi", f"echo asked >> {tmp_path}/asked; trap '' TERM; sleep 20; sleep 20")
     return tmp_path
 
@@ -363,4 +363,4 @@ def test_a_hostfile_has_names_of_hosts_too(tmp_path: Path) -> None:
     "host", ["node1", "user@10.0.0.1", "fe80::1%eth0", "[::1]", "node_1.cluster.example", "rechner-ä"]
 )
 def test_names_of_hosts(host: str, tmp_path: Path) -> None:
-    assert load_campaign(campaign(tmp_path, hosts=[host])).hosts == [host]
+    assert load_campaign(campaign(tmp_path, hosts=[host])).hosts == (host,)

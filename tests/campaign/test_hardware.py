@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from perflog.campaign import hardware
+from perflog.campaign import machine
 from perflog.campaign.machine import (
     Counters,
     Sampler,
@@ -52,7 +52,7 @@ def smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("smi")
 def test_gpus_have_their_settings_and_what_a_driver_does_not_say_is_absent() -> None:
-    facts = hardware.facts()
+    facts = machine.hardware()
     first, second = facts["gpus"]
     assert (first["name"], first["power_limit_w"], first["ecc"]) == ("H100", "700.00", "Enabled")
     assert (second["name"], second["power_limit_w"]) == ("V100", "300.00")
@@ -65,20 +65,20 @@ def test_gpus_have_their_settings_and_what_a_driver_does_not_say_is_absent() -> 
 
 def test_without_nvidia_smi_all_of_it_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    facts = hardware.facts()
+    facts = machine.hardware()
     gone = {"absent": "nvidia-smi: No such file or directory"}
     assert (facts["gpus"], facts["nvlink"], facts["temperature_limits"]) == (gone, gone, gone)
 
 
 def test_the_containers_image_is_what_its_runtime_tells(tmp_path: Path) -> None:
-    assert "no trace of a container" in hardware.container({}, tmp_path)["absent"]
+    assert "no trace of a container" in machine.container({}, tmp_path)["absent"]
     (tmp_path / ".dockerenv").touch()
-    docker = hardware.container({}, tmp_path)
+    docker = machine.container({}, tmp_path)
     assert docker == {"runtime": "docker", "image": {"absent": "docker does not tell a container its image"}}
     (tmp_path / "run").mkdir()
     (tmp_path / "run/.containerenv").write_text('engine="podman-4"\nimage="nvcr.io/nvidia/pytorch:20.06-py3"\n')
-    assert hardware.container({}, tmp_path)["image"] == "nvcr.io/nvidia/pytorch:20.06-py3"
-    inside = hardware.container({"APPTAINER_CONTAINER": "/images/pytorch.sif"}, tmp_path)
+    assert machine.container({}, tmp_path)["image"] == "nvcr.io/nvidia/pytorch:20.06-py3"
+    inside = machine.container({"APPTAINER_CONTAINER": "/images/pytorch.sif"}, tmp_path)
     assert inside == {"runtime": "apptainer", "image": "/images/pytorch.sif"}
 
 
@@ -87,9 +87,9 @@ def test_numa_nodes_and_what_the_process_may_use(tmp_path: Path) -> None:
     for node, cpus in enumerate(("0-3", "4-7")):
         (tmp_path / f"node{node}").mkdir()
         (tmp_path / f"node{node}/cpulist").write_text(f"{cpus}\n")
-    found = hardware.numa(tmp_path / "status", tmp_path)
+    found = machine.numa(tmp_path / "status", tmp_path)
     assert found == {"nodes": {"node0": "0-3", "node1": "4-7"}, "cpus_allowed": "0-3", "memories_allowed": "0"}
-    gone = hardware.numa(tmp_path / "none", tmp_path / "none")
+    gone = machine.numa(tmp_path / "none", tmp_path / "none")
     assert gone["cpus_allowed"] == {"absent": f"{tmp_path / 'none'}: No such file or directory"}
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from perflog.campaign import hardware, machine
+from perflog.campaign import machine
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from tests.campaign.test_campaign import RUNNER
@@ -22,16 +23,16 @@ def program(folder: Path, name: str, text: str) -> None:
 def test_gpus_are_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     program(tmp_path / "bin", "nvidia-smi", "echo 'H200, 1'; echo 'H200, 2'")
-    assert hardware.gpu_count() == 2
+    assert machine.gpu_count() == 2
     assert machine.clocks()["gpus"] == ["H200, 1", "H200, 2"]
     program(tmp_path / "bin", "nvidia-smi", "echo 'no driver'; exit 9")
-    assert hardware.gpu_count() == 0
+    assert machine.gpu_count() == 0
     assert "gpus" not in machine.clocks()
 
 
 def test_a_runners_versions(tmp_path: Path) -> None:
     runner = load_runner(RUNNER)
-    found = machine.framework(runner)
+    found = machine.framework(runner, sys.executable)
     assert found["framework"] == "NumPy"
     assert found["packages"]["numpy"]
     program(tmp_path, "python", "exit 1")

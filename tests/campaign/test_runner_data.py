@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perflog.campaign.hardware import gpu_count
+from perflog.campaign.machine import gpu_count
 from tests.support import ROOT, extracted
 
 RUNNERS = ROOT / "runners"

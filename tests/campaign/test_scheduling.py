@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import perflog.campaign as campaigns
 from perflog.campaign import Completion, Job, Observer
-from perflog.campaign.command import guarded, hosts_of, starts
+from perflog.campaign.execute import guarded, hosts_of, starts
 from perflog.campaign.plan import Folder, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import PerflogError, UsageError
@@ -91,24 +91,24 @@ def test_an_environment_that_is_missing(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.long
 def test_an_environment_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import hardware
+    from perflog.campaign import runner as environment
 
     monkeypatch.setenv("PERFLOG_ENVIRONMENTS", str(tmp_path / "environments"))
     here = Path(shutil.copytree(RUNNER, tmp_path / "mine"))
     (here / "requirements.txt").write_text("not a requirement at all\n")
     with pytest.raises(PerflogError, match="failed; the environment of mine is not made"):
-        hardware.make(load_runner(here), quiet=True)
-    assert hardware.state(load_runner(here)) == "unfinished"
+        environment.make(load_runner(here), quiet=True)
+    assert environment.state(load_runner(here)) == "unfinished"
 
 
 def test_where_environments_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.campaign import hardware
+    from perflog.campaign import runner as environment
 
     monkeypatch.delenv("PERFLOG_ENVIRONMENTS", raising=False)
-    assert hardware.environments().parts[-2:] == ("runners", ".environments")
-    monkeypatch.setattr(hardware, "folder", lambda name: tmp_path / name)
+    assert environment.environments().parts[-2:] == ("runners", ".environments")
+    monkeypatch.setattr(environment, "folder", lambda name: tmp_path / name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert hardware.environments() == tmp_path / "cache/perflog/environments"
+    assert environment.environments() == tmp_path / "cache/perflog/environments"
 
 
 def test_commands_of_several_processes_and_nodes(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_remote_command_stands_under_a_guard_there(tmp_path: Path) -> None:
     assert there["remote"]["mark"] == given["mark"] == "campaign/run/name"
     assert [command["argv"] for command in there["remote"]["commands"]] == [commands[1].argv]
     assert there["remote"]["tells"], "the first node's output is the log, this one's is not"
-    assert hosts_of(replace(chosen, hostfile="", hosts=["a"])) == ["a"]
+    assert hosts_of(replace(chosen, hostfile="", hosts=("a",))) == ["a"]
 
 
 def test_a_folder_that_was_cut_off_is_cleaned(tmp_path: Path) -> None:

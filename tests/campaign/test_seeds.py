@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from perflog.campaign import commands, missing, schedule
-from perflog.campaign import hardware as environment
+from perflog.campaign import runner as environment
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from tests.cli.test_cli import run
@@ -150,7 +150,7 @@ def test_without_program_and_data_one_line_says_what_to_get(name: str, tmp_path:
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1
     runner = load_runner(RUNNERS / name)
-    program, data = runner.prerequisites
+    program, data = runner.prerequisites.values()
     assert f"{name}: its program is not here: expected {program.folder}/" in lines[0]
     assert f"Get it: {program.get}." in lines[0]
     assert f'programs = {{ {name} = "FOLDER" }}' in lines[0]
@@ -237,7 +237,7 @@ def test_they_are_listed_with_what_to_get_and_are_not_made() -> None:
     listed = {line.split()[0]: line for line in run("run", "--list").stdout.splitlines()[1:]}
     for name in SEEDS:
         assert listed[name].split(None, 2)[1] == "missing"
-        assert listed[name].endswith(load_runner(RUNNERS / name).prerequisites[0].get)
+        assert listed[name].endswith(load_runner(RUNNERS / name).prerequisites["program"].get)
     with pytest.raises(UsageError, match=r"tsm wraps a program that perflog does not install\. Get it: github"):
         environment.make_environment("tsm")
 
@@ -262,9 +262,9 @@ def stand_in(name: str, folder: Path) -> Path:
     """A campaign file whose program is a stand-in that prints a log of the program's shape, and its words and folder."""
     script, log, _, values = STAND_INS[name]
     runner = load_runner(RUNNERS / name)
-    for need in runner.prerequisites:
+    for kind, need in runner.prerequisites.items():
         for file in need.files:
-            path = folder / need.kind / file
+            path = folder / kind / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n".join(need.contains.get(file, ())))
     program = folder / "program" / script
@@ -276,7 +276,9 @@ def stand_in(name: str, folder: Path) -> Path:
             f"import sys\nopen('words', 'w').write(' '.join(sys.argv[1:]))\nprint(open({str(FIXTURES / log)!r}).read())\n"
         )
         with program.open("a") as opened:  # a stand-in of train.py keeps the text that its check wants
-            opened.writelines(f"# {text}\n" for need in runner.prerequisites for text in need.contains.get(script, ()))
+            opened.writelines(
+                f"# {text}\n" for need in runner.prerequisites.values() for text in need.contains.get(script, ())
+            )
     places = f'programs = {{ {name} = "{folder}/program" }}\ndata = {{ {name} = "{folder}/data" }}\n'
     places += f'pythons = {{ {name} = "{sys.executable}" }}\nlogs = "logs"\n'
     lines = (RUNNERS / name / "campaign.toml").read_text().splitlines()

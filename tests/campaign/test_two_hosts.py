@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.campaign import hardware as environment
+from perflog.campaign import runner as environment
 from perflog.campaign.runner import load_runners
 from tests.support import ROOT, extracted
 from tests.tools.agreement import TOLERANCE, compared

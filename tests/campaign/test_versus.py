@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 import perflog
-from perflog.campaign.looks import CaseLook
-from perflog.campaign.observer import RoundObserver
-from perflog.campaign.versus import Budget, Versus, plan_measurement, turns
+from perflog.campaign import RoundObserver
+from perflog.campaign.versus import Budget, CaseLook, Versus, plan_measurement, turns
 from perflog.compare.rule import Stopping
 from perflog.errors import UsageError
 from tests.cli.test_cli import run

@@ -27,8 +27,8 @@ from perflog.export.exchange import Annotation, commands, junit, to_openmetrics,
 from perflog.export.exchange import Test as JunitTest
 from perflog.export.options import ENDINGS, endings_of, format_for
 from perflog.export.text import TextTable
+from perflog.logs.loggers import text_of_events
 from perflog.logs.streams import Stream
-from perflog.logs.tfevents import text_of_events
 from tests.campaigns import write_run
 from tests.support import FIXTURES, extracted
 

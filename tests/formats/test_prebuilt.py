@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from perflog import resources
 from perflog.errors import ParserError
+from perflog.formats import hash_of_files
 from perflog.formats.prebuilt import (
     OwnFormats,
     key_of,
@@ -23,7 +24,6 @@ from perflog.formats.prebuilt import (
     read_own_formats,
     write_own_formats,
 )
-from perflog.formats.sources import hash_of_files
 from tests.support import ROOT
 
 

@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perflog.errors import UsageError
-from perflog.logs.containers import UnreadableError, blocks_of, open_small
-from perflog.logs.digest import digests
+from perflog.logs.containers import UnreadableError, blocks_of, digests, open_small
 from perflog.logs.find import LogFile, Pipe, find_logs, natural
 
 T = TypeVar("T")

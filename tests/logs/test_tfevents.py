@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from perflog.logs.loggers import is_event_file, masked_checksum, text_of_events
 from perflog.logs.streams import Stream, UnreadableError
-from perflog.logs.tfevents import is_event_file, masked_checksum, text_of_events
 from perflog.notes import texts
 from tests.support import FIXTURES, extracted
 

@@ -22,7 +22,7 @@ from perflog.cache.printed import ALIKE
 from perflog.errors import PerflogError, UsageError
 from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_logs, extract_paths, part_of
-from perflog.logs.digest import digests
+from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts.part import KEY, Share, part_from, place_of, read_part, share_of, write_part
 from perflog.parts.rows import IN_ROWS, PACKED

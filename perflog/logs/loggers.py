@@ -1,17 +1,24 @@
-"""A TensorBoard event file in, a text line for each of its records out.
+"""Files that loggers write in, a text line for each of their records out, so that parser files can say what they mean.
 
-A scalar becomes ``tfevents tag=loss step=100 value=0.41 wall_time=1714817472.5``, so that parser files can say what a
-tag means. A record's line has the record's number: several scalars of one record are sub-lines, one without any
-(graphs, images, histograms) is an empty line. Format: tensorflow/tensorboard, ``record_writer.py`` and ``event.proto``.
+TensorBoard's event files: a scalar becomes ``tfevents tag=loss step=100 value=0.41 wall_time=1714817472.5``. A record's
+line has the record's number: several scalars of one record are sub-lines, one without any (graphs, images, histograms)
+is an empty line. Format: tensorflow/tensorboard, ``record_writer.py`` and ``event.proto``.
+
+Tables (CSV, tabs between columns): the columns stand in any order, by the header; a row becomes
+``csv epoch=0 step=49 loss=0.4``, epoch and step first, empty fields left out. A line of an MLflow metric file becomes
+``mlflow time_ms=1714817472123 value=0.4 step=49``. Each line keeps its place in the file.
 """
 
 from __future__ import annotations
 
+import csv
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
-from perflog.logs.streams import Stream, UnreadableError
+from perflog.logs.streams import Stream, UnreadableError, stream_of
 
 #: A record: the length of its data, a checksum of the length, the data, and a checksum of them.
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
@@ -45,7 +52,7 @@ def text_of_events(records: Stream) -> Stream:
     Raises:
         UnreadableError: from its ``read``, after the lines of all records before the damage.
     """
-    return Stream(_Events(records).read)
+    return stream_of(_lines(records))
 
 
 def masked_checksum(data: bytes) -> int:
@@ -67,49 +74,39 @@ def _table() -> tuple[int, ...]:
     return tuple(table)
 
 
-class _Events:
-    def __init__(self, records: Stream) -> None:
-        self._records = records
-        self._line = b""
-
-    def read(self, size: int) -> bytes:
-        if not self._line:
-            self._line = self._next()
-        data, self._line = self._line[:size], self._line[size:]
-        return data
-
-    def _next(self) -> bytes:
-        """The line of the next record; empty at the end."""
-        header = self._exactly(_HEADER)
-        if not header:
-            return b""
+def _lines(records: Stream) -> Iterator[bytes]:
+    """The line of each record."""
+    while header := _exactly(records, _HEADER):
         if len(header) < _HEADER or _CHECKSUM.unpack_from(header, 8)[0] != masked_checksum(header[:8]):
             raise _damaged("cut short" if len(header) < _HEADER else "the length of a record is another")
         length = _LENGTH.unpack_from(header)[0]
         if length > _LONGEST:
-            self._skip(length + _CHECKSUM.size)
-            return b"\n"
-        data, checksum = self._exactly(length), self._exactly(_CHECKSUM.size)
+            _skip(records, length + _CHECKSUM.size)
+            yield b"\n"
+            continue
+        data, checksum = _exactly(records, length), _exactly(records, _CHECKSUM.size)
         if len(checksum) < _CHECKSUM.size:
             raise _damaged("cut short")
         line = b"\r".join(_scalars(data))
         if line and _CHECKSUM.unpack(checksum)[0] != masked_checksum(data):
             raise _damaged("the checksum of a record is another")
-        return line + b"\n"
+        yield line + b"\n"
 
-    def _exactly(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size and (data := self._records.read(size)):
-            parts.append(data)
-            size -= len(data)
-        return b"".join(parts)
 
-    def _skip(self, size: int) -> None:
-        while size:
-            data = self._records.read(min(size, _LONGEST))
-            if not data:
-                raise _damaged("cut short")
-            size -= len(data)
+def _exactly(records: Stream, size: int) -> bytes:
+    parts: list[bytes] = []
+    while size and (data := records.read(size)):
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def _skip(records: Stream, size: int) -> None:
+    while size:
+        data = records.read(min(size, _LONGEST))
+        if not data:
+            raise _damaged("cut short")
+        size -= len(data)
 
 
 def _damaged(why: str) -> UnreadableError:
@@ -190,3 +187,73 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
         if byte < 0x80:
             break
     return value, place
+
+
+# ----------------------------------------------------------------------------------------------------
+# Tables.
+
+#: A column's name: what loggers call their metrics.
+_NAME = re.compile(r"[A-Za-z_][\w./|@()%:\- ]*")
+#: A row begins with these columns, in this order.
+_FIRST = ("epoch", "step", "time")
+#: A training's table has one of these columns: those of loggers for reinforcement learning last.
+_KNOWN = frozenset({"epoch", "step", "Epoch", "time/iterations", "time/episodes", "misc/nupdates", "nupdates"})
+_FIELD = re.compile(r"[-+]?(?:[0-9][0-9.eE+-]*|nan|inf|True|False)?", re.IGNORECASE)
+_MLFLOW = re.compile(rb"([0-9]{13}) ([-+0-9.eE]+|nan|inf|-inf|NaN|Infinity)(?: ([0-9]+))?\r?")
+#: So many columns a table has at least; so many of its first lines are looked at.
+_FEWEST, _LOOKED_AT = 3, 20
+
+#: One line (without its line feed) as it is given on.
+Render = Callable[[bytes], bytes]
+
+
+def renderer_for(lines: Sequence[bytes]) -> Render | None:
+    """How a table is rendered that begins with these lines, of which the last may be unfinished; None for no table."""
+    filled = [line for line in (lines[:-1] or lines)[:_LOOKED_AT] if line.strip()]
+    if filled and all(_MLFLOW.fullmatch(line) for line in filled):
+        return _of_mlflow
+    between = "\t" if filled and b"\t" in filled[0] and b"," not in filled[0] else ","
+    columns = _columns(filled[0], between) if len(filled) > 1 else []
+    if columns and all(_row(line, len(columns), between) for line in filled[1:]):
+        return _of_csv(columns, between)
+    return None
+
+
+def _columns(header: bytes, between: str) -> list[str]:
+    """A header's names; none where it is no header of a training's table."""
+    with suppress(UnicodeDecodeError, csv.Error, StopIteration):
+        names = [name.strip() for name in next(csv.reader([header.decode()], delimiter=between))]
+        known = not _KNOWN.isdisjoint(names)
+        if known and len(names) >= _FEWEST and all(map(_NAME.fullmatch, names)) and len(set(names)) == len(names):
+            return names
+    return []
+
+
+def _row(line: bytes, count: int, between: str) -> list[str]:
+    """A row's fields; none where it is no row of so many numbers."""
+    with suppress(UnicodeDecodeError, csv.Error, StopIteration):
+        fields = [field.strip() for field in next(csv.reader([line.decode()], delimiter=between))]
+        if len(fields) == count and all(map(_FIELD.fullmatch, fields)):
+            return fields
+    return []
+
+
+def _of_csv(columns: Sequence[str], between: str) -> Render:
+    order = sorted(range(len(columns)), key=lambda n: (_FIRST.index(columns[n]) if columns[n] in _FIRST else 9, n))
+    names = [re.sub(r"\s", "_", name) for name in columns]
+
+    def render(line: bytes) -> bytes:
+        fields = _row(line, len(columns), between)
+        if not fields:
+            return line
+        return " ".join(["csv", *(f"{names[n]}={fields[n]}" for n in order if fields[n])]).encode()
+
+    return render
+
+
+def _of_mlflow(line: bytes) -> bytes:
+    found = _MLFLOW.fullmatch(line)
+    if found is None:
+        return line
+    step = b" step=" + found[3] if found[3] else b""
+    return b"mlflow time_ms=%s value=%s%s" % (found[1], found[2], step)

@@ -23,7 +23,7 @@ GroupKind = Literal["number", "text", "unit", "clock", "scaled"]
 Buffer = bytes | bytearray | memoryview
 Ints = NDArray[np.int64]
 
-#: Flags of a text: why it needs the slow cleaning (none of its rows are given then) ...
+#: Flags of a text: why it needs cleaning (none of its rows are given then) ...
 DIRTY_NUL, DIRTY_ESCAPE, DIRTY_BACKSPACE, DIRTY_TAG, DIRTY_REPEATED, DIRTY_UTF8 = 1, 2, 4, 8, 16, 32
 DIRTY: Final = DIRTY_NUL | DIRTY_ESCAPE | DIRTY_BACKSPACE | DIRTY_TAG | DIRTY_REPEATED | DIRTY_UTF8
 #: ... that the matches of its last line were dropped, and that its last byte is no line feed.
@@ -179,7 +179,7 @@ class Program:
         Args:
             texts: the texts, or one buffer that holds them behind each other and the offsets at which each ends.
             at_end: per text, or for all, whether its end is the end of its log, so that its last line may be cut.
-            cleaned: whether the texts come from the slow cleaning, so that none is asked for again.
+            cleaned: whether the texts were cleaned, so that none is asked for again.
 
         Raises:
             ScanError: when a cleaned text is not UTF-8.

@@ -497,7 +497,7 @@ static bool read_rule(program *p, reader *from, int32_t number, pf_fault *fault)
     return true;
 }
 
-/* Why a text needs the slow cleaning, and what else there is to say of it. */
+/* Why a text needs cleaning, and what else there is to say of it. */
 enum {
     DIRTY_NUL = 1,
     DIRTY_ESCAPE = 2,
@@ -509,11 +509,14 @@ enum {
     NO_LINE_END = 512,
 };
 
+/* Pieces of a launcher's tag and of what Ray adds to lines; U+FFFD, which stands where a character was lost. */
+static const char TAG[] = "]<std", REPEATED[] = "x across cluster]", LOST[] = "\xef\xbf\xbd";
+
 static bool read_program(program *p, reader *from, pf_fault *fault) {
     static const struct {
         const char *text;
         int dirty;
-    } marks[] = {{"]<std", DIRTY_TAG}, {"x across cluster]", DIRTY_REPEATED}};
+    } marks[] = {{TAG, DIRTY_TAG}, {REPEATED, DIRTY_REPEATED}};
     static const char header[] = "perflog-scan 1 ";
     size_t size = sizeof header - 1;
     if ((size_t)(from->end - from->at) < size || memcmp(from->at, header, size))

@@ -23,8 +23,6 @@ typedef struct {
     bool has_tags, has_repeats; /* some line of the text may have one */
 } cleaner;
 
-static const char TAG[] = "]<std", REPEATED[] = "x across cluster]", LOST[] = "\xef\xbf\xbd";
-
 /* Where words stand; `rare`: the byte of theirs that is searched for. */
 static inline const uint8_t *find_words(const uint8_t *at, const uint8_t *end, const char *words, char rare) {
     return find_text((const uint8_t *)words, strlen(words), (size_t)(strchr(words, rare) - words), at, end);

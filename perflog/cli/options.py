@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +94,7 @@ TextOrJson = Annotated[str | None, form_option(("text", "json"), "text")]
 Given = dict[str, Any]
 
 
+@cache
 def _annotation(name: str) -> Any:
     """An option of extraction as a parameter's annotation, with None for one that is not given."""
     kind: Any = list[str] if name in REPEATED else str if EXTRACTION[name].value else bool

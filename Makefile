@@ -66,7 +66,7 @@ faults: $(VENV)/.dev
 # line alike in every log; then mutated logs through both engines.
 fuzz: $(VENV)/.dev
 	PERFLOG_CAMPAIGN=1 PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/pipeline/test_bad_logs.py \
-		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/report/test_regions.py \
+		tests/logs tests/matching tests/measurements tests/stats tests/history/test_writers.py tests/show/test_regions.py \
 		tests/evidence/test_stamps.py tests/formats/test_path_grammar.py tests/formats/test_soundness.py
 	$(BIN)/python -m tests.tools.systematic
 	$(BIN)/python -m tests.tools.fuzz --count $(COUNT) --seed $(SEED)

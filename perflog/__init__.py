@@ -5,8 +5,8 @@
 >>> result.cases  # a polars frame, one row per case  # doctest: +SKIP
 >>> perflog.compare("logs-2.4/", "logs-2.5/", warmup=100).rows  # doctest: +SKIP
 
-Every use case is a function; ``help(perflog.api)`` describes them all. Five of them have the name of the package that
-they stand for (``audit``, ``compare``, ``history``, ``plot`` and ``report``): these packages can be called.
+Every use case is a function; ``help(perflog.api)`` describes them all. Three of them have the name of the package that
+they stand for (``audit``, ``compare`` and ``history``): these packages can be called.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ __all__ = [
     "table",
 ]
 #: Functions that have the name of a package.
-_PACKAGES = frozenset({"audit", "compare", "history", "plot", "report"})
+_PACKAGES = frozenset({"audit", "compare", "history"})
 
 
 class _CallablePackage(ModuleType):

@@ -30,7 +30,7 @@ LOOSE = {
     "spelling": "",
     "_version": "",
     "__init__": "",
-    "extraction": "export",
+    "extraction": "show",
     "__main__": "end",
 }
 

@@ -159,7 +159,7 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
         "perflog/history/migrations/env.py",
         "perflog/history/migrations/versions/v0001_campaigns.py",
         "perflog/data/runners/common.py",
-        "perflog/export/schemas/extraction.schema.json",
+        "perflog/show/schemas/extraction.schema.json",
         "perflog/data/example/short/machine.json",
         "perflog/data/example/releases/2.12.1/machine.json",
         *(f"perflog/data/runners/{runner.name}/runner.toml" for runner in load_runners().values()),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 OUTSIDE = {"write-a-runner.md": ROOT / "runners/README.md", "reporting-a-fault.md": ROOT / "SECURITY.md"}
 #: Sphinx's roles in docstrings, which mkdocstrings leaves as they are.
 _ROLE = re.compile(r":(?:class|func|data|meth|mod|attr):(?=`|<code>)")
-SCHEMAS = "perflog/export/schemas"
+SCHEMAS = "perflog/show/schemas"
 #: What the help is set in.
 LOOK = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 

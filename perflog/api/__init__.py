@@ -33,7 +33,7 @@ from perflog.api.comparing import Comparison, Noise, compare, noise, plan
 from perflog.api.logs import Explanations, Extracted, explain, extract, extract_on, extract_share, merge
 from perflog.api.options import ExtractionOptions
 from perflog.api.reports import Picture, Readme, Report, Table, plot, readme, report, table
-from perflog.export.document import json_schema
+from perflog.show.document import json_schema
 
 __all__ = [
     "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Measurement", "Noise",

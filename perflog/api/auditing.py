@@ -11,7 +11,7 @@ from perflog.api.options import PathLike, Paths, Result, counted, in_python_term
 
 if TYPE_CHECKING:
     from perflog.audit import Judgement
-    from perflog.export.text import TextTable
+    from perflog.show.text import TextTable
 
 
 @dataclass(frozen=True, slots=True, repr=False)

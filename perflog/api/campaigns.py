@@ -24,9 +24,9 @@ from perflog.api.options import (
 if TYPE_CHECKING:
     from perflog.campaign import RoundObserver
     from perflog.campaign.versus import CaseLook, Measured
-    from perflog.export.text import TextTable
     from perflog.history import Entry, Saved, Series
     from perflog.history.level_changes import Regressions as FoundRegressions
+    from perflog.show.text import TextTable
 
 
 #: Changes of level of up to this share are not told, as on the command line.
@@ -236,7 +236,7 @@ class Measurement(Result):
         return f"{counted(len(self.cases), 'case')}: {decided} decided{failed}{spent}"
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.export.text import TextTable
+        from perflog.show.text import TextTable
 
         rows = [[entry.case, entry.sentence(self.margin)] for entry in self.cases]
         caption = f"ratios new / old, margin {100 * self.margin:g} %, order of seed {self.measured.rule.seed}."

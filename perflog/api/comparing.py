@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perflog.compare.noise import Noise as MeasuredNoise
     from perflog.compare.rows import CaseComparison
     from perflog.compare.rows import Comparison as CaseComparisons
-    from perflog.export.text import TextTable
+    from perflog.show.text import TextTable
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -103,7 +103,7 @@ class Noise(Result):
         return noise_document(self.noise)
 
     def _described(self) -> str:
-        from perflog.export.text import two_digits
+        from perflog.show.text import two_digits
 
         spreads = [case.coefficient_of_variation for case in self.cases if case.coefficient_of_variation is not None]
         text = counted(len(self.cases), "case")

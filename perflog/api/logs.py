@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from perflog.export.text import TextTable
-    from perflog.report.explain import Explanation
+    from perflog.show.explain import Explanation
+    from perflog.show.text import TextTable
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,7 +75,7 @@ class Extracted(Result):
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.export.document import extraction_document
+        from perflog.show.document import extraction_document
 
         return extraction_document(self.extraction)
 
@@ -90,8 +90,8 @@ class Extracted(Result):
             perflog.errors.UsageError: for another form.
             perflog.errors.PerflogError: for ``xlsx`` where the package that writes it is not installed.
         """
-        from perflog.export.encoding import encoded
         from perflog.settings.config import FORMATS, one_of
+        from perflog.show.encoding import encoded
 
         one_of("form", form, [name for name in FORMATS if name != "dlperf"])
         return encoded(self.extraction, form)
@@ -107,9 +107,9 @@ class Extracted(Result):
             perflog.errors.UsageError: for an ending that no format has.
             perflog.errors.PerflogError: when it cannot be written.
         """
-        from perflog.export.options import format_for
         from perflog.files import write_atomically
         from perflog.settings.config import FORMATS
+        from perflog.show.options import format_for
 
         form = format_for(Path(file), None, [name for name in FORMATS if name != "dlperf"], "table", has_option=False)
         write_atomically(Path(file), self.encoded(form))
@@ -122,7 +122,7 @@ class Extracted(Result):
         return ", ".join([*parts, f"{counted(self.skipped.height, 'file')} skipped"])
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.export.case_table import case_table
+        from perflog.show.case_table import case_table
 
         return (case_table(self.extraction),)
 
@@ -149,7 +149,7 @@ class Explanations(Result, Sequence["Explanation"]):
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.report.explain import document
+        from perflog.show.explain import document
 
         return document(self.explanations)
 
@@ -201,7 +201,7 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
 
 def extracted(extraction: Extraction) -> Extracted:
     """An extraction with its frames."""
-    from perflog.export.encoding import case_frame, run_frame, skipped_frame
+    from perflog.show.encoding import case_frame, run_frame, skipped_frame
 
     return Extracted(case_frame(extraction), run_frame(extraction), skipped_frame(extraction), extraction)
 
@@ -220,7 +220,7 @@ def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> Explanations:
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right.
     """
-    from perflog.report.explain import explain_logs
+    from perflog.show.explain import explain_logs
 
     logs = path_list(paths)
     return Explanations(tuple(explain_logs(logs, settings_of(options, logs))))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from perflog.export.text import TextTable
-    from perflog.report.extractions import Extractions
+    from perflog.show.extractions import Extractions
+    from perflog.show.text import TextTable
 
 
 PathLike = str | os.PathLike[str]
@@ -72,7 +72,7 @@ def extractions_of(cache: bool | None) -> Extractions:
         UsageError: where there is no place for the cache.
     """
     from perflog.cache.place import cache_if_wanted
-    from perflog.report.extractions import Extractions
+    from perflog.show.extractions import Extractions
 
     return Extractions(cache=cache_if_wanted(cache, _warn))
 
@@ -180,7 +180,7 @@ class Result:
         from html import escape
 
         from perflog.escaping import visible
-        from perflog.export.encoding import to_html
+        from perflog.show.encoding import to_html
 
         return f"<p>{escape(visible(self._described()))}</p>\n" + "".join(
             to_html(table, MOST_ROWS) for table in self._tables()

@@ -26,11 +26,11 @@ from perflog.extras import plain
 if TYPE_CHECKING:
     import polars as pl
 
-    from perflog.export.text import TextTable
     from perflog.extraction import Extraction
-    from perflog.report.making import MadeTable
-    from perflog.report.regenerate import Change, Regenerated, RegeneratedFile
-    from perflog.report.table import ReportTable
+    from perflog.show.making import MadeTable
+    from perflog.show.regenerate import Change, Regenerated, RegeneratedFile
+    from perflog.show.table import ReportTable
+    from perflog.show.text import TextTable
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ class Table(Result):
     """A report's table; its frame has the table's own rows and columns.
 
     Attributes:
-        made: the objects behind it (:class:`perflog.report.making.MadeTable`).
+        made: the objects behind it (:class:`perflog.show.making.MadeTable`).
     """
 
     made: MadeTable
@@ -65,7 +65,7 @@ class Table(Result):
     @property
     def frame(self) -> pl.DataFrame:
         """The cells, as they are printed; columns whose cells are all numbers hold numbers."""
-        from perflog.report.making import table_frame
+        from perflog.show.making import table_frame
 
         frame: pl.DataFrame = table_frame(self._plain())
         return frame
@@ -81,8 +81,8 @@ class Table(Result):
             perflog.errors.UsageError: for another form.
             perflog.errors.PerflogError: for ``xlsx`` where the package that writes it is not installed.
         """
-        from perflog.report.making import TABLE_FORMATS, encoded_table
         from perflog.settings.config import one_of
+        from perflog.show.making import TABLE_FORMATS, encoded_table
 
         one_of("form", form, TABLE_FORMATS)
         return encoded_table(self.made, form)
@@ -163,7 +163,7 @@ class Report:
         Raises:
             perflog.errors.PerflogError: when one cannot be written.
         """
-        from perflog.report.reports import Report as MadeReport
+        from perflog.show.reports import Report as MadeReport
 
         MadeReport(self.files, self.described).write()
 
@@ -177,7 +177,7 @@ class Readme(Result):
     """Markdown files with their regions made anew; its frame has a row for everything that differs.
 
     Attributes:
-        regenerated: the objects behind it (:class:`perflog.report.regenerate.Regenerated`).
+        regenerated: the objects behind it (:class:`perflog.show.regenerate.Regenerated`).
     """
 
     regenerated: Regenerated
@@ -204,7 +204,7 @@ class Readme(Result):
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.report.regenerate import regenerated_document
+        from perflog.show.regenerate import regenerated_document
 
         return regenerated_document(self.regenerated)
 
@@ -218,7 +218,7 @@ class Readme(Result):
         self.regenerated.write()
 
     def _described(self) -> str:
-        from perflog.report.regenerate import summary
+        from perflog.show.regenerate import summary
 
         return summary(self.regenerated, checked=True)
 
@@ -226,8 +226,8 @@ class Readme(Result):
         return [{"file": file["file"], **change} for file in self.document()["files"] for change in file["changes"]]
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.export.text import TextTable
-        from perflog.report.regenerate import per_cent
+        from perflog.show.regenerate import per_cent
+        from perflog.show.text import TextTable
 
         rows = []
         for file in self.files:
@@ -283,7 +283,7 @@ def table(
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, or two cases in one cell.
     """
-    from perflog.report.making import Look, make_table, projection
+    from perflog.show.making import Look, make_table, projection
 
     logs = path_list(paths)
     folders = [os.fspath(folder) for folder in templates]
@@ -314,7 +314,7 @@ def plot(
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, or when there is nothing to show.
     """
-    from perflog.report.making import make_picture
+    from perflog.show.making import make_picture
 
     logs = path_list(paths)
     drawn = make_picture(logs, settings_of(options, logs), extractions_of(cache), kind, form, texts(where), language)
@@ -344,9 +344,9 @@ def report(
             by perflog, or when there is no case.
     """
     from perflog.errors import UsageError
-    from perflog.report.reports import make_report, refusal
-    from perflog.report.table import LANGUAGES
     from perflog.settings.config import one_of
+    from perflog.show.reports import make_report, refusal
+    from perflog.show.table import LANGUAGES
 
     one_of("lang", language, LANGUAGES)
     file = Path(output)
@@ -373,7 +373,7 @@ def readme(paths: Paths, *, allow: Paths = (), cache: bool | None = None) -> Rea
     Raises:
         perflog.errors.PerflogError: for a file that cannot be read, a marker out of place, or a wrong recipe.
     """
-    from perflog.report.regenerate import regenerate
+    from perflog.show.regenerate import regenerate
 
     allowed = [Path(folder) for folder in path_list(allow)]
     return Readme(regenerate([Path(path) for path in path_list(paths)], extractions_of(cache), allowed))

@@ -41,9 +41,9 @@ from perflog.errors import NoSuchPathError, PerflogError, UsageError
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.formats.printed import kind
 from perflog.logs.find import LogFile, find_logs
-from perflog.report.extractions import Extractions, ProgressOf, no_progress
-from perflog.report.regions import Recipes, Region, RegionText, confined, merged, regions, row_texts
 from perflog.settings.options import Options
+from perflog.show.extractions import Extractions, ProgressOf, no_progress
+from perflog.show.regions import Recipes, Region, RegionText, confined, merged, regions, row_texts
 
 # ----------------------------------------------------------------------------------------------------
 # The verdict on each claim: which logs are its, whether a known rule gives its number, whether cells contradict it.

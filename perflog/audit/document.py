@@ -17,7 +17,7 @@ from pathlib import Path
 from perflog.border import keep_inside
 from perflog.errors import UsageError
 from perflog.files import LONGEST_DOCUMENT, read_limited
-from perflog.report.regions import FENCE, row_texts
+from perflog.show.regions import FENCE, row_texts
 
 # ----------------------------------------------------------------------------------------------------
 # HTML in, its headings, lines of text, links and tables out, in order: of a page, or of a table inside Markdown.

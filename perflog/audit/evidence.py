@@ -31,13 +31,13 @@ from perflog.measurements.segment import Segment
 from perflog.measurements.series import RankSeries
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.report.extractions import ProgressOf, no_progress
 from perflog.runs.build import RunBuilder
 from perflog.runs.metadata import Metadata, indexed_by_device
 from perflog.runs.reported import summary_metrics
 from perflog.runs.run import Run, Skipped
 from perflog.settings.convention import load_conventions
 from perflog.settings.options import Amount, Options, Window
+from perflog.show.extractions import ProgressOf, no_progress
 
 #: The rule of perflog itself, beside the conventions.
 OWN = "perflog"

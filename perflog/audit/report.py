@@ -12,8 +12,8 @@ from perflog._version import __version__
 from perflog.audit.judgement import CellVerdict, Judgement, apart, difference, ordered
 from perflog.escaping import exact, json_text, named, visible
 from perflog.escaping import markdown as escaped
-from perflog.export.exchange import Annotation, Test, commands, junit
-from perflog.export.text import TextTable, counted
+from perflog.show.exchange import Annotation, Test, commands, junit
+from perflog.show.text import TextTable, counted
 
 SCHEMA = "perflog/audit/1"
 FORMATS = ("text", "markdown", "json", "junit", "github")

@@ -34,11 +34,11 @@ from perflog.campaign.scheduling import (
 )
 from perflog.compare.rule import KEY, Stopping, change_words, stopping_of, verdict_words
 from perflog.errors import UsageError
-from perflog.export.text import counted
 from perflog.formats.catalog import Catalog, load_catalog
 from perflog.formats.printed import kind
 from perflog.logs.find import FAILED
 from perflog.runs.machine import known_facts, machine_in
+from perflog.show.text import counted
 from perflog.stats.sequential import Look, TableRule, look
 from perflog.stats.verdict import MARGIN
 

@@ -14,15 +14,15 @@ import typer
 from perflog.cli.output import emit, erase_lines, to_terminal, width_of
 from perflog.cli.progress import import_numpy, progress_bar, skipped
 from perflog.escaping import named
-from perflog.export.options import format_for
 from perflog.settings.config import DEFAULTS, FORMATS, names_in, pairs
+from perflog.show.options import format_for
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
     from perflog.cache.printed import Printed
-    from perflog.export.case_table import Shown
     from perflog.extraction import Extraction
     from perflog.settings.config import Settings
+    from perflog.show.case_table import Shown
 
 
 class View(NamedTuple):
@@ -54,7 +54,7 @@ class View(NamedTuple):
     @property
     def shown(self) -> Shown:
         """The columns and notes of tables."""
-        from perflog.export.case_table import Shown
+        from perflog.show.case_table import Shown
 
         return Shown(self.columns, self.wide, self.notes)
 
@@ -69,7 +69,7 @@ class View(NamedTuple):
         from dataclasses import replace
 
         from perflog.cases.choosing import chosen
-        from perflog.export.case_table import in_order
+        from perflog.show.case_table import in_order
 
         cases = chosen(extraction.cases, self.where) if self.where else extraction.cases
         return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)
@@ -127,18 +127,18 @@ def _end(remarks: Iterable[str], complete: bool, quiet: bool) -> None:
 def _encoded(extraction: Extraction, form: str, view: View, terminal: bool) -> str | bytes | Iterable[bytes]:
     """The extraction in a format; JSON without the modules that make tables, which take as long as some logs."""
     if form == "json":
-        from perflog.export.document import json_pieces
+        from perflog.show.document import json_pieces
 
         return json_pieces(extraction)
-    from perflog.export.encoding import encoded
+    from perflog.show.encoding import encoded
 
     return encoded(extraction, form, None if view.wide else width_of(terminal), terminal, view.shown)
 
 
 def _write_dlperf(extraction: Extraction, output: Path | None, logs: Sequence[str]) -> None:
     """DLPerf's result file, and what its script prints."""
-    from perflog.export.exchange import dlperf_console, dlperf_json
     from perflog.files import write_atomically
+    from perflog.show.exchange import dlperf_console, dlperf_json
 
     target = output or Path("result") / f"{Path(logs[0]).resolve().name}_result.json"
     write_atomically(target, dlperf_json(extraction), parents=output is None)
@@ -148,9 +148,9 @@ def _write_dlperf(extraction: Extraction, output: Path | None, logs: Sequence[st
 def _write_tensorboard(extraction: Extraction, folder: Path, quiet: bool) -> None:
     """An event file for each case, in a folder of its own."""
     from perflog.cli.output import say_written
-    from perflog.export.exchange import to_tensorboard
-    from perflog.export.text import counted
     from perflog.files import write_atomically
+    from perflog.show.exchange import to_tensorboard
+    from perflog.show.text import counted
 
     files = to_tensorboard(extraction)
     for path, data in files.items():
@@ -256,10 +256,10 @@ def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) ->
         KeyboardInterrupt: when the user ends it.
         UsageError: as reading the logs does.
     """
-    from perflog.export.case_table import case_table
-    from perflog.export.text import to_terminal as drawn
     from perflog.logs.find import find_logs
-    from perflog.report.extractions import Extractions
+    from perflog.show.case_table import case_table
+    from perflog.show.extractions import Extractions
+    from perflog.show.text import to_terminal as drawn
 
     terminal, before, lines = to_terminal(None), None, 0
     while True:

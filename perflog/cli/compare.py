@@ -30,8 +30,8 @@ from perflog.settings.config import names_in, one_of, pairs, settings
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.compare.rule import Rule
-    from perflog.report.extractions import Extractions
     from perflog.settings.config import Settings
+    from perflog.show.extractions import Extractions
 
 _METRIC = "throughput, step_time, time_to_train, speedup, efficiency, reported or memory."
 Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC)]
@@ -112,9 +112,9 @@ def compare(
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import names
     from perflog.compare.table import in_order
-    from perflog.export.case_table import Shown
-    from perflog.export.options import format_for
     from perflog.settings.convention import DEFAULT, REASONS
+    from perflog.show.case_table import Shown
+    from perflog.show.options import format_for
 
     if len(sides) < 2:
         raise typer.BadParameter("name at least two sides: perflog compare OLD NEW", param_hint="SIDES")
@@ -224,7 +224,7 @@ def _show_noise(
     """Read the logs, and show their noise in one of its formats."""
     from perflog.compare.noise import FORMATS, noise_csv, noise_json, noise_of, noise_table, sorted_noise
     from perflog.compare.rule import METRICS
-    from perflog.export.options import format_for
+    from perflog.show.options import format_for
 
     one_of("metric", request.metric, METRICS)
     chosen_form = format_for(output, form, FORMATS, "table")

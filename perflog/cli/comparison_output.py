@@ -20,8 +20,8 @@ from perflog.errors import PerflogError, UsageError
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
-    from perflog.export.case_table import Shown
     from perflog.settings.convention import GateResult
+    from perflog.show.case_table import Shown
 
 
 #: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
@@ -69,7 +69,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
         terminal: whether a table goes to a person's terminal.
     """
     from perflog.compare import outputs, page
-    from perflog.export.exchange import junit
+    from perflog.show.exchange import junit
 
     if look.form in ("svg", "png"):
         return page.picture(comparisons, look.form), page.described(comparisons)
@@ -93,7 +93,7 @@ def _markdown(comparisons: Sequence[Comparison], look: Look) -> str:
 def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str:
     """For people: the first lines and the table of every comparison."""
     from perflog.compare.table import comparison_table, opening
-    from perflog.export.text import folded
+    from perflog.show.text import folded
 
     parts = []
     for comparison in comparisons:
@@ -107,7 +107,7 @@ def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str
 def _show_to_github(comparisons: Sequence[Comparison], look: Look, output: Path | None, quiet: bool) -> None:
     """The job's summary and annotations where GitHub's variables are set; plain Markdown elsewhere."""
     from perflog.compare.outputs import findings
-    from perflog.export.exchange import commands
+    from perflog.show.exchange import commands
 
     markdown = _markdown(comparisons, look)
     summary, is_runner = os.environ.get(SUMMARY, ""), os.environ.get(IS_RUNNER) == "true"

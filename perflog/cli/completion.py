@@ -71,7 +71,7 @@ def _parsers(given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _styles(given: Mapping[str, Any], _text: str) -> Iterable[str]:
-    from perflog.report.table import styles
+    from perflog.show.table import styles
 
     return styles(given.get("templates") or ())
 
@@ -118,13 +118,13 @@ def _fields(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _values(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
-    from perflog.report.grid import VALUES
+    from perflog.show.grid import VALUES
 
     return VALUES
 
 
 def _shown(given: Mapping[str, Any], text: str) -> Iterable[str]:
-    from perflog.export.case_table import OF_CASES
+    from perflog.show.case_table import OF_CASES
 
     return dict.fromkeys([*_fields(given, text), *OF_CASES, *_values(given, text)])
 
@@ -182,8 +182,8 @@ def _cases(given: Mapping[str, Any], text: str) -> Iterable[str]:
         return [f"{name}=" for name in _fields(given, text)]
     from perflog.logs.addresses import is_address
     from perflog.logs.find import find_logs
-    from perflog.report.extractions import Extractions
     from perflog.settings.config import settings
+    from perflog.show.extractions import Extractions
 
     logs = _logs(given)
     if any(map(is_address, logs)):  # a Tab asks no server

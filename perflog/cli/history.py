@@ -92,10 +92,10 @@ def save(
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
     from perflog.compare.sides import database_of
     from perflog.escaping import json_text
-    from perflog.export.options import format_for
-    from perflog.export.text import counted
     from perflog.history import name_of
     from perflog.history import save as store
+    from perflog.show.options import format_for
+    from perflog.show.text import counted
 
     when, form = _date(date), format_for(None, format_, ("text", "json"), "text")
     chosen = settings(given | {"database": database}, logs)
@@ -175,9 +175,9 @@ def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[st
 def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None) -> None:
     """Make the site and put it in its folder. Raises UsageError where the folder holds anything else."""
     from perflog.cli.output import say_written
-    from perflog.export.words import LANGUAGES
     from perflog.history import publish, site
     from perflog.history.publishing import refusal
+    from perflog.show.words import LANGUAGES
 
     if regressions or form not in (None, "html"):
         what = "--regressions" if regressions else f"--format {form}"
@@ -193,9 +193,9 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
 
 def _show_regressions(asked: Asked, form: str | None, output: Path | None, reasons: Sequence[str]) -> None:
     """Print or write the changed cases; exit as the gate says, where it was asked for."""
-    from perflog.export.options import format_for
     from perflog.history import regressions, render_regressions
     from perflog.history.level_changes import FORMATS
+    from perflog.show.options import format_for
 
     form = format_for(output, form, FORMATS, "table")
     found = regressions(asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored)
@@ -209,11 +209,11 @@ def _show_regressions(asked: Asked, form: str | None, output: Path | None, reaso
 
 def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
     """Print or write the cases that are wanted, as text or as a picture."""
-    from perflog.export.options import format_for
-    from perflog.export.words import LANGUAGES
     from perflog.history import FORMATS, draw_series, render_series, series
-    from perflog.plot.drawing import FORMATS as PICTURES
-    from perflog.plot.series import drawable_words
+    from perflog.show.drawing import FORMATS as PICTURES
+    from perflog.show.options import format_for
+    from perflog.show.series import drawable_words
+    from perflog.show.words import LANGUAGES
 
     one_of("lang", asked.language, list(LANGUAGES))
     form = format_for(output, form, [*FORMATS, *PICTURES], "table")
@@ -229,10 +229,10 @@ def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
 
 def _show_campaigns(asked: Asked, form: str | None, output: Path | None) -> None:
     """Print or write the list of campaigns. Raises UsageError for a picture, which needs cases."""
-    from perflog.export.options import format_for
-    from perflog.export.text import counted
     from perflog.history import FORMATS, campaigns, name_of, render_campaigns
-    from perflog.plot.drawing import FORMATS as PICTURES
+    from perflog.show.drawing import FORMATS as PICTURES
+    from perflog.show.options import format_for
+    from perflog.show.text import counted
 
     if output is not None and output.suffix.removeprefix(".").lower() in PICTURES:
         raise UsageError("a picture needs cases: --case model=rn50,devices=8")
@@ -253,8 +253,8 @@ def history_delete(
 ) -> None:
     """Take a campaign out of the history."""
     from perflog.compare.sides import database_of
-    from perflog.export.text import counted
     from perflog.history import campaigns, delete
+    from perflog.show.text import counted
 
     place = database_of(settings({"database": database})) if database else context.obj
     entry = None if yes else next((entry for entry in campaigns(place) if entry.label == label), None)

@@ -39,9 +39,9 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
-from perflog.export.options import format_for
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import DEFAULTS, find_config, pairs, settings
+from perflog.show.options import format_for
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
@@ -117,7 +117,7 @@ def extract(
 @extraction_options("aggregate", "baseline")
 def explain(logs: Logs, given: Given, format_: TextOrJson = None, output: Output = None, quiet: Quiet = False) -> None:
     """Say what was read from each log, what was not understood, and why other parsers were rejected."""
-    from perflog.report.explain import explain_logs, to_json
+    from perflog.show.explain import explain_logs, to_json
 
     form = format_for(output, format_, ("text", "json"), "text")
     explanations = []

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perflog.export.options import EXTRACTION, OPTIONS, REPEATED, choices, extraction_values
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import FORMATS
+from perflog.show.options import EXTRACTION, OPTIONS, REPEATED, choices, extraction_values
 
 Logs = Annotated[
     list[str],

@@ -16,7 +16,7 @@ from perflog.errors import NoReaderError, PerflogError
 from perflog.escaping import visible, workflow
 
 if TYPE_CHECKING:
-    from perflog.export.text import TextTable
+    from perflog.show.text import TextTable
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Guarded(Stream):
 
 def _folded(text: str, stream: TextIO | None) -> str:
     """A message with its lines broken between words where they are wider than the terminal that it goes to."""
-    from perflog.export.text import folded
+    from perflog.show.text import folded
 
     with suppress(OSError, ValueError, AttributeError):
         width = int(os.environ.get("COLUMNS", "0") or 0) or os.get_terminal_size(stream.fileno()).columns  # type: ignore[union-attr]
@@ -202,14 +202,14 @@ def prose(text: str, output: Path | None = None) -> str:
 
     For sentences and lists: what is copied from a terminal, such as Markdown, CSV and JSON, is printed as it is.
     """
-    from perflog.export.text import folded
+    from perflog.show.text import folded
 
     return folded(text, width_of(to_terminal(output)))
 
 
 def tables_text(tables: Sequence[TextTable], form: str, terminal: bool, wide: bool = False) -> str:
     """Tables one after the other, as Markdown or for people; ``wide``: as wide as they are, however wide that is."""
-    from perflog.export import text
+    from perflog.show import text
 
     if form == "markdown":
         return "\n".join(text.to_markdown(table) for table in tables)

@@ -9,8 +9,8 @@ import typer
 
 from perflog.cli.base import Application, app, examples
 from perflog.cli.options import Parsers, TextOrJson
-from perflog.export.options import format_for
 from perflog.settings.config import settings
+from perflog.show.options import format_for
 
 if TYPE_CHECKING:
     from perflog.formats.catalog import Catalog
@@ -63,9 +63,9 @@ def parsers_check(
     format_: TextOrJson = None,
 ) -> None:
     """Check every parser against its sample lines."""
-    from perflog.export.text import counted
     from perflog.formats.paths import check_path_patterns
     from perflog.matching.checks import check_parser
+    from perflog.show.text import counted
 
     chosen_names, folders = _with_files(names or [], parsers)
     catalog = _catalog(folders)

@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache
     from perflog.extraction import Progress
-    from perflog.report.extractions import Extractions, ProgressOf
+    from perflog.show.extractions import Extractions, ProgressOf
 
 #: How many of the logs that have no value are named.
 MOST_SKIPPED = 5
@@ -25,7 +25,7 @@ PATIENCE = 1.0
 def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
     """What one command reads its logs through: each set of logs once, with a progress bar."""
     import_numpy()
-    from perflog.report.extractions import Extractions
+    from perflog.show.extractions import Extractions
 
     return Extractions(progress_bar(quiet), cache)
 

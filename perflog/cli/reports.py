@@ -41,7 +41,7 @@ from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
 
 if TYPE_CHECKING:
-    from perflog.report.regenerate import Regenerated
+    from perflog.show.regenerate import Regenerated
 
 Html = Annotated[
     bool,
@@ -83,9 +83,9 @@ def table(
     format_: TableFormat = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Make a report's table: cases in rows and columns, in the style of a family of reports."""
-    from perflog.export.options import format_for
-    from perflog.report.contents import dimensions, require_cases
-    from perflog.report.making import BINARY, TABLE_FORMATS, encoded_table, look_of, make_table, projection
+    from perflog.show.contents import dimensions, require_cases
+    from perflog.show.making import BINARY, TABLE_FORMATS, encoded_table, look_of, make_table, projection
+    from perflog.show.options import format_for
 
     form = format_for(output, format_, TABLE_FORMATS, "markdown")
     if form in BINARY and output is None:
@@ -119,9 +119,9 @@ def plot(
     output: Output = None, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Draw throughput and speedup against devices, the spread of the runs, step times with the warm-up, or versions."""
-    from perflog.export.options import format_for
-    from perflog.plot.drawing import FORMATS
-    from perflog.report.making import make_picture
+    from perflog.show.drawing import FORMATS
+    from perflog.show.making import make_picture
+    from perflog.show.options import format_for
 
     if output is None:
         raise typer.BadParameter("a picture needs a file: --output scaling.svg", param_hint="--output")
@@ -150,10 +150,10 @@ def report(
     columns: ReportColumns = "", lang: Lang = "en", html: Html = False, cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report, with a section for each model and unit: Markdown that `perflog readme` keeps true, or a page."""
-    from perflog.export.options import format_for
-    from perflog.report.contents import Choice
-    from perflog.report.reports import make_report, refusal
-    from perflog.report.table import LANGUAGES
+    from perflog.show.contents import Choice
+    from perflog.show.options import format_for
+    from perflog.show.reports import make_report, refusal
+    from perflog.show.table import LANGUAGES
 
     one_of("lang", lang, LANGUAGES)
     if output is None:
@@ -191,7 +191,7 @@ def readme(
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the tables between perflog's markers, in place."""
-    from perflog.report.regenerate import FORMATS, regenerate, render, summary
+    from perflog.show.regenerate import FORMATS, regenerate, render, summary
 
     one_of("format", form, FORMATS)
     regenerated = regenerate(files, extractions(quiet=True, cache=cache_of(cache, quiet)), allow or ())
@@ -243,8 +243,8 @@ def audit(
     from perflog.audit import audit as judge_cells
     from perflog.audit.auditing import folders_of
     from perflog.compare.rule import share as share_of
-    from perflog.export.options import format_for
     from perflog.logs.find import find_logs
+    from perflog.show.options import format_for
 
     chosen_form = format_for(output, form, FORMATS, "text")
     share = share_of(tolerance, "--tolerance")

@@ -238,7 +238,7 @@ def watch(
 ) -> None:
     """Show the runs of a folder of logs as they grow: finished, failed, running. As JSON they are printed once."""
     from perflog.campaign import Watcher
-    from perflog.export.options import format_for
+    from perflog.show.options import format_for
 
     watcher = Watcher(logs)
     if format_for(None, format_, ("text", "json"), "text") == "json":

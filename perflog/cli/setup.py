@@ -15,9 +15,9 @@ from perflog.cli.base import app, examples
 from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, prose
 from perflog.errors import PerflogError, UsageError
-from perflog.export.options import format_for
 from perflog.extras import EXTRAS
 from perflog.settings.config import FILE, find_config, settings
+from perflog.show.options import format_for
 
 Place = Annotated[
     Path | None,
@@ -69,7 +69,7 @@ def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -
     """Look at a folder of logs and write its perflog.toml: what was found, and which facts are missing, and why."""
     from perflog.cli.progress import extractions
     from perflog.files import write_atomically
-    from perflog.report.reports import config_text
+    from perflog.show.reports import config_text
 
     first = Path(logs[0])
     folder = output or (first if first.is_dir() else first.parent)
@@ -174,7 +174,7 @@ def _parsers(logs: Sequence[str]) -> dict[str, Any]:
 
 def text_of(found: Mapping[str, Any]) -> str:
     """The same for people."""
-    from perflog.export.text import counted
+    from perflog.show.text import counted
 
     lines = [
         f"perflog {found['perflog']} in {found['folder']}",

@@ -12,7 +12,7 @@ import typer
 
 from perflog.campaign import RoundObserver
 from perflog.escaping import visible
-from perflog.export.text import counted
+from perflog.show.text import counted
 
 if TYPE_CHECKING:
     from perflog.campaign.plan import Job

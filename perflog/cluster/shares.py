@@ -24,9 +24,9 @@ from perflog.logs.addresses import is_address
 from perflog.logs.find import find_logs
 from perflog.parts import ENDING
 from perflog.parts.part import Part, Share, is_part, packed_part, read_part, share_of, write_part
-from perflog.report.extractions import ProgressOf, no_progress
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
+from perflog.show.extractions import ProgressOf, no_progress
 
 if TYPE_CHECKING:
     from perflog.cache.cache import Cache

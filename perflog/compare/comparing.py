@@ -15,7 +15,6 @@ from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compar
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, short_names, stopping_of
 from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
 from perflog.compare.when import interleaved, separation
-from perflog.export.text import counted
 from perflog.formats.paths import REPEAT, PathPatterns
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
@@ -24,6 +23,7 @@ from perflog.runs.machine import known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
+from perflog.show.text import counted
 from perflog.stats.campaigns import CampaignLevel, campaign_level
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components

@@ -16,12 +16,12 @@ from perflog.compare.sides import database_of, open_sides
 from perflog.compare.table import Column, value_by
 from perflog.errors import UsageError
 from perflog.escaping import json_text
-from perflog.export.case_table import TITLES, Shown, ordered, require_columns
-from perflog.export.text import TextTable, number, to_csv, two_digits
 from perflog.formats.vocabulary import INTEGERS
-from perflog.report.extractions import Extractions
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
+from perflog.show.case_table import TITLES, Shown, ordered, require_columns
+from perflog.show.extractions import Extractions
+from perflog.show.text import TextTable, number, to_csv, two_digits
 from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.power import (
     Table,

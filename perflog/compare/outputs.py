@@ -19,10 +19,10 @@ from perflog.compare.table import comparison_table, mark_beside, notes_of, openi
 from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.export.case_table import Shown, require_columns
-from perflog.export.exchange import Annotation, Test
-from perflog.export.text import NUMBERED, TextTable, counted, to_csv, to_markdown
 from perflog.settings.convention import DEFAULT, GateResult, gate_result
+from perflog.show.case_table import Shown, require_columns
+from perflog.show.exchange import Annotation, Test
+from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
 from perflog.stats.verdict import Verdict
 
 #: The formats of a comparison: for people, for machines, for browsers and for CI.

@@ -19,10 +19,9 @@ from perflog.compare.table import (
     units_of,
 )
 from perflog.errors import UsageError
-from perflog.export.case_table import Shown
-from perflog.export.text import TextTable
-from perflog.export.words import BEGINNING, LANGUAGES, page_templates, words
-from perflog.plot.drawing import (
+from perflog.settings.convention import GateResult
+from perflog.show.case_table import Shown
+from perflog.show.drawing import (
     COLOURS,
     LINE,
     SHADE,
@@ -35,7 +34,8 @@ from perflog.plot.drawing import (
     rows_block,
     text_block,
 )
-from perflog.settings.convention import GateResult
+from perflog.show.text import TextTable
+from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.verdict import Better, Verdict
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ class Appearance:
         gate: the one of :data:`perflog.settings.convention.REASONS` for which a gate fails on it; empty for none.
         is_change: whether it calls a change.
         look: its class in the style sheet of pages.
-        colour: of its marks in pictures, a place among :data:`perflog.plot.drawing.COLOURS`; None for that of lines.
+        colour: of its marks in pictures, a place among :data:`perflog.show.drawing.COLOURS`; None for that of lines.
         marker: its mark in pictures, as matplotlib names it.
         style: its word's on a terminal (ECMA-48, SGR); empty for that of other text.
     """

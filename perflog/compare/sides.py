@@ -21,13 +21,13 @@ from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.logs.find import find_logs
 from perflog.measurements.segment import Segment
 from perflog.measurements.window import rows_of
-from perflog.report.extractions import Extractions
 from perflog.runs.facts import ALIASED
 from perflog.runs.machine import differences, identity, known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight, throttled_among
 from perflog.settings.config import Settings, names_in
 from perflog.settings.options import Options
+from perflog.show.extractions import Extractions
 
 if TYPE_CHECKING:
     from perflog.history import Campaign

@@ -13,10 +13,10 @@ from perflog.cases.pairs import metric_kind
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.rule import VERDICTS, change_words, interval_words, keys_of, per_cent, verdict_words
 from perflog.compare.when import is_separation
-from perflog.export.case_table import TITLES, Shown, numbered_notes, ordered, require_columns, value_of_case
-from perflog.export.text import TextTable, counted, marked, number, of_config
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note
+from perflog.show.case_table import TITLES, Shown, numbered_notes, ordered, require_columns, value_of_case
+from perflog.show.text import TextTable, counted, marked, number, of_config
 from perflog.stats.verdict import Verdict
 
 Row = TypeVar("Row")

@@ -14,11 +14,11 @@ from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.export.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
 from perflog.history.following import Outlook, Point, Series, Shift, parts, series, share_words
 from perflog.history.place import Database, name_of
 from perflog.history.saving import campaigns, unknown
 from perflog.settings.convention import DEFAULT, GateResult, gate_result
+from perflog.show.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
 from perflog.stats.verdict import MARGIN, Better
 
 

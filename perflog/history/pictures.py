@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from perflog.errors import UsageError
 from perflog.escaping import visible
-from perflog.export.text import number
-from perflog.export.words import PictureWords
-from perflog.export.words import words as document_words
 from perflog.history.following import Part, Point, Series, Shift, parts, share_words
-from perflog.plot.drawing import COLOURS, GRID, LINE, ink, plain, rendered
-from perflog.plot.series import drawable_words
+from perflog.show.drawing import COLOURS, GRID, LINE, ink, plain, rendered
+from perflog.show.series import drawable_words
+from perflog.show.text import number
+from perflog.show.words import PictureWords
+from perflog.show.words import words as document_words
 from perflog.stats.verdict import Better
 
 if TYPE_CHECKING:

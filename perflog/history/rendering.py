@@ -10,10 +10,10 @@ from typing import Any
 from perflog._version import __version__
 from perflog.cases.case import Summary
 from perflog.escaping import json_text
-from perflog.export.text import TextTable, number, to_csv, to_markdown, to_terminal
 from perflog.history.following import Outlook, Part, Point, Series, parts
 from perflog.history.saving import Entry
 from perflog.settings.options import Options
+from perflog.show.text import TextTable, number, to_csv, to_markdown, to_terminal
 
 FORMATS = ("table", "markdown", "csv", "json")
 SCHEMA = "perflog/history/1"

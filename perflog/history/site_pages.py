@@ -14,8 +14,6 @@ from sqlalchemy import RowMapping, select
 
 from perflog._version import __version__
 from perflog.cases.pairs import metric_kind
-from perflog.export.text import counted, number
-from perflog.export.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.history import schema
 from perflog.history.database import reading, rows_of
 from perflog.history.following import Part, Point, Series, parts, share_words
@@ -25,8 +23,10 @@ from perflog.history.place import Database
 from perflog.history.rendering import rule
 from perflog.history.saving import Entry, campaigns
 from perflog.logs.find import LogFile
-from perflog.report.contents import address
 from perflog.runs.machine import differences
+from perflog.show.contents import address
+from perflog.show.text import counted, number
+from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
 

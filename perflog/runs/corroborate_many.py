@@ -44,6 +44,7 @@ from perflog.runs.corroborate import (
     sums_means,
     terms_of_clock,
 )
+from perflog.stats.arrays import middle
 
 #: Fewer logs of one kind are looked at one by one, which takes no longer.
 LEAST_LOGS = 3
@@ -243,7 +244,7 @@ def none_coarse(numbers: Floats, most: int, share: float) -> Mask:
     sizes = np.abs(numbers)
     with np.errstate(all="ignore"):
         usable = (np.isfinite(sizes) & (sizes > 0) & (sizes < 2.0**51 / 10.0**most)).all(axis=1)
-        typical = np.median(sizes, axis=1)
+        typical = middle(sizes)
         fine = np.ones(len(numbers), dtype=bool)
         for decimals in range(most, -1, -1):
             # a whole number over a power of ten is the double that is nearest to the decimal

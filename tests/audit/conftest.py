@@ -11,8 +11,8 @@ from perflog.audit import auditing, evidence
 from perflog.audit.evidence import Evidence, Members
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.report.extractions import ProgressOf, no_progress
 from perflog.settings.options import Options
+from perflog.show.extractions import ProgressOf, no_progress
 
 
 def _state(logs: Sequence[LogFile]) -> tuple[object, ...]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from perflog.cache.cache import Cache
 from perflog.cache.printed import with_kept
-from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, _outcomes, extract_logs
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile, find_logs
 from perflog.runs.run import Outcome
 from perflog.settings.options import Options
+from perflog.show.document import json_pieces
 from tests.support import ROOT, another_training, catalog, options
 
 SOURCE = ROOT / "fixtures" / "campaign" / "short" / "pytorch" / "cnn" / "bz16" / "1n1g" / "cnn_b16_fp32_1.log"

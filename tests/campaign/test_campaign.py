@@ -19,7 +19,7 @@ from perflog.campaign.plan import jobs, load_campaign
 from perflog.campaign.runner import load_runner
 from perflog.errors import UsageError
 from perflog.notes import texts
-from perflog.report import contents as report
+from perflog.show import contents as report
 from tests.cli.test_cli import run
 from tests.support import FIXTURES, ROOT, extracted
 

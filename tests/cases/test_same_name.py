@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from perflog.export.document import reason_code
 from perflog.notes import texts
+from perflog.show.document import reason_code
 from tests.cases.test_repeats import benchmark, cases_of, extraction
 from tests.support import extracted
 

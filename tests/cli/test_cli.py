@@ -254,7 +254,7 @@ def test_python_interface() -> None:
 
 
 def test_json_of_very_many_runs_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perflog.export import document
+    from perflog.show import document
 
     extraction = extract_paths([BZ128], Options())
     indented = document.to_json(extraction)

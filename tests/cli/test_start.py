@@ -93,9 +93,10 @@ def test_extracting_imports_neither_polars_nor_masked_arrays() -> None:
     loaded = set(eval(done.stderr.splitlines()[-1]))
     assert "perflog.matching.compiled" in loaded and done.stdout.startswith("{")
     assert not loaded & {"polars", "numpy.ma", "scipy", "jinja2", "matplotlib", "sqlalchemy", "rich", "secrets"}
-    assert not {name for name in loaded if name.startswith(("perflog.export.case_table", "perflog.export.text"))}
-    later = ("audit", "campaign", "compare", "history", "plot", "api")
+    later = ("audit", "campaign", "compare", "history", "api")
     assert not {name for name in loaded if name.startswith(tuple(f"perflog.{package}." for package in later))}
+    shown = {name.rpartition(".")[2] for name in loaded if name.startswith("perflog.show.")}
+    assert shown == {"document", "extractions", "options"}  # and nothing of tables, pictures and reports
 
 
 #: Records on the way of extraction that need what only dataclasses have: fields that equality leaves out, or

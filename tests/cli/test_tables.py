@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from perflog.cases.case import Case, Summary
 from perflog.errors import UsageError
-from perflog.export.case_table import Shown, case_table, in_order
-from perflog.export.text import TextTable, to_markdown, to_terminal
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
 from perflog.settings.options import Options
+from perflog.show.case_table import Shown, case_table, in_order
+from perflog.show.text import TextTable, to_markdown, to_terminal
 from tests.support import FIXTURES
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"

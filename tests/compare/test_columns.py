@@ -17,7 +17,7 @@ from perflog.cli import app
 from perflog.compare.outputs import LONGEST, comment
 from perflog.compare.page import html_page
 from perflog.compare.table import comparison_table
-from perflog.export.case_table import Shown
+from perflog.show.case_table import Shown
 from perflog.stats.verdict import Verdict
 from tests.campaigns import write_campaign
 from tests.compare.test_outputs import comparison_of, row_of

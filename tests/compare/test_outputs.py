@@ -192,7 +192,7 @@ def test_in_a_workflow_the_summary_grows_and_slower_cases_are_annotated(
 def test_no_name_of_a_log_is_a_command() -> None:
     row = row_of("a\n::error::x%0A", -0.1, Verdict.SLOWER)
     (found,) = [finding for finding in findings([comparison_of(row)]) if finding.level == "warning"]
-    from perflog.export.exchange import commands
+    from perflog.show.exchange import commands
 
     (line,) = commands([found]).splitlines()
     assert line.startswith("::warning ") and r"\n" in line and "%250A" in line

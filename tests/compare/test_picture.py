@@ -15,8 +15,8 @@ from perflog.compare.page import comparison_figure, described, picture
 from perflog.compare.rows import Comparison, compared_cases, mean_of
 from perflog.compare.rule import Rule
 from perflog.errors import UsageError
-from perflog.plot.drawing import _SETTINGS
 from perflog.settings.options import Options
+from perflog.show.drawing import _SETTINGS
 from tests.tools.tables_of_runs import Sides, normal, table
 
 SETTINGS: Any = _SETTINGS

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perflog.cli import app
-from perflog.export.case_table import numbered_notes
+from perflog.show.case_table import numbered_notes
 from tests.campaigns import write_campaign, write_run
 
 EIGHT, ONE = "1n8g/rn50_b128_fp32", "1n1g/rn50_b128_fp32"

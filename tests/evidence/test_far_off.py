@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perflog.export.encoding import encoded
+from perflog.show.encoding import encoded
 from tests.support import extracted
 
 STEP = 0.2

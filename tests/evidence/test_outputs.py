@@ -13,15 +13,15 @@ import pytest
 
 from perflog.cases.build import build_cases
 from perflog.evidence.witness import Verdict, Witness
-from perflog.export.document import extraction_document, to_json
 from perflog.extraction import Extraction
 from perflog.formats.load import load_parser
 from perflog.logs.find import LogFile
-from perflog.report.contents import contents
-from perflog.report.explain import explained as explanations
-from perflog.report.html import page
-from perflog.report.provenance import ReadLogs
 from perflog.settings.options import Options
+from perflog.show.contents import contents
+from perflog.show.document import extraction_document, to_json
+from perflog.show.explain import explained as explanations
+from perflog.show.page import page
+from perflog.show.provenance import ReadLogs
 from tests.extractions import campaign
 from tests.reading.support import catalog
 

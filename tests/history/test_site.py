@@ -27,7 +27,7 @@ from perflog.history.site_pages import site
 from tests.campaigns import write_run
 from tests.extractions import campaign
 from tests.history.test_level_changes import BEGIN, saved
-from tests.report.test_html import _contrast, _light, browser, find, needs_browser, opened
+from tests.show.test_html import _contrast, _light, browser, find, needs_browser, opened
 from tests.test_hostile_text import perflog
 
 __all__ = ["browser"]

@@ -22,12 +22,12 @@ from typing import Any
 
 import pytest
 
-from perflog.export.document import json_pieces
 from perflog.extraction import extract_paths
 from perflog.logs.find import find_logs
 from perflog.logs.stored import StoredObject
 from perflog.logs.stores import StoreError, Version
 from perflog.settings.config import settings
+from perflog.show.document import json_pieces
 from tests.forks import perflog
 from tests.logs.stores import use
 from tests.support import FIXTURES

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from perflog.errors import PerflogError, UsageError
-from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_paths
 from perflog.logs import stores
 from perflog.logs.addresses import Address, as_path, is_address
@@ -26,6 +25,7 @@ from perflog.logs.find import LogFile, find_logs
 from perflog.logs.stores import StoreError
 from perflog.logs.streams import UnreadableError
 from perflog.settings.config import settings
+from perflog.show.document import json_pieces
 from tests.forks import perflog
 from tests.logs.stores import KEY, SECRET, RangesOf, delete, put, put_folder, put_raw, s3_server, served, use
 from tests.logs.test_containers import tarred, zipped
@@ -427,8 +427,8 @@ def test_no_file_of_a_repository_makes_perflog_ask_a_server(
     proxy: FaultyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A README's recipe leads to a server only where the user names it; nothing is asked before."""
-    from perflog.report.extractions import Extractions
-    from perflog.report.regenerate import regenerate
+    from perflog.show.extractions import Extractions
+    from perflog.show.regenerate import regenerate
 
     monkeypatch.chdir(tmp_path)
     readme = tmp_path / "README.md"

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from perflog.cache.cache import Cache
 from perflog.cache.printed import ALIKE
 from perflog.errors import PerflogError, UsageError
-from perflog.export.document import json_pieces
 from perflog.extraction import Extraction, extract_logs, extract_paths, part_of
 from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
@@ -29,6 +28,7 @@ from perflog.parts.rows import IN_ROWS, PACKED
 from perflog.processes.worker import Task
 from perflog.runs.run import Run, Skipped
 from perflog.settings.options import Options
+from perflog.show.document import json_pieces
 from tests.cache.support import later
 from tests.processes.support import Ready
 from tests.support import ROOT, another_training, catalog, examples, options
@@ -72,7 +72,7 @@ def test_the_json_of_very_many_runs_is_the_same_too(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is made of the texts of their shapes; also where a name is no UTF-8 or holds what formats mean something by."""
-    monkeypatch.setattr("perflog.export.document.INDENTED_RUNS", 2)
+    monkeypatch.setattr("perflog.show.document.INDENTED_RUNS", 2)
     shutil.copytree(ROOT / "fixtures" / place, tmp_path / "logs")
     log = max((tmp_path / "logs").rglob("*.log"), default=None)
     if log is not None:

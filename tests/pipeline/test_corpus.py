@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from perflog.export.exchange import plain_mean, rounded
 from perflog.extraction import extract_paths
 from perflog.settings.options import Options
+from perflog.show.exchange import plain_mean, rounded
 from perflog.stats.centre import median, olympic
 from tests.support import CORPUS, catalog, extracted, needs_corpus, options
 

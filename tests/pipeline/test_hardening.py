@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from perflog.export.encoding import encoded
 from perflog.extraction import Extraction
 from perflog.formats.catalog import load_catalog
 from perflog.notes import texts
 from perflog.runs.run import Run
+from perflog.show.encoding import encoded
 from tests.support import FIXTURES, extracted
 from tests.tools.engines import Engines
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fixtures.generate import FP16, everything
-from perflog.export.exchange import dlperf_console, dlperf_result
 from perflog.extraction import Extraction
+from perflog.show.exchange import dlperf_console, dlperf_result
 from tests.forks import perflog
 from tests.support import FIXTURES, SHARED, extracted
 

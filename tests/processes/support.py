@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from perflog.export.document import json_pieces
 from perflog.extraction import Extraction
 from perflog.logs.find import LogFile
 from perflog.processes.pool import Processes
 from perflog.processes.worker import Task
 from perflog.runs.run import Outcome
+from perflog.show.document import json_pieces
 from tests.support import catalog, options
 
 

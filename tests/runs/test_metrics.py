@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from perflog.export.document import reason_code
 from perflog.formats.accelerators import Accelerator
 from perflog.runs.metadata import Metadata
 from perflog.runs.metrics import Peaks, computed_metrics, flops_per_token, further_metrics, possible, tokens_metrics
 from perflog.runs.run import Metric
 from perflog.settings.options import Amount, Window
+from perflog.show.document import reason_code
 from tests.measurements.support import table
 from tests.reading.support import fact, formats, summary
 from tests.runs.support import known, run

@@ -114,13 +114,13 @@ def test_cases_that_cannot_be_built_together_stand_alone(logs: Path) -> None:
 @pytest.mark.parametrize(
     ("form", "place", "error"),
     [
-        ("json", '"perflog.export.document", "_case"', 'ValueError("two\\nlines")'),
-        ("csv", '"perflog.export.encoding", "encoded"', '__import__("polars").exceptions.PanicException("two lines")'),
+        ("json", '"perflog.show.document", "_case"', 'ValueError("two\\nlines")'),
+        ("csv", '"perflog.show.encoding", "encoded"', '__import__("polars").exceptions.PanicException("two lines")'),
         pytest.param(
-            "json", '"perflog.export.document", "_case"', '__import__("polars").exceptions.PanicException("two lines")',
+            "json", '"perflog.show.document", "_case"', '__import__("polars").exceptions.PanicException("two lines")',
             marks=pytest.mark.long,
         ),
-        pytest.param("csv", '"perflog.export.encoding", "encoded"', 'ValueError("two\\nlines")', marks=pytest.mark.long),
+        pytest.param("csv", '"perflog.show.encoding", "encoded"', 'ValueError("two\\nlines")', marks=pytest.mark.long),
     ],
 )  # fmt: skip
 def test_an_output_that_cannot_be_made_is_one_line_and_leaves_the_old_file(
@@ -151,7 +151,7 @@ def test_an_output_that_cannot_be_made_is_one_line_and_leaves_the_old_file(
 )
 def test_what_the_system_refuses_is_one_line_and_no_internal_error(logs: Path, error: str, said: str) -> None:
     (logs / "out").write_text("old")
-    fault = f'put_fault("perflog.export.encoding", "encoded", lambda _: True, {error})'
+    fault = f'put_fault("perflog.show.encoding", "encoded", lambda _: True, {error})'
     done = perflog(logs, fault, "extract", "logs", "-f", "csv", "-o", "out")
     assert done.returncode == 2
     assert done.stderr.startswith(f"perflog: {said}") and done.stderr.count("\n") == 1

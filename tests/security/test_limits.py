@@ -17,8 +17,8 @@ from perflog.formats.linear import LONGEST_TEXT, LinearPattern, TooCostlyError
 from perflog.formats.load import parser_from
 from perflog.formats.paths import load_path_patterns
 from perflog.matching.one_line import gave_up
-from perflog.report.table import load_style
-from perflog.report.texts import LONGEST, LONGEST_RESULT, StyleTexts
+from perflog.show.style_texts import LONGEST, LONGEST_RESULT, StyleTexts
+from perflog.show.table import load_style
 from tests.security.hostile import LOGS, run
 
 # ---------------------------------------------------------------- styles

@@ -10,8 +10,8 @@ import pytest
 
 from perflog.campaign import plan
 from perflog.formats import linear, toml
-from perflog.report import table as style
-from perflog.report import texts
+from perflog.show import style_texts as texts
+from perflog.show import table as style
 from tests.support import ROOT
 
 PAGE = (ROOT / "docs/security.md").read_text(encoding="utf-8")

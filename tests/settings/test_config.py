@@ -11,10 +11,10 @@ import pytest
 
 from perflog.api.options import ExtractionOptions
 from perflog.errors import UsageError
-from perflog.export.options import EXTRACTION, REPEATED
 from perflog.settings.config import DATABASE, DEFAULTS, Settings, find_config, pairs, settings
 from perflog.settings.config_file import _ConfigFile, read_config
 from perflog.settings.options import Amount, Window
+from perflog.show.options import EXTRACTION, REPEATED
 
 CONVENTION = "dlperf-tf-timehistory"  # warm-up 1 record, 5 records, mean; says nothing of the aggregate
 

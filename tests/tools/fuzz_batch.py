@@ -17,9 +17,9 @@ from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 
-from perflog.export.encoding import encoded
 from perflog.extraction import Extraction
 from perflog.settings.options import Options
+from perflog.show.encoding import encoded
 from tests.support import catalog
 from tests.tools.engines import Engines
 from tests.tools.fuzz_checks import Mutant, Tally, differences, faults_of, metric_faults

@@ -1,1 +1,0 @@
-"""An extraction in, a picture out."""

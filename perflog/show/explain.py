@@ -1,0 +1,296 @@
+"""Say what was read from one log, what was not understood, and why every other parser was rejected."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from perflog.errors import UsageError
+from perflog.formats.catalog import Catalog
+from perflog.formats.parser import Parser, Pattern
+from perflog.inference.infer import Frequent, frequent_shapes, inferred_runs
+from perflog.logs.clean import clean_block
+from perflog.logs.containers import UnreadableError, blocks_of
+from perflog.logs.find import LogFile, find_logs
+from perflog.matching.one_line import gave_up, read_line
+from perflog.parts.part import is_part
+from perflog.reading.account import Account
+from perflog.reading.reading import Reading
+from perflog.reading.schedule import read_logs
+from perflog.runs.build import RunBuilder
+from perflog.runs.run import Metric, Outcome, Run, Skipped
+from perflog.settings.config import Settings
+from perflog.settings.options import Options
+from perflog.show.text import counted
+
+SCHEMA = "perflog/explanation/2"
+#: How many lines that were not understood are shown per pattern.
+SHOWN = 2
+#: So many parsers are named of which no literal occurs in the log.
+MOST_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What was read from one log.
+
+    Attributes:
+        log: the log's name.
+        text: what was read, what was not understood, and why other parsers were rejected.
+        complete: whether the log has a run and every run has a value.
+        data: the same as plain data, for machines.
+    """
+
+    log: str
+    text: str = field(repr=False)  # pages of text, which no notebook need show
+    complete: bool
+    data: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) -> Iterator[Explanation]:
+    """Explain the logs at and below paths, one after the other.
+
+    Raises:
+        UsageError: when a path does not exist or is a part, whose log lines are elsewhere, or an option is not right.
+    """
+    options, catalog = settings.options(), settings.catalog()
+    logs = find_logs(paths)
+    for log in logs:
+        if is_part(log):
+            raise UsageError(
+                f"{log.name} is a part of logs that were read elsewhere, and holds none of their lines: name the log "
+                "itself, where it lies"
+            )
+    yield from explained(logs, catalog, options)
+
+
+def to_json(explanations: Sequence[Explanation]) -> str:
+    """Explanations as a JSON document."""
+    from perflog.escaping import json_text
+
+    return json_text(document(explanations)) + "\n"
+
+
+def document(explanations: Sequence[Explanation]) -> dict[str, Any]:
+    """Explanations in the schema of docs/json.md."""
+    return {"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}
+
+
+def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> Iterator[Explanation]:
+    """Explain logs that were found, one after the other."""
+    builder = RunBuilder(catalog, options)
+
+    def finish_all(readings: Sequence[Reading]) -> list[tuple[Reading, Outcome]]:
+        finished = []
+        for reading, outcome in zip(readings, builder.build_all(readings), strict=True):
+            if isinstance(outcome, Skipped) and not reading.problem:
+                outcome = inferred_runs(reading, catalog, options) or outcome
+            finished.append((reading, outcome))
+        return finished
+
+    def finish(reading: Reading) -> tuple[Reading, Outcome]:
+        return finish_all([reading])[0]
+
+    for reading, outcome in read_logs(logs, catalog, finish, options.as_printed, finish_all=finish_all):
+        yield _explanation(reading, outcome, catalog)
+
+
+def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog) -> Explanation:
+    log = reading.log
+    lines = [f"{log.name}: {counted(reading.lines, 'line')}, {counted(reading.bytes, 'byte')}"]
+    shapes: list[Frequent] = []
+    if isinstance(outcome, Skipped):
+        lines.append(f"no training log: {outcome.reason}")
+        if not reading.problem:
+            shapes = frequent_shapes(log)
+            lines.extend(_shapes(shapes, log.name))
+    else:
+        for number, run in enumerate(outcome, 1):
+            lines.extend(_run(run, number, len(outcome)))
+    parsers = list(_parsers(reading, catalog))
+    complete = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
+    data = _data(reading, outcome, shapes, parsers, complete)
+    return Explanation(log.name, "\n".join([*lines, "parsers", *parsers]), complete, data)
+
+
+def _shapes(shapes: Sequence[Frequent], name: str) -> Iterator[str]:
+    """The most frequent lines of a log that no parser knows, and what to do next."""
+    if shapes:
+        yield "its most frequent lines, # for a number"
+    for frequent in shapes:
+        yield f"  {frequent.count:>6} × {_short(frequent.outline)}"
+        yield f"           line {frequent.line}: {_short(frequent.shape.first)}"
+    yield f"next: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
+
+
+def _short(text: str, most: int = 120) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _data(
+    reading: Reading, outcome: Outcome, shapes: Sequence[Frequent], parsers: Sequence[str], complete: bool
+) -> dict[str, Any]:
+    """An explanation as plain data."""
+    from perflog.escaping import exact
+    from perflog.show.document import reason_code, run_document
+
+    runs = [] if isinstance(outcome, Skipped) else outcome
+    return {
+        "file": exact(reading.log.path),
+        "member": exact(reading.log.member) or None,
+        "lines": reading.lines,
+        "bytes": reading.bytes,
+        "complete": complete,
+        "reason": outcome.reason if isinstance(outcome, Skipped) else None,
+        "reason_code": reason_code(outcome.reason, outcome.failed) if isinstance(outcome, Skipped) else None,
+        "runs": [run_document(run) for run in runs],
+        "no_facts": list(dict.fromkeys(said for run in runs for said in run.metadata.unfit)),
+        "frequent_lines": [
+            {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
+            for entry in shapes
+        ],
+        "parsers": [line.strip() for line in parsers],
+        "next": "perflog parsers new NAME --from LOG" if shapes else None,
+    }
+
+
+def _run(run: Run, number: int, total: int) -> Iterator[str]:
+    title = f"run {number} of {total}" if total > 1 else "run"
+    lines = (
+        f"line {run.first_line}" if run.first_line == run.last_line else f"lines {run.first_line} to {run.last_line}"
+    )
+    yield f"{title}: parser {run.parser}, {lines}, {run.window}"
+    for key, value in run.values.items():
+        yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+    for said in run.metadata.unfit:
+        yield f"  no fact            {run.log.name}: {said}"
+    for metric in run.metrics.values():
+        yield f"  {metric.name:<18} {_metric(metric)}"
+    yield from _evidence(run)
+    for note in run.notes:
+        yield f"  note: {note}"
+
+
+def _evidence(run: Run) -> Iterator[str]:
+    if run.evidence is None:
+        return
+    if not run.evidence.witnesses:
+        yield "  evidence           uncorroborated: nothing else in the log speaks of this number"
+    for witness in run.evidence.witnesses:
+        first, last = witness.lines
+        place = f"line {first}" if first == last else f"lines {first} to {last}"
+        told = f"{witness.about} {witness.told:.5g} {witness.unit}, measured {witness.measured:.5g}"
+        yield f"  evidence           {witness.agreement}: {witness.name} ({place}): {told}"
+    if run.throughput.rounding is not None:
+        low, high = run.throughput.rounding
+        yield f"  rounding           the printed digits allow {low:.5g} to {high:.5g} {run.throughput.unit}"
+
+
+def _metric(metric: Metric) -> str:
+    if metric.value is None:
+        return f"no value: {metric.reason}"
+    text = f"{metric.value:.10g} {metric.unit}".rstrip() + f"  ({metric.estimator}"
+    if metric.used:
+        text += f", {metric.used} measurement{'s' if metric.used != 1 else ''}"
+    if metric.first_line:
+        several = f", lines {metric.first_line} to {metric.last_line}"
+        text += f", line {metric.first_line}" if metric.first_line == metric.last_line else several
+    if metric.excluded:
+        text += "; left out: " + ", ".join(f"{count} {why}" for why, count in metric.excluded.items())
+    return text + ")"
+
+
+def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
+    """What matched first, then what was rejected and why."""
+    rejected: list[str] = []
+    silent: list[str] = []
+    of_log = reading.accounts
+    seen = {reading.patterns[key].parser for key in of_log}
+    beginning = _Beginning(reading.log)
+    for parser in catalog.parsers:
+        if parser.name not in seen:
+            silent.append(parser.name)
+            continue
+        accounts = [(p, of_log[p.key]) for p in parser.patterns if p.key in of_log]
+        if any(a.matches and p.role != "metadata" for p, a in accounts):
+            yield from _matched(reading, beginning, parser, accounts)
+        elif any(a.candidates for _, a in accounts):
+            rejected.extend(_rejected(beginning, parser, accounts))
+        else:
+            silent.append(parser.name)
+    yield from rejected
+    if silent:
+        named = ", ".join(silent) if len(silent) <= MOST_NAMED else f"{len(silent)} parsers"
+        yield f"  rejected because none of their literals occurs: {named}"
+
+
+def _matched(
+    reading: Reading, beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]
+) -> Iterator[str]:
+    yield f"  {parser.name}: matched"
+    for pattern, account in accounts:
+        if account.matches:
+            ends = f"first {account.first_line}, last {account.last_line}"
+            place = f"{account.matches} lines, {ends}" if account.matches > 1 else f"line {account.first_line}"
+            yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
+    literals = {p.literal for p, a in accounts if a.matches}
+    for pattern, account in accounts:
+        if not account.matches and pattern.literal not in literals and account.candidates:
+            yield from _not_understood(beginning, pattern, account.candidates)
+
+
+def _rejected(beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:
+    pattern, account = max(accounts, key=lambda pa: pa[1].candidates)
+    if account.matches:
+        yield f"  {parser.name}: rejected, only settings match, or a more specific parser has the lines"
+        return
+    lines = _hold(account.candidates, repr(pattern.literal))
+    yield f"  {parser.name}: rejected, {lines}, none matches '{pattern.name}'"
+    yield from _not_understood(beginning, pattern, account.candidates)
+
+
+def _hold(count: int, what: str) -> str:
+    return f"{counted(count, 'line')} {'holds' if count == 1 else 'hold'} {what}"
+
+
+def _units(reading: Reading, pattern: Pattern) -> str:
+    units = sorted(u for u in reading.units.get(pattern.key, set()) if u)
+    return f", unit {', '.join(units)}" if units else ""
+
+
+def _not_understood(beginning: _Beginning, pattern: Pattern, count: int) -> Iterator[str]:
+    shown = 0
+    for number, line in beginning.lines_with(pattern.literal):
+        if read_line(pattern, line) is None:
+            short = line if len(line) < 400 else line[:400]
+            if shown == 0:
+                are = "is" if count == 1 else "are"
+                problem = f"{_hold(count, 'its literal')} and {are} not understood"
+                yield f"    {pattern.name}: {problem}, such as line {number}:"
+            yield "\n".join("      " + part for part in gave_up(pattern, short).splitlines())
+            shown += 1
+            if shown == SHOWN:
+                return
+
+
+class _Beginning:
+    """The lines of a log's first block, read when they are first needed."""
+
+    def __init__(self, log: LogFile) -> None:
+        self._log = log
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, bytes]]:
+        try:
+            data = clean_block(next(blocks_of(self._log))())
+        except (StopIteration, UnreadableError):
+            return []
+        return [(number, part) for number, line in enumerate(data.split(b"\n"), 1) for part in line.split(b"\r")]
+
+    def lines_with(self, literal: str) -> Iterator[tuple[int, str]]:
+        """The lines that hold a text, with their numbers."""
+        wanted = literal.encode()
+        return ((number, line.decode("utf-8", "replace")) for number, line in self._lines if wanted in line)

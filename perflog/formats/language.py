@@ -6,7 +6,7 @@ set where nothing reads it is refused. The rest of perflog reads it from the sam
 :class:`perflog.formats.parser.Pattern` is a :class:`PatternKeys` with what follows from the keys of its file.
 """
 
-from __future__ import annotations
+# no `from __future__ import annotations`: as texts, all of these would be compiled at each start of perflog
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints

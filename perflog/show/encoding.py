@@ -10,13 +10,15 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from perflog.cases.case import Summary
 from perflog.errors import PerflogError
 from perflog.escaping import csv_cell, decodable, decodable_data, visible
 from perflog.escaping import latex as escaped
 from perflog.extraction import Extraction
 from perflog.extras import plain
-from perflog.formats.vocabulary import INTEGERS
+from perflog.formats.vocabulary import INTEGERS, Scalar
 from perflog.notes import Note, mark_of, texts
+from perflog.runs.run import Metric
 from perflog.show.case_table import Shown, case_table, require_columns
 from perflog.show.document import finite, reason_code, to_json
 from perflog.show.text import MARK, TextTable, counted, to_markdown, to_terminal
@@ -177,8 +179,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
     rows = []
     for case in extraction.cases:
         summary = case.throughput
-        row: dict[str, Any] = {k: _text_or_int(k, case.key.get(k)) for k in keys}
-        row |= {
+        row = {
             "label": case.label, "throughput": finite(summary.value), "unit": summary.unit, "n": summary.n,
             "runs": len(case.runs), "low": finite(summary.low), "high": finite(summary.high),
             "level": summary.level, **_mark(case.mark), "spread": finite(summary.spread),
@@ -188,8 +189,7 @@ def case_frame(extraction: Extraction, columns: Sequence[str] = ()) -> pl.DataFr
             "estimator": case.estimator, "window": case.window, "reason": summary.reason,
             "reason_code": reason_code(summary.reason) or "", "notes": "; ".join(texts(case.notes)),
         }  # fmt: skip
-        row |= {name: finite(other.value) for name, other in case.metrics.items() if name != "throughput"}
-        rows.append(row)
+        rows.append(_row_of(case.key, keys, row, case.metrics))
     frame = _frame(rows)
     require_columns(columns, frame.columns)
     return frame.select(columns) if columns else frame
@@ -213,16 +213,14 @@ def run_frame(extraction: Extraction) -> pl.DataFrame:
     rows = []
     for run in extraction.runs:
         metric = run.throughput
-        row: dict[str, Any] = {k: _text_or_int(k, run.values.get(k)) for k in keys}
-        row |= {
+        row = {
             "label": run.label, "throughput": finite(metric.value), "unit": metric.unit, **_mark(mark_of(run.notes)),
             "estimator": metric.estimator, "used": metric.used, "excluded": sum(metric.excluded.values()),
             "window": run.window, "reason": metric.reason,
             "reason_code": reason_code(metric.reason) or "", "file": run.log.name, "first_line": metric.first_line,
             "last_line": metric.last_line, "parser": run.parser, "notes": "; ".join(texts(run.notes)),
         }  # fmt: skip
-        row |= {name: finite(other.value) for name, other in run.metrics.items() if name != "throughput"}
-        rows.append(row)
+        rows.append(_row_of(run.values, keys, row, run.metrics))
     return _frame(rows)
 
 
@@ -254,8 +252,13 @@ def to_parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _text_or_int(key: str, value: object) -> object:
-    return value if value is None or key in INTEGERS else str(value)
+def _row_of(
+    facts: Mapping[str, Scalar], keys: Sequence[str], own: Mapping[str, Any], metrics: Mapping[str, Summary | Metric]
+) -> dict[str, Any]:
+    """A row: the facts, what is its own, and the metrics beside throughput."""
+    known = {key: facts[key] if key in INTEGERS else str(facts[key]) for key in keys if key in facts}
+    others = {name: finite(other.value) for name, other in metrics.items() if name != "throughput"}
+    return {**dict.fromkeys(keys), **known, **own, **others}
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

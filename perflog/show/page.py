@@ -97,7 +97,6 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
     """
     texts, extraction = words("reports", language), read.extraction
     cases = named(extraction.cases)
-    details = [case_details(place, cases, read, base, language) for place in range(len(cases.cases))]
     several = len(shown.sections) > 1
     text = (
         page_templates()
@@ -121,14 +120,14 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             steps=_picture(extraction, "steps", "steps", language, read.traces)
             if shown.steps and read.traces
             else None,
-            cases=details,
+            cases=[case_details(case, cases, read, base, language) for case in extraction.cases],
             without=[
                 (
                     cases.id_of(case),
-                    name,
+                    cases.names[id(case)],
                     said(case.throughput.reason, language) or "; ".join(said(n.text, language) for n in case.notes),
                 )
-                for case, name in zip(cases.cases, cases.names, strict=True)
+                for case in extraction.cases
                 if case.throughput.value is None
             ],
             skipped=[(left_out.log.name, left_out.reason) for left_out in extraction.skipped],

@@ -167,14 +167,12 @@ class Named:
     """The cases of a page.
 
     Attributes:
-        names: their short names, in order; no two are the same unless nothing known tells them apart.
-        ids, places: their addresses in the page and their places among the cases, by the ids of the objects.
+        names, ids: their short names and their addresses in the page, by the ids of the objects; no two names are the
+            same unless nothing known tells the cases apart.
     """
 
-    cases: Sequence[Case]
-    names: Sequence[str]
+    names: Mapping[int, str]
     ids: Mapping[int, str]
-    places: Mapping[int, int]
 
     def id_of(self, case: Case | None) -> str:
         """The address of a case in the page; empty for one that is not in it."""
@@ -193,7 +191,7 @@ def named(cases: Sequence[Case]) -> Named:
         name = f"case-{slug(case.name)[:60]}-{sha256(known.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
         counts[name] += 1
         ids[id(case)] = name if counts[name] == 1 else f"{name}-{counts[name]}"
-    return Named(cases, case_names(cases), ids, {id(case): place for place, case in enumerate(cases)})
+    return Named(dict(zip(map(id, cases), case_names(cases), strict=True)), ids)
 
 
 def case_names(cases: Sequence[Case]) -> list[str]:
@@ -211,17 +209,16 @@ def case_names(cases: Sequence[Case]) -> list[str]:
     return names
 
 
-def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language: str) -> dict[str, Any]:
+def case_details(case: Case, shown: Named, read: ReadLogs, base: Path, language: str) -> dict[str, Any]:
     """Everything that a page says of a case, for its template; addresses of logs are relative to ``base``."""
-    texts, case = words("reports", language), shown.cases[place]
-    base_id = shown.id_of(case.base)
+    texts, base_id = words("reports", language), shown.id_of(case.base)
     metrics = [_summary(summary, texts, language) for summary in case.metrics.values()]
     quotients = (
         ("speedup", case.speedup, case.speedup_interval), ("efficiency", case.efficiency, case.efficiency_interval),
     )  # fmt: skip
     for name, value, ends in quotients:
         if value is not None and case.base is not None and base_id:
-            reason = f"{texts['page']['relative_to']} {shown.names[shown.places[id(case.base)]]}"
+            reason = f"{texts['page']['relative_to']} {shown.names[id(case.base)]}"
             if case.no_interval and name == "speedup":
                 reason += "; " + said(case.no_interval, language)
             metrics.append({
@@ -235,7 +232,7 @@ def case_details(place: int, shown: Named, read: ReadLogs, base: Path, language:
         folders.setdefault(folder or ".", {})[name] = address(run.log.path, base)
     return {
         "id": shown.id_of(case),
-        "name": shown.names[place],
+        "name": shown.names[id(case)],
         "key": [(texts["environment"].get(k, k), v) for k, v in case.key.items()],
         "label": case.label,
         "aggregate": case.throughput.aggregate,

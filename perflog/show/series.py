@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -231,12 +230,8 @@ _ACROSS = (WIDTH - 2 * MARGIN) / _COLUMNS
 _SIZE = 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A panel: its title, and its series by framework; an empty name stands for the only one."""
-
-    title: str
-    series: dict[str, list[Case]]
+#: A panel's title, and its series by framework; an empty name stands for the only one.
+Panel = tuple[str, Mapping[str, list[Case]]]
 
 
 def multiples_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
@@ -248,9 +243,9 @@ def multiples_blocks(series: Series, unit: str, words: PictureWords) -> list[Blo
     panels = _panels(series, words)
     if len(panels) > MOST_PANELS:
         raise UsageError(f"{len(panels)} series, one picture holds {MOST_PANELS}: choose some with --where")
-    frameworks = list(dict.fromkeys(name for panel in panels for name in panel.series if name))
+    frameworks = list(dict.fromkeys(name for _, members in panels for name in members if name))
     entries = [Entry(name, _look(name, frameworks)) for name in frameworks]
-    cases = [case for panel in panels for members in panel.series.values() for case in members]
+    cases = [case for _, by_framework in panels for members in by_framework.values() for case in members]
     if any(case.efficiency for case in cases):
         entries.append(Entry(words("ideal"), {"color": LINE, "linestyle": "--", "linewidth": 1}))
     rows = [panels[start : start + _COLUMNS] for start in range(0, len(panels), _COLUMNS)]
@@ -271,8 +266,8 @@ def _panels(series: Series, words: PictureWords) -> list[Panel]:
         lines = [members for group in groups.values() for members in group.values()]
         small = all(len(group) <= MOST_SERIES for group in groups.values())
         if small and all(len({devices_of(case) for case in members}) == len(members) for members in lines):
-            return [Panel(name, group) for name, group in groups.items()]
-    return [Panel(name, {"": list(members)}) for name, members in series.items()]
+            return list(groups.items())
+    return [(name, {"": list(members)}) for name, members in series.items()]
 
 
 def _look(framework: str, frameworks: Sequence[str]) -> dict[str, Any]:
@@ -285,23 +280,23 @@ def _look(framework: str, frameworks: Sequence[str]) -> dict[str, Any]:
 
 def _row_block(row: Sequence[Panel], frameworks: Sequence[str]) -> Block:
     """Panels beside each other, their titles above them."""
-    titles = [wrapped(panel.title, _ACROSS - 0.2, _SIZE) for panel in row]
+    titles = [wrapped(title, _ACROSS - 0.2, _SIZE) for title, _ in row]
     above = max(map(len, titles)) * line_height(_SIZE) + 0.08
 
     def draw(sheet: Sheet, top: float) -> None:
-        for column, (panel, lines) in enumerate(zip(row, titles, strict=True)):
+        for column, ((_, series), lines) in enumerate(zip(row, titles, strict=True)):
             left = MARGIN + column * _ACROSS
             first = top + above - 0.08 - len(lines) * line_height(_SIZE)
             sheet.lines(left + 0.1, first, lines, _SIZE)
-            _draw_panel(sheet.axes(left + _LEFT, top + above, _ACROSS - _LEFT - 0.15, _PANEL_HIGH), panel, frameworks)
+            _draw_panel(sheet.axes(left + _LEFT, top + above, _ACROSS - _LEFT - 0.15, _PANEL_HIGH), series, frameworks)
 
     return Block(above + _PANEL_HIGH + _BELOW, draw)
 
 
-def _draw_panel(axes: Axes, panel: Panel, frameworks: Sequence[str]) -> None:
-    cases = [case for members in panel.series.values() for case in members]
+def _draw_panel(axes: Axes, series: Series, frameworks: Sequence[str]) -> None:
+    cases = [case for members in series.values() for case in members]
     ends = [end for c in cases for end in (value_of(c), c.throughput.low, c.throughput.high) if end]
-    for framework, members in panel.series.items():
+    for framework, members in series.items():
         ordered = sorted(members, key=devices_of)
         devices = [devices_of(case) for case in ordered]
         ideal = [(count, value_of(c) / c.efficiency) for count, c in zip(devices, ordered, strict=True) if c.efficiency]

@@ -27,7 +27,7 @@ from perflog.notes import merged, texts
 from perflog.resources import folder
 from perflog.show.case_table import remarks
 from perflog.show.grid import Grid, Item, Key, Number
-from perflog.show.text import TextTable, caption, counted, marked
+from perflog.show.text import TextTable, caption, counted, marked, pipe_table
 from perflog.show.text import number as plain
 from perflog.show.words import shown, told
 from perflog.spelling import did_you_mean
@@ -211,6 +211,11 @@ class ReportTable:
     notes: list[str] = field(default_factory=list)
     more: str = ""
 
+    @property
+    def right(self) -> list[bool]:
+        """For every column, whether its cells stand to the right."""
+        return [place >= self.keys for place in range(len(self.header))]
+
 
 def report_table(
     grid: Grid,
@@ -255,19 +260,15 @@ def report_table(
 
 def text_table(table: ReportTable, notes: bool) -> TextTable:
     """A table whose texts are not escaped, as other formats take it; ``notes``: with what stands under it."""
-    right = [False] * table.keys + [True] * (len(table.header) - table.keys)
     doubts = [f"{mark}. {note}" for mark, note in enumerate(table.notes, 1)]
     below = [*doubts, *filter(None, [table.more])]
-    return TextTable(table.header, table.rows, right, below if notes else [], table.made if notes else "")
+    return TextTable(table.header, table.rows, table.right, below if notes else [], table.made if notes else "")
 
 
 def markdown(table: ReportTable, style: Style, notes: bool = True) -> str:
     """The table in its style's layout, and under it the notes."""
     if style.layout == "tabulate":
-        from tabulate import tabulate
-
-        align = ["left"] * table.keys + ["right"] * (len(table.header) - table.keys)
-        text = tabulate(table.rows, headers=table.header, tablefmt="pipe", colalign=align, disable_numparse=True) + "\n"
+        text = pipe_table(table.header, table.rows, table.right) + "\n"
     else:
         widths = [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
         text = _layout(style.layout).render(header=table.header, rows=table.rows, widths=widths, style=style)

@@ -140,15 +140,18 @@ NUMBERED = re.compile(r"(\d+)\. (.*)", re.DOTALL)
 
 def to_markdown(table: TextTable) -> str:
     """A table as Markdown. What comes from logs and paths is escaped."""
-    from tabulate import tabulate
-
     rows = [[escaped(cell) for cell in row] for row in table.rows]
-    align = ["right" if right else "left" for right in table.right]
-    headers = [escaped(title) for title in table.titles]
-    colalign = align if rows else None
-    text = tabulate(rows, headers=headers, tablefmt="pipe", colalign=colalign, disable_numparse=True)
+    text = pipe_table([escaped(title) for title in table.titles], rows, table.right)
     above = [escaped(table.heading), ""] if table.heading else []
     return "\n".join([*above, text, "", escaped(table.caption), *_paragraphs(map(escaped, table.footnotes))]) + "\n"
+
+
+def pipe_table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table in Markdown's form, of texts that are escaped where they must be."""
+    from tabulate import tabulate
+
+    align = ["right" if is_right else "left" for is_right in right] if rows else None
+    return tabulate(rows, headers=titles, tablefmt="pipe", colalign=align, disable_numparse=True)
 
 
 def _paragraphs(notes: Iterable[str]) -> list[str]:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import structs
+
 from perflog.cases.choosing import chosen
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
@@ -66,7 +68,7 @@ class Look:
         style = load_style(self.style, self.templates)
         forms = {name: digits_form(form, f"--digits {name}={form}") for name, form in self.digits.items()}
         titles = {**style.titles.get(self.language, style.titles.get("en", {})), **self.titles}
-        return replace(
+        return structs.replace(
             style,
             digits={**style.digits, **forms},
             titles={**style.titles, self.language: titles},

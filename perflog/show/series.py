@@ -61,8 +61,9 @@ def drawable_words(language: str, form: str) -> PictureWords:
     return words_of() if lacking else words
 
 
-#: The colour of a number that another one may be.
+#: The colour of a number that another one may be; the line of an ideal speedup.
 WARNED = "#b3560b"
+_IDEAL: dict[str, Any] = {"color": LINE, "linestyle": "--", "linewidth": 1}
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
 #: Every series of a picture has a marker of its own beside its colour; series of one colour differ in their dashes.
 MARKERS = "osD^vPX*"
@@ -247,7 +248,7 @@ def multiples_blocks(series: Series, unit: str, words: PictureWords) -> list[Blo
     entries = [Entry(name, _look(name, frameworks)) for name in frameworks]
     cases = [case for _, by_framework in panels for members in by_framework.values() for case in members]
     if any(case.efficiency for case in cases):
-        entries.append(Entry(words("ideal"), {"color": LINE, "linestyle": "--", "linewidth": 1}))
+        entries.append(Entry(words("ideal"), _IDEAL))
     rows = [panels[start : start + _COLUMNS] for start in range(0, len(panels), _COLUMNS)]
     legend = [legend_block(entries)] if entries else []
     what = text_block(words("throughput_against", unit=unit), 9)
@@ -375,10 +376,10 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
     sped_up = {name: members for name, members in sped_up.items() if len(members) > 1}
     entries = [Entry(name, look) for name, look in looks.items()]
     if sped_up:
-        entries.append(Entry(words("ideal"), {"color": LINE, "linestyle": "--", "linewidth": 1}))
+        entries.append(Entry(words("ideal"), _IDEAL))
 
     def draw(sheet: Sheet, top: float) -> None:
-        _throughput(sheet, top, series, looks, words("throughput", unit=unit), words)
+        _throughput(sheet, top, series, looks, unit, words)
         if sped_up:
             _speedup(sheet, top, sped_up, looks, words)
 
@@ -387,7 +388,7 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
 
 
 def _throughput(
-    sheet: Sheet, top: float, series: Series, looks: Mapping[str, dict[str, Any]], title: str, words: PictureWords
+    sheet: Sheet, top: float, series: Series, looks: Mapping[str, dict[str, Any]], unit: str, words: PictureWords
 ) -> None:
     cases = [case for members in series.values() for case in members]
     ends = [end for c in cases for end in (value_of(c), c.throughput.low, c.throughput.high) if end]
@@ -399,7 +400,8 @@ def _throughput(
         axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **looks[name])
         ends += draw_marked(axes, members, xs, upright=True)
     logarithmic(axes, [devices_of(case) for case in cases], ends, (width, _HIGH))
-    _dress(axes, title, words)
+    axes.set_title(words("throughput", unit=unit), fontsize=10)
+    axes.set_xlabel(words("devices_axis"), fontsize=8.5)
 
 
 def _speedup(
@@ -414,15 +416,11 @@ def _speedup(
         warned = [case for case in members if case.is_marked]
         points = [devices_of(case) for case in warned], [case.speedup or 0 for case in warned]
         axes.plot(*points, color=WARNED, marker="o", markersize=8, fillstyle="none", linestyle="none")
-    axes.plot(list(ideal), list(ideal.values()), color=LINE, linestyle="--", linewidth=1)
+    axes.plot(list(ideal), list(ideal.values()), **_IDEAL)
     speedups = [case.speedup or 1 for case in cases]
     logarithmic(axes, [devices_of(case) for case in cases], [*ideal.values(), *speedups], (width, _HIGH))
     ones = all(case.base is not None and case.base.key.get("devices") == 1 for case in cases)
-    _dress(axes, words("speedup_one" if ones else "speedup"), words)
-
-
-def _dress(axes: Axes, title: str, words: PictureWords) -> None:
-    axes.set_title(title, fontsize=10)
+    axes.set_title(words("speedup_one" if ones else "speedup"), fontsize=10)
     axes.set_xlabel(words("devices_axis"), fontsize=8.5)
 
 

@@ -51,29 +51,12 @@ _SCALES = {
 }
 
 
-class _StyleFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may stand in a style's file (see :class:`Style`)."""
-
-    title: str = ""
-    extends: Annotated[str, Meta(min_length=1, description="the name of a style")] | None = None
-    layout: str = ""
-    missing: str = ""
-    row: str = ""
-    row_title: str = ""
-    column: str = ""
-    cell: str = ""
-    header_end: str = ""
-    row_end: str = ""
-    digits: _Words = {}
-    titles: dict[str, _Words] = {}
-    units: _Words = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """One table style.
+class StyleFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What may stand in a style's file.
 
     Attributes:
+        title: what the style is, in words.
+        extends: the style whose data these stand over.
         layout: ``tabulate``, or a Jinja2 file in ``templates/layouts``.
         missing: what a cell without a number prints.
         row, row_title: a Jinja2 text for all row fields in one cell, and its heading; empty: a column per field.
@@ -85,7 +68,8 @@ class Style:
         units: per value the unit it is converted to (``%`` for fractions, ``ms`` for seconds).
     """
 
-    name: str
+    title: str = ""
+    extends: Annotated[str, Meta(min_length=1, description="the name of a style")] | None = None
     layout: str = "tabulate"
     missing: str = "-"
     row: str = ""
@@ -94,9 +78,15 @@ class Style:
     cell: str = ""
     header_end: str = " |"
     row_end: str = " |"
-    digits: Mapping[str, str] = field(default_factory=dict)
-    titles: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    units: Mapping[str, str] = field(default_factory=dict)
+    digits: _Words = {}
+    titles: dict[str, _Words] = {}
+    units: _Words = {}
+
+
+class Style(StyleFile, frozen=True, kw_only=True):
+    """One table style, with those that it extends."""
+
+    name: str
 
 
 def load_style(name: str, folders: Sequence[str] = ()) -> Style:
@@ -110,7 +100,7 @@ def load_style(name: str, folders: Sequence[str] = ()) -> Style:
     data = _merged(name, [*map(Path, folders), folder("templates")])
     for form in data.get("digits", {}).values():
         digits_form(form, f"style {name}: digits {form!r}")
-    return Style(name=name, **{k: v for k, v in data.items() if k not in ("title", "extends")})
+    return Style(**data, name=name)
 
 
 def styles(folders: Sequence[str] = ()) -> list[str]:
@@ -138,7 +128,7 @@ def _merged(name: str, places: Sequence[Path], below: tuple[str, ...] = ()) -> d
             f"{file}: extends = {below[-1]!r}: a style cannot extend itself ({' → '.join((*below, name))})"
         )
     data = read_toml(file, UsageError)
-    extends = convert(data, _StyleFile, str(file), UsageError).extends
+    extends = convert(data, StyleFile, str(file), UsageError).extends
     base = _merged(extends, places, (*below, name)) if extends is not None else {}
     return _over(base, data)
 

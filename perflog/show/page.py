@@ -97,7 +97,9 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
     """
     texts, extraction = words("reports", language), read.extraction
     cases = named(extraction.cases)
-    several = len(shown.sections) > 1
+    several, steps = len(shown.sections) > 1, None
+    if shown.steps and read.traces:
+        steps = _picture(extraction, "steps", "steps", language, read.traces)
     text = (
         page_templates()
         .get_template("page.html.j2")
@@ -117,9 +119,7 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             ],
             several=several,
             undrawn=shown.undrawn,
-            steps=_picture(extraction, "steps", "steps", language, read.traces)
-            if shown.steps and read.traces
-            else None,
+            steps=steps,
             cases=[case_details(case, cases, read, base, language) for case in extraction.cases],
             without=[
                 (

@@ -184,29 +184,22 @@ def named(cases: Sequence[Case]) -> Named:
 
     An address is made of what is known of the case alone, so that it leads to the same case when logs are added.
     """
-    counts: Counter[str] = Counter()
-    ids = {}
+    by_name: dict[str, list[Case]] = {}
     for case in cases:
+        by_name.setdefault(case.name, []).append(case)
+    counts: Counter[str] = Counter()
+    names, ids = {}, {}
+    for case in cases:
+        same = by_name[case.name]
+        keys = dict.fromkeys(key for other in same for key in other.key)
+        differing = [key for key in keys if len({str(other.key.get(key)) for other in same}) > 1]
+        rest = [str(case.key.get(k, "?")) for k in differing] + [case.label] * (len({c.label for c in same}) > 1)
+        names[id(case)] = f"{case.name} ({', '.join(rest)})" if rest else case.name
         known = repr((sorted((key, str(value)) for key, value in case.key.items()), case.label))
         name = f"case-{slug(case.name)[:60]}-{sha256(known.encode('utf-8', 'surrogatepass')).hexdigest()[:6]}"
         counts[name] += 1
         ids[id(case)] = name if counts[name] == 1 else f"{name}-{counts[name]}"
-    return Named(dict(zip(map(id, cases), case_names(cases), strict=True)), ids)
-
-
-def case_names(cases: Sequence[Case]) -> list[str]:
-    """The cases' short names; where several have the same, with what else they differ in."""
-    named: dict[str, list[Case]] = {}
-    for case in cases:
-        named.setdefault(case.name, []).append(case)
-    names = []
-    for case in cases:
-        same = named[case.name]
-        keys = dict.fromkeys(k for c in same for k in c.key)
-        differing = [k for k in keys if len({str(c.key.get(k)) for c in same}) > 1]
-        rest = [str(case.key.get(k, "?")) for k in differing] + [case.label] * (len({c.label for c in same}) > 1)
-        names.append(f"{case.name} ({', '.join(rest)})" if rest else case.name)
-    return names
+    return Named(names, ids)
 
 
 def case_details(case: Case, shown: Named, read: ReadLogs, base: Path, language: str) -> dict[str, Any]:

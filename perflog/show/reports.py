@@ -134,12 +134,6 @@ def _require_writable(names: Sequence[str]) -> None:
             )
 
 
-def is_page(file: Path) -> bool:
-    """Whether a file is a page that perflog made: one may be written over."""
-    with file.open("rb") as opened:
-        return opened.read(len(BEGINNING)) == BEGINNING.encode()
-
-
 def _near(logs: Sequence[str], base: Path) -> list[str]:
     """The logs' paths relative to ``base``."""
     return [log if is_address(log) else Path(os.path.relpath(log, base)).as_posix() for log in logs]
@@ -211,11 +205,14 @@ def make_report(
 def refusal(output: Path, html: bool) -> str:
     """Why a report may not be written over what is at ``output``; empty when it may be written."""
     keep_inside(output, "the output")
-    if is_written_into(output) or not output.exists() or (html and is_page(output)):
+    if is_written_into(output) or not output.exists():
         return ""
     hint = f"`perflog readme {output}` makes its regions true"
     if html:
         hint = "only a page that perflog made is written over"
+        with output.open("rb") as opened:
+            if opened.read(len(BEGINNING)) == BEGINNING.encode():
+                return ""
     return f"{output} exists: {hint}; name another file"
 
 

@@ -344,11 +344,10 @@ def report(
             by perflog, or when there is no case.
     """
     from perflog.errors import UsageError
-    from perflog.settings.config import one_of
     from perflog.show.reports import make_report, refusal
-    from perflog.show.table import LANGUAGES
+    from perflog.show.words import require_language
 
-    one_of("lang", language, LANGUAGES)
+    require_language(language)
     file = Path(output)
     as_page = file.suffix.lower() in (".html", ".htm") if html is None else html
     if reason := refusal(file, as_page):

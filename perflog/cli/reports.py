@@ -38,7 +38,7 @@ from perflog.cli.options import (
 from perflog.cli.output import emit, emit_commands, prose, say_lacking, say_written, to_terminal
 from perflog.cli.progress import end_where_unread, extractions, progress_bar
 from perflog.logs.addresses import as_addresses
-from perflog.settings.config import one_of, pairs, settings
+from perflog.settings.config import pairs, settings
 
 if TYPE_CHECKING:
     from perflog.show.regenerate import Regenerated
@@ -153,9 +153,9 @@ def report(
     from perflog.show.contents import Choice
     from perflog.show.options import format_for
     from perflog.show.reports import make_report, refusal
-    from perflog.show.table import LANGUAGES
+    from perflog.show.words import require_language
 
-    one_of("lang", lang, LANGUAGES)
+    require_language(lang)
     if output is None:
         message = "a report needs a file: --output README.md, or --output report.html"
         raise typer.BadParameter(message, param_hint="--output")

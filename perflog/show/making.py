@@ -20,7 +20,6 @@ from perflog.show.extractions import Extractions
 from perflog.show.grid import DERIVED, VALUES, Projection, fields, grid
 from perflog.show.picture import KINDS, Picture, picture
 from perflog.show.table import (
-    LANGUAGES,
     ReportTable,
     Style,
     digits_form,
@@ -30,6 +29,7 @@ from perflog.show.table import (
     text_table,
 )
 from perflog.show.text import TextTable
+from perflog.show.words import require_language
 from perflog.spelling import did_you_mean
 
 
@@ -64,7 +64,7 @@ class Look:
         Raises:
             UsageError: for a language, a style or a form that there is not.
         """
-        one_of("lang", self.language, LANGUAGES)
+        require_language(self.language)
         style = load_style(self.style, self.templates)
         forms = {name: digits_form(form, f"--digits {name}={form}") for name, form in self.digits.items()}
         titles = {**style.titles.get(self.language, style.titles.get("en", {})), **self.titles}
@@ -185,7 +185,7 @@ def make_picture(
     """
     one_of("kind", kind, KINDS)
     one_of("output", form, FORMATS)
-    one_of("lang", language, LANGUAGES)
+    require_language(language)
     if kind != "steps":
         patterns = settings.catalog().path_patterns if kind == "versions" else None
         return picture(extractions.of(logs, settings, where), kind, form, patterns=patterns, language=language)

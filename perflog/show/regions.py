@@ -21,13 +21,13 @@ from perflog.escaping import markdown as escaped
 from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.logs.addresses import address_in, joined
 from perflog.logs.find import nearest_path
-from perflog.settings.config import Settings, one_of, pairs, settings
+from perflog.settings.config import Settings, pairs, settings
 from perflog.settings.confinement import Confinement, repository_of
 from perflog.show.contents import Facts, environment, links, listed, method
 from perflog.show.extractions import Extractions
 from perflog.show.making import look_of, make_picture, make_table, projection
 from perflog.show.options import EXTRACTION, extraction_values, read_words
-from perflog.show.table import LANGUAGES
+from perflog.show.words import require_language
 
 _BLANKS = " \t"
 _OPENED, _MARK, _CLOSED = "<!--", "perflog:", "-->"
@@ -360,7 +360,7 @@ class Recipes:
         if kind == "links":
             return RegionText(links(extraction, self.base))
         language = values.get("lang", "en")
-        one_of("lang", language, LANGUAGES)
+        require_language(language)
         if kind == "environment":
             return RegionText(listed(environment(extraction, language)))
         return RegionText(listed([Facts("", tuple(method(extraction, language)))]))

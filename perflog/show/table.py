@@ -173,7 +173,6 @@ def _supported(value: float, number: Number, scale: float) -> str:
 # ----------------------------------------------------------------------------------------------------
 # The texts of a table.
 
-LANGUAGES = ("en", "zh")
 #: What a cell prints for runs that all ran out of memory, as published tables do.
 OOM = "OOM"
 #: The heading of a column whose cases say none of its fields.

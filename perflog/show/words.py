@@ -14,12 +14,13 @@ from typing import Any, Literal
 
 from perflog.escaping import visible
 from perflog.resources import folder
+from perflog.settings.config import one_of
 from perflog.settings.options import Amount, Window
 
 Words = Mapping[str, Mapping[str, str]]
 #: What a page of perflog begins with: one may be written over.
 BEGINNING = "<!DOCTYPE html>\n<!-- made by perflog"
-#: The languages of pages, and the name of each for browsers.
+#: The languages of documents, and the name of each for browsers.
 LANGUAGES = {"en": "en", "zh": "zh-Hans"}
 
 
@@ -44,6 +45,11 @@ def page_templates() -> Any:
 def _seen(value: Any) -> Any:
     """A value of the page; what cannot be seen in a text, or acts, is made visible."""
     return visible(value, lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def require_language(language: str) -> None:
+    """Raise UsageError for a language that there is not."""
+    one_of("lang", language, list(LANGUAGES))
 
 
 @cache

@@ -1,7 +1,7 @@
 """The schedule over many logs: small ones many at a time, large ones in blocks, on some threads.
 
-Both engines release the interpreter's lock while they match; of many small logs some batches are read elsewhere,
-in processes of their own (:mod:`perflog.processes`, ``docs/performance.md``).
+The compiled engine releases the interpreter's lock while it matches, polars for a part of it; of many small logs some
+batches are read elsewhere, in processes of their own (:mod:`perflog.processes`, ``docs/performance.md``).
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class Counts(Struct):
 
     def forget(self, key: str) -> None:
         """Let a pattern go that does not count in this log."""
-        self._accounts.pop(key, None)
+        self.accounts.pop(key, None)  # counted by now, so that it is not counted again
         self._patterns.pop(key, None)
 
     def parsers(self) -> set[str]:

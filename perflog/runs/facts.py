@@ -277,10 +277,10 @@ class Facts:
             )
             - LIBRARIES
         )
-        self._of_framework: dict[str, frozenset[str]] = {}
-        for framework in {parser.framework for parser in catalog.parsers if parser.framework}:
-            named = frozenset(parser.name for parser in catalog.parsers if parser.framework == framework)
-            self._of_framework[framework] = named
+        self._of_framework: defaultdict[str, set[str]] = defaultdict(set)
+        for parser in catalog.parsers:
+            if parser.framework:
+                self._of_framework[parser.framework].add(parser.name)
         self._aliases = {alias.lower(): name for alias, name in options.aliases.items()}
         self.own_names = frozenset(options.aliases.values())
         self._given = [Fact(key, value, "command line", "--set") for key, value in options.set.items()]
@@ -361,7 +361,7 @@ class Facts:
         framework = self._catalog.by_name[parser].framework
         others = measuring_parsers(reading) - {parser}
         foreign = {self._catalog.by_name[name].framework for name in others} - {framework, ""}
-        same = self._of_framework.get(framework, frozenset())
+        same = self._of_framework.get(framework, set())
         speaking = reading.counts.parsers_that_speak()
         spoken = {name for name in speaking if self._catalog.by_name[name].framework not in foreign}
         woven = bool(others) and any(

@@ -35,7 +35,7 @@ from perflog.logs.streams import (
     decompressed,
     stream_of_descriptor,
 )
-from perflog.logs.unwrap import BEGINNING, is_trace, unwrapped, wrapping_of
+from perflog.logs.unwrap import BEGINNING, is_notebook, is_trace, unwrapped, wrapping_of
 
 if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
@@ -110,7 +110,7 @@ def open_small(log: LogFile, most: int, body: Callable[[], bytes] | None = None)
     descriptor, size = _opened(log)
     try:
         data = os.read(descriptor, (size if size <= most else BEGINNING) + 1)
-        if not is_plain(data[:BEGINNING]):
+        if not is_plain(data[:BEGINNING], log.place):
             os.lseek(descriptor, 0, os.SEEK_SET)
             return _whole(_text_of_file(log, stream_of_descriptor(descriptor)), most)
         if len(data) == size:
@@ -129,7 +129,7 @@ def _small_object(log: LogFile, stored: StoredObject, most: int, body: Callable[
     if stored.size > most:
         return None
     data = stored.body() if body is None else body()
-    if is_plain(data[:BEGINNING]):
+    if is_plain(data[:BEGINNING], log.place):
         return data
     return _whole(_text_of_file(log, Stream(BytesIO(data).read, Budget(len(data)))), most)
 
@@ -151,7 +151,7 @@ def read_into(log: LogFile, buffer: memoryview) -> int:
         raise UnreadableError(error.strerror or str(error)) from None
     finally:
         os.close(descriptor)
-    return count if count == size and is_plain(bytes(buffer[: min(count, BEGINNING)])) else -1
+    return count if count == size and is_plain(bytes(buffer[: min(count, BEGINNING)]), log.place) else -1
 
 
 def blocks_of(log: LogFile) -> Iterator[Load]:
@@ -174,7 +174,7 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
         stream = stream_of_descriptor(descriptor)
         if log.pipe is not None:
             yield from _loads(_text_of_file(log, stream))
-        elif is_plain(stream.peek(BEGINNING)):
+        elif is_plain(stream.peek(BEGINNING), log.place):
             file = Opened.of(log.path, descriptor)
             for start, end in ranges_of_file(descriptor, size, BLOCK, LONGEST_LINE):
                 yield partial(read_range, file, start, end)
@@ -208,7 +208,7 @@ def read_archive(logs: Sequence[LogFile], most: int) -> Iterator[tuple[LogFile, 
             for member in members:
                 log = wanted.pop(member.name, None)
                 if log is not None:
-                    yield log, _content(member, most)
+                    yield log, _content(member, log.place, most)
                 if not wanted:
                     return
     except UnreadableError as error:
@@ -217,9 +217,9 @@ def read_archive(logs: Sequence[LogFile], most: int) -> Iterator[tuple[LogFile, 
         yield log, UnreadableError(why)
 
 
-def _content(member: Member, most: int) -> Content:
+def _content(member: Member, name: str, most: int) -> Content:
     try:
-        text = _text_of(member.open(), 1)
+        text = _text_of(member.open(), name, 1)
         data = _whole(text, most)
     except UnreadableError as error:
         return error
@@ -249,13 +249,17 @@ def _opened_pipe(path: str, pipe: Pipe) -> int:
     return os.dup(0) if path == STANDARD_INPUT else os.open(path, os.O_RDONLY)
 
 
-def is_plain(head: bytes) -> bool:
-    """Whether a file holds nothing but a program's text, line for line, by its first ``BEGINNING`` bytes, or all."""
+def is_plain(head: bytes, name: str) -> bool:
+    """Whether a file holds nothing but a program's text, line for line, by its first ``BEGINNING`` bytes, or all.
+
+    ``name``: the log's place.
+    """
     return (
         not encoding_of(head)
         and compression_of(head) is None
         and not archive_of(head)
         and not is_event_file(head)
+        and not is_notebook(head, name)
         and not is_trace(head)
         and wrapping_of(head) is None
     )
@@ -267,7 +271,7 @@ def _text_of_file(log: LogFile, stream: Stream) -> Stream:
     if archive:
         pipes = f"a {archive} archive from a pipe, which is not read: name the file that holds it"
         raise UnreadableError(pipes if log.pipe is not None else _why_not_whole(log, archive))
-    return _text_of(plain, 1)
+    return _text_of(plain, log.place, 1)
 
 
 def _why_not_whole(log: LogFile, kind: str) -> str:
@@ -284,8 +288,8 @@ def _why_not_whole(log: LogFile, kind: str) -> str:
     return f"the {kind} archive holds no files"
 
 
-def _text_of(stream: Stream, layers: int) -> Stream:
-    """The text that a stream holds, in at most so many layers of compression."""
+def _text_of(stream: Stream, name: str, layers: int) -> Stream:
+    """The text that the stream of a log of this name holds, in at most so many layers of compression."""
     for _ in range(layers):
         compression = compression_of(stream.peek(HEAD))
         if compression is not None:
@@ -295,16 +299,20 @@ def _text_of(stream: Stream, layers: int) -> Stream:
         raise UnreadableError("a compressed file in a compressed file in another container: not read")
     if archive_of(head):
         raise UnreadableError("an archive in another container: not read")
-    return _program_text(stream)
+    return _program_text(stream, name)
 
 
-def _program_text(stream: Stream) -> Stream:
+def _program_text(stream: Stream, name: str) -> Stream:
     """The text in UTF-8 or what was meant to be, without what collectors put around its lines."""
     if is_event_file(stream.peek(HEAD)):
         return text_of_events(stream)
     encoding = encoding_of(stream.peek(HEAD))
     text = as_utf8(stream, encoding) if encoding else stream
-    wrapping = wrapping_of(text.peek(BEGINNING))
+    if is_notebook(text.peek(BEGINNING), name):
+        from perflog.logs.notebooks import text_of_notebook  # few folders hold one
+
+        text = text_of_notebook(text)
+    wrapping = wrapping_of(text.peek(BEGINNING), name)
     return text if wrapping is None else unwrapped(text, wrapping)
 
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
 
 
-#: Folders that hold no logs of trainings (version control, caches).
+#: Folders that hold no logs of trainings (version control, caches, a notebook as it was a while ago).
 SKIPPED_FOLDERS = frozenset({
     ".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", ".mypy_cache", ".pytest_cache", ".perflog",
+    ".ipynb_checkpoints",
 })  # fmt: skip
 #: What `perflog run` writes beside its logs: the machine's facts, and each training's own measurement.
 MACHINE, SIDE = "machine.json", ".side.json"

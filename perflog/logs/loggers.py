@@ -6,7 +6,8 @@ is an empty line. Format: tensorflow/tensorboard, ``record_writer.py`` and ``eve
 
 Tables (CSV, tabs between columns): the columns stand in any order, by the header; a row becomes
 ``csv epoch=0 step=49 loss=0.4``, epoch and step first, empty fields left out. A line of an MLflow metric file becomes
-``mlflow time_ms=1714817472123 value=0.4 step=49``. Each line keeps its place in the file.
+``mlflow time_ms=1714817472123 loss=0.4 step=49``, with the metric's name, which is that of its file; of a metric of the
+system the name alone. Each line keeps its place in the file.
 """
 
 from __future__ import annotations
@@ -200,6 +201,12 @@ _FIRST = ("epoch", "step", "time")
 _KNOWN = frozenset({"epoch", "step", "Epoch", "time/iterations", "time/episodes", "misc/nupdates", "nupdates"})
 _FIELD = re.compile(r"[-+]?(?:[0-9][0-9.eE+-]*|nan|inf|True|False)?", re.IGNORECASE)
 _MLFLOW = re.compile(rb"([0-9]{13}) ([-+0-9.eE]+|nan|inf|-inf|NaN|Infinity)(?: ([0-9]+))?\r?")
+#: MLflow takes no longer names of metrics.
+_LONGEST_NAME = 250
+#: How metrics of the system begin: their steps count samples of a monitor, which no reader is to take for a training's.
+_OF_SYSTEM = "system/"
+#: Where the store keeps a metric: below the folder of its run, whose name has 32 hexadecimal digits.
+_METRIC = re.compile(r"(?:.*/)?[0-9a-f]{32}/metrics/(?P<metric>.+)", re.DOTALL)
 #: So many columns a table has at least; so many of its first lines are looked at.
 _FEWEST, _LOOKED_AT = 3, 20
 
@@ -207,11 +214,14 @@ _FEWEST, _LOOKED_AT = 3, 20
 Render = Callable[[bytes], bytes]
 
 
-def renderer_for(lines: Sequence[bytes]) -> Render | None:
-    """How a table is rendered that begins with these lines, of which the last may be unfinished; None for no table."""
+def renderer_for(lines: Sequence[bytes], name: str) -> Render | None:
+    """How a table is rendered that begins with these lines, of which the last may be unfinished; None for no table.
+
+    ``name``: the log's place, empty where it has none.
+    """
     filled = [line for line in (lines[:-1] or lines)[:_LOOKED_AT] if line.strip()]
     if filled and all(_MLFLOW.fullmatch(line) for line in filled):
-        return _of_mlflow
+        return _of_mlflow(name)
     between = "\t" if filled and b"\t" in filled[0] and b"," not in filled[0] else ","
     columns = _columns(filled[0], between) if len(filled) > 1 else []
     if columns and all(_row(line, len(columns), between) for line in filled[1:]):
@@ -251,9 +261,19 @@ def _of_csv(columns: Sequence[str], between: str) -> Render:
     return render
 
 
-def _of_mlflow(line: bytes) -> bytes:
-    found = _MLFLOW.fullmatch(line)
-    if found is None:
-        return line
-    step = b" step=" + found[3] if found[3] else b""
-    return b"mlflow time_ms=%s value=%s%s" % (found[1], found[2], step)
+def _of_mlflow(name: str) -> Render:
+    stored = _METRIC.fullmatch(name)
+    metric = re.sub(r"[\s=]", "_", stored["metric"] if stored else name.rpartition("/")[2])
+    named = (metric if metric not in ("", "-") and len(metric) <= _LONGEST_NAME else "value").encode("utf-8", "replace")
+    of_system = metric.startswith(_OF_SYSTEM)
+
+    def render(line: bytes) -> bytes:
+        found = _MLFLOW.fullmatch(line)
+        if found is None:
+            return line
+        if of_system:
+            return b"mlflow metric of the system, no step: " + named
+        step = b" step=" + found[3] if found[3] else b""
+        return b"mlflow time_ms=%s %s=%s%s" % (found[1], named, found[2], step)
+
+    return render

@@ -22,15 +22,16 @@ from msgspec import Struct
 from perflog.errors import REFUSED, UsageError
 
 # ----------------------------------------------------------------------------------------------------
-# What a packed file may cost: how much it may unpack to, and how many members an archive may have.
+# What a packed file may cost: how much it may unpack to, and how many members an archive may have; how large a notebook
+# may be.
 #
-# All reading is streamed, so that these limits bound time and not memory. Logs of trainings compress 5 to 200 times; 30
-# KB can be made that unpack to gigabytes. Environment variables raise the limits, since neither a ``perflog.toml``
-# nor a README's recipe, which others may have written, must be able to.
+# All other reading is streamed, so that the first two limits bound time and not memory. Logs of trainings compress 5 to
+# 200 times; 30 KB can be made that unpack to gigabytes. Environment variables raise the limits, since neither a
+# ``perflog.toml`` nor a README's recipe, which others may have written, must be able to.
 
 #: The environment variables, and their defaults.
-RATIO, MEMBERS = "PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS"
-_DEFAULTS = {RATIO: 1_000, MEMBERS: 200_000}
+RATIO, MEMBERS, NOTEBOOK = "PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS", "PERFLOG_NOTEBOOK_MIB"
+_DEFAULTS = {RATIO: 1_000, MEMBERS: 200_000, NOTEBOOK: 128}
 #: So many bytes every file may unpack to.
 FREE = 100 << 20
 

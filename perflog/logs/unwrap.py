@@ -145,6 +145,8 @@ def _bytes_of(value: Any) -> bytes | None:
 _BLANK = b"\x00\r\n \t"
 #: The reason of a file in which nothing stands.
 ONLY_BLANKS = "nothing but blanks or NUL bytes"
+#: That of a notebook in which nothing was printed.
+NO_OUTPUT = "a notebook whose cells hold no output: one that was run and saved is read"
 #: Bytes that text is made of: printable ASCII and above, tab, line ends, backspace, vertical blanks and escape.
 _TEXT = bytes(range(32, 256)) + b"\t\n\r\x08\x0b\x0c\x1b"
 #: The same without what only terminals write.
@@ -161,6 +163,15 @@ _MAGIC: dict[bytes, str] = {
 _NO_LOG = tuple(_MAGIC)
 #: What a profiler's trace in JSON has among its first keys.
 _TRACE_KEYS = (b'"traceEvents"', b'"deviceProperties"')
+#: How a Jupyter notebook begins: its keys are sorted by name, but for Colab's (nbformat first) and Kaggle's (metadata).
+_NOTEBOOK = lazy_regex(
+    rb'\s*\{\s*(?:"cells"\s*:\s*\[\s*(?:\]|\{\s*"(?:cell_type|attachments|execution_count|id|metadata|outputs|source)")'
+    rb'|"nbformat(?:_minor)?"\s*:\s*[0-9]|(?P<metadata>"metadata"\s*:\s*\{))'
+)
+_NOTEBOOKS_KEYS = lazy_regex(rb'"(?:kernelspec|language_info|nbformat|worksheets)"\s*:')
+_NOTEBOOKS_NAME = ".ipynb"
+#: In a notebook's text it stands for a cell, before the first line of the next cell that has an output.
+CELL = b"\x0c"
 #: A file is taken for binary when more than this share of its first kilobytes is no text.
 _ODD, _HEAD = 0.05, 8192
 
@@ -168,6 +179,14 @@ _ODD, _HEAD = 0.05, 8192
 def is_trace(head: bytes) -> bool:
     """Whether a file that begins so is a profiler's trace in JSON."""
     return head[:1] == b"{" and any(key in head for key in _TRACE_KEYS)
+
+
+def is_notebook(head: bytes, name: str) -> bool:
+    """Whether a file of this name (without endings of compression) that begins so is read as a Jupyter notebook."""
+    if name.endswith(_NOTEBOOKS_NAME):
+        return bool(head.strip())
+    begins = _NOTEBOOK.match(head)
+    return begins is not None and (begins["metadata"] is None or _NOTEBOOKS_KEYS.search(head) is not None)
 
 
 def is_plainly_text(head: bytes) -> bool:
@@ -184,8 +203,8 @@ def why_no_text(data: bytes) -> str:
     """Why a file that begins with these bytes is no log; empty when it may be one."""
     if is_plainly_text(data[:_HEAD]):
         return ""
-    if not data[:256].strip(_BLANK) and not data.strip(_BLANK):
-        return "empty file" if not data else ONLY_BLANKS
+    if not data[:256].strip(_BLANK + CELL) and not data.strip(_BLANK + CELL):
+        return "empty file" if not data else NO_OUTPUT if data.startswith(CELL) else ONLY_BLANKS
     if data.startswith(_NO_LOG):
         return next(what for magic, what in _MAGIC.items() if data.startswith(magic))
     if is_trace(data[:_HEAD]):
@@ -238,8 +257,11 @@ class Wrapping(Struct, frozen=True):
     render: Render | None = None
 
 
-def wrapping_of(beginning: bytes) -> Wrapping | None:
-    """What stands around the lines of a log that begins so; None, after few looks, where nothing does."""
+def wrapping_of(beginning: bytes, name: str = "") -> Wrapping | None:
+    """What stands around the lines of a log that begins so; None, after few looks, where nothing does.
+
+    ``name``: the log's place, by which a table of one column names it.
+    """
     if why_no_text(beginning):
         return None
     beginning = _without_codes(beginning)
@@ -251,7 +273,7 @@ def wrapping_of(beginning: bytes) -> Wrapping | None:
     lines = beginning.split(b"\n", _LINES)[:_LINES]
     if len(beginning) >= BEGINNING and len(lines) > 1:
         lines.pop()  # it may be cut
-    render = renderer_for(lines) if is_table else None
+    render = renderer_for(lines, name) if is_table else None
     if render is not None:
         return Wrapping(None, (), full_width=False, render=render)
     unpack = unpacker_for(lines)

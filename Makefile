@@ -62,7 +62,7 @@ faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults.damaged --files 200
 
 # What `make test` tries a part of, all of it: every prefix, encoding and block size with every format's logs, more kills
-# of those who save, 20 times as many examples of each property, 10,000 bad logs whose truth is known; damage of every
+# of those who save, 40 times as many examples of each property, 10,000 bad logs whose truth is known; damage of every
 # line alike in every log; then mutated logs through both engines.
 fuzz: $(VENV)/.dev
 	PERFLOG_CAMPAIGN=1 PERFLOG_BAD_LOGS=1250 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/pipeline/test_bad_logs.py \

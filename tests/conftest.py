@@ -20,7 +20,7 @@ from tests.support import CAMPAIGN
 os.environ["PERFLOG_DEBUG"] = "1"
 kept.keep()
 # A busy machine makes examples slow; that is no fault of what they test.
-settings.register_profile("perflog", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("perflog", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("campaign", settings.get_profile("perflog"), max_examples=1000)
 settings.load_profile("campaign" if CAMPAIGN else "perflog")
 #: What takes longest, and is begun first: a worker that is done then takes over short tests from the other.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,8 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of rea
 
 
 def examples(count: int) -> int:
-    """How many examples hypothesis tries where the profile's number does not fit: 20 times as many by `make fuzz`."""
-    return count * 20 if CAMPAIGN else count
+    """How many examples hypothesis tries where the profile's number does not fit: 40 times as many by `make fuzz`."""
+    return count * 40 if CAMPAIGN else count
 
 
 @lru_cache(maxsize=1)
@@ -63,10 +63,13 @@ def arguments(texts: list[str]) -> dict[str, Any]:
     return given
 
 
-def parser_fixtures() -> Iterator[tuple[str, Path, dict[str, Any]]]:
+@lru_cache(maxsize=1)
+def parser_fixtures() -> Sequence[tuple[str, Path, dict[str, Any]]]:
     """(parser name, log, side file) of every fixture of a parser."""
-    for side in sorted((FIXTURES / "parsers").glob("*/*.toml")):
-        yield side.parent.name, side.with_suffix(""), tomllib.loads(side.read_text(encoding="utf-8"))
+    return [
+        (side.parent.name, side.with_suffix(""), tomllib.loads(side.read_text(encoding="utf-8")))
+        for side in sorted((FIXTURES / "parsers").glob("*/*.toml"))
+    ]
 
 
 def mostly_long(values: Iterable[Any], every: int) -> list[Any]:

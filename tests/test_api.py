@@ -77,9 +77,7 @@ for name in {names}:
 """
 
 
-@pytest.mark.parametrize(
-    "before", ["", "import perflog.{name}", "import perflog.{name} as package", "from perflog import {name}"]
-)
+@pytest.mark.parametrize("before", ["", "import perflog.{name} as package", "from perflog import {name}"])
 def test_a_function_is_there_whoever_imported_its_package(before: str) -> None:
     program = EACH_NAME.format(names=PACKAGES, before=before)
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -99,30 +99,30 @@ def test_a_package_says_in_its_first_sentence_what_the_page_says(package: str) -
     )
 
 
-@pytest.mark.parametrize("file", modules(), ids=lambda f: str(f.relative_to(HOUSE)))
-def test_no_import_runs_back_up(file: Path) -> None:
+def name_of(file: Path) -> str:
+    return ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_import_runs_back_up() -> None:
     order = floors()
-    name = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    here = order[room_of(name)]
-    if name == "perflog":
-        return  # the front door: its imports happen on use
     back = [
         f"{file.relative_to(ROOT)}:{line} imports {module}"
+        for file in modules()
         for line, module in imports_and_prints(file)[0]
-        if module != "perflog" and order[room_of(module)] > here
+        # the front door's imports happen on use
+        if "perflog" not in (name_of(file), module) and order[room_of(module)] > order[room_of(name_of(file))]
     ]
     assert back == []
 
 
-@pytest.mark.parametrize("file", modules(), ids=lambda f: str(f.relative_to(HOUSE)))
-def test_only_the_command_line_prints(file: Path) -> None:
-    if file.is_relative_to(HOUSE / "cli") or file.name in (
-        "__main__.py",
-        "guard.py",
-        "build_hook.py",
-    ):  # the last two are scripts of their own
-        return
-    assert imports_and_prints(file)[1] == []
+def test_only_the_command_line_prints() -> None:
+    own = ("__main__.py", "guard.py", "build_hook.py")  # the last two are scripts of their own
+    printing = {
+        str(file): lines
+        for file in modules()
+        if not file.is_relative_to(HOUSE / "cli") and file.name not in own and (lines := imports_and_prints(file)[1])
+    }
+    assert printing == {}
 
 
 def test_the_way_of_one_log_is_as_the_page_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -19,14 +20,17 @@ import pytest
 from perflog.errors import NoReaderError, PerflogError
 from perflog.files import is_temporary, is_written_into, write_atomically
 from tests.forks import perflog
+from tests.forks import words as words_of_perflog
 from tests.support import FIXTURES, ROOT
 
 LOG = FIXTURES / "seed001" / "GPUx32_time2train_ips-bs4.log"
 OLD = "old\n"
 
 
-def shell(script: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = ["bash", "-c", script.replace("perflog ", f"{sys.executable} -m perflog "), "bash", *map(str, words)]
+def shell(script: str, *words: str | Path, forked: bool = False) -> subprocess.CompletedProcess[str]:
+    """A script for bash: its ``perflog`` is started anew, where descriptors and limits are the shell's, or forked."""
+    started = shlex.join(words_of_perflog()) if forked else f"{sys.executable} -m perflog"
+    command = ["bash", "-c", script.replace("perflog ", f"{started} "), "bash", *map(str, words)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
@@ -151,7 +155,7 @@ def test_what_is_written_into(tmp_path: Path) -> None:
 
 
 def test_a_report_may_go_into_standard_output() -> None:
-    done = shell('perflog report "$1" -q -s devices=1 -o /dev/stdout', LOG)
+    done = shell('perflog report "$1" -q -s devices=1 -o /dev/stdout', LOG, forked=True)
     assert done.returncode == 0 and done.stdout.startswith("# "), done.stderr
 
 
@@ -369,7 +373,7 @@ def test_a_full_device_behind_standard_output() -> None:
         ["explain", str(LOG)],
         ["parsers", "list"],
     ):
-        done = shell("perflog " + " ".join(words) + " > /dev/full")
+        done = shell("perflog " + " ".join(words) + " > /dev/full", forked=True)
         assert (done.returncode, done.stderr) == (
             2,
             "perflog: cannot write to standard output: No space left on device\n",
@@ -387,11 +391,14 @@ def test_a_full_device_behind_standard_output() -> None:
 )  # fmt: skip
 def test_a_closed_pipe_is_no_error(words: str) -> None:
     """``head`` reads one line and goes; the shell's status is that of a program that a broken pipe ended."""
-    done = shell(f"set -o pipefail; perflog {words} | (read -r line; exec 0<&-; exit 0); echo ${{PIPESTATUS[0]}}")
+    done = shell(
+        f"set -o pipefail; perflog {words} | (read -r line; exec 0<&-; exit 0); echo ${{PIPESTATUS[0]}}", forked=True
+    )
     assert done.stderr == ""
     assert done.stdout in ("141\n", "0\n"), "0 where all was written before the pipe closed"
     done = shell(
-        f"mkfifo_=$(mktemp -u); mkfifo $mkfifo_; exec 3<>$mkfifo_; exec 4>$mkfifo_; exec 3<&-; perflog {words} >&4; echo $?; rm $mkfifo_"
+        f"mkfifo_=$(mktemp -u); mkfifo $mkfifo_; exec 3<>$mkfifo_; exec 4>$mkfifo_; exec 3<&-; perflog {words} >&4; echo $?; rm $mkfifo_",
+        forked=True,
     )
     assert (done.stdout, done.stderr) == ("141\n", "")
 

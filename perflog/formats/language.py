@@ -158,8 +158,10 @@ class PatternKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """The line, with a named group for each number."""
     step_base: Annotated[Literal[0, 1, "first"], Key(of=_PLACED, hidden=meaning.numbered_by_position)] = 1
     """The number of the first step: 0, 1 (default) or `"first"`: what the first line shows."""
-    step_per: Annotated[Literal["run", "epoch"], Key(of=_PLACED, hidden=meaning.counted_by_position)] = "run"
-    """The counter counts the whole `"run"` (default), or begins anew with each `"epoch"`."""
+    step_per: Annotated[Literal["run", "epoch", "unnamed"], Key(of=_PLACED, hidden=meaning.counted_by_position)] = "run"
+    """The counter counts the whole `"run"` (default), or begins anew with each `"epoch"`; `"unnamed"`: with each epoch,
+    which no line tells, so that a step that falls begins the next.
+    """
     step_repeats: Annotated[bool, Key(of=_PLACED)] = False
     """A step is printed again and again while the clock goes on (gradient accumulation)."""
     step_counts: Annotated[Literal["steps", "samples"], Key(of=_STEP, check=meaning.of_step_counts)] = "steps"

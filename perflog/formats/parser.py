@@ -78,6 +78,7 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
         parser: the name of its parser.
         groups, also_groups: the named groups of ``regex`` and of ``also``.
         step_base_shown: whether the first line shows what ``step_base`` is.
+        epochs_unnamed: whether a step that falls begins the next epoch, since no line tells it.
         speaks_for_training: whether another pattern names it in ``only_with``.
         interrupted: whether a clock of it holds what ``pauses`` lines of its file mark.
         heads: whether it is the head of a ``block``.
@@ -89,6 +90,7 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
     groups: tuple[str, ...]
     step_base: Literal[0, 1] = 1
     step_base_shown: bool = False
+    epochs_unnamed: bool = False
     speaks_for_training: bool = False
     interrupted: bool = False
     heads: bool = False
@@ -121,7 +123,8 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
         told = (self.never_with, self.told_by, self.ticks_told_by)
         record = (*told, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
-        steps = self.step_base_shown or self.step_rounded or self.ends_epoch or self.step_counts != "steps"
+        counted = self.step_base_shown or self.epochs_unnamed or self.step_rounded
+        steps = counted or self.ends_epoch or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
         shown = any(v.window_from or v.holds_pauses or v.partial or v.since == "start" for v in self.values)
         return not (any(bar) or any(record) or steps or counters or shown or self.printed_means)

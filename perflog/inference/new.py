@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,12 @@ from typing import Any
 from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
-from perflog.inference.infer import draft, infer, shape_of
-from perflog.logs.find import find_logs
+from perflog.formats.meaning import RESERVED_GROUPS
+from perflog.inference.columns import is_rising
+from perflog.inference.formats import draft_pattern, parser_tables
+from perflog.inference.infer import frequent_tables, infer
+from perflog.logs.find import LogFile, find_logs
+from perflog.matching.tables import Table
 from perflog.settings.options import Options
 
 # ----------------------------------------------------------------------------------------------------
@@ -81,21 +86,60 @@ def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLi
     if len(logs) != 1:
         raise UsageError(f"{log}: expected one log, found {len(logs)}")
     title = f"{name}: inferred from {Path(log).name}"
-    inferred = infer(logs[0], load_catalog(), Options())
-    tables = inferred.tables if inferred is not None else shape_of(logs[0])
-    if tables is not None:
-        write_atomically(file, parser_text({**tables, "title": title}))
-        return Written(file, inferred is not None)
+    found = infer(logs[0], load_catalog(), Options())
+    if found.inferred is not None:
+        write_atomically(file, parser_text({**found.inferred.tables, "title": title}))
+        return Written(file, True)
     drafted = draft(logs[0])
     if drafted is None:
         raise UsageError(
             f"{log}: no three lines are alike but for their numbers, with one that rises from line to line as steps "
-            "do; docs/parsers.md says how to write a parser by hand"
+            f"do{f'; {found.why}' if found.why else ''}; docs/parsers.md says how to write a parser by hand"
         )
     tables, to_fill_in = drafted
     title = f"{name}: drafted from {Path(log).name}"
     write_atomically(file, parser_text({**tables, "title": title}) + to_fill_in)
     return Written(file, False, True)
+
+
+_QUESTION = """
+# Which number is the training's speed, or the time of its steps? Put it into the pattern, with its quantity (rate,
+# step_time, interval_time, elapsed …), its unit and its span: docs/parsers.md says what each means.
+"""
+
+
+def draft(log: LogFile) -> tuple[dict[str, Any], str] | None:
+    """A parser of a log's most frequent lines as a person begins one: (its tables, what is to be filled in).
+
+    Nothing in it says what a number means but the step, a whole number that rises. None where no lines are alike, or
+    none of them counts.
+    """
+    for table in frequent_tables(log):
+        numbers = [place for place, kind in enumerate(table.kinds) if kind == "number"]
+        able = (place for place in numbers if table.column(place).is_whole and is_rising(table.column(place).values))
+        step = next(able, None)
+        others = [place for place in numbers if place != step]
+        pattern = draft_pattern(table, {step: "step"}) if step is not None and others else None
+        if pattern is not None and step is not None:
+            choices = [_choice(table, step, place) for place in others]
+            return parser_tables([pattern], "draft"), "".join([_QUESTION, *choices])
+    return None
+
+
+def _choice(table: Table, step: int, place: int) -> str:
+    """What a person puts into the pattern where the number at ``place`` is the one that counts."""
+    words = re.findall("[A-Za-z][A-Za-z_]*", table.words[place])
+    word = words[-1].lower() if words else ""
+    group = "number" if word in ("", *RESERVED_GROUPS) else word
+    pattern = draft_pattern(table, {step: "step", place: group})
+    if pattern is None:
+        return ""
+    seen = ", ".join(table.column(place).texts[:3])
+    return (
+        f"#\n# {seen} …: then in [[pattern]]\n#   regex = '{pattern['regex']}'\n# and at the end\n"
+        "#   [[pattern.value]]\n"
+        f'#   group = "{group}"\n#   quantity = "step_time"\n#   unit = "s"\n#   span = "last"\n'
+    )
 
 
 def _check_place(name: str, file: Path) -> None:

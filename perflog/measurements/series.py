@@ -170,6 +170,10 @@ class RankSeries:
 
     def _add_lines(self, rows: Rows, starts: Ints) -> None:
         segment = self.segments[-1]
+        if self.pattern.epochs_unnamed and "epoch" not in rows.columns and "step" in rows.columns:
+            step, before = rows.columns["step"], segment.previous
+            begun = np.cumsum(step < shifted(step, before.step))
+            rows = rows.with_columns({"epoch": begun + np.nan_to_num(before.epoch, nan=1.0)})
         rows = self._with_steps(segment, self._counted(segment, rows))
         if segment.refused:
             segment.last_line = int(rows.lines[-1]) if len(rows) else segment.last_line

@@ -21,7 +21,7 @@ from perflog.evidence.witness import Verdict, Witness
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser
 from perflog.formats.paths import PathPatterns
-from perflog.inference.infer import inferred_runs
+from perflog.inference.infer import inferred_outcome
 from perflog.logs.find import RUNNING, LogFile
 from perflog.processes import settle
 from perflog.reading.reading import Reading
@@ -161,8 +161,8 @@ class Finishing:
         outcomes: list[Outcome] = []
         for reading in readings:
             outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
-            if isinstance(outcome, Skipped) and not reading.problem and not _grows(reading.log):
-                outcome = inferred_runs(reading, self._catalog, self._options) or outcome
+            if not _grows(reading.log):
+                outcome = inferred_outcome(reading, outcome, self._catalog, self._options)
             if reading.hashed is not None and not isinstance(outcome, Skipped):
                 for run in outcome:
                     run.digest = reading.hashed.digest()

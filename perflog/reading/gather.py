@@ -117,7 +117,7 @@ class Gathered(Struct):
         try:
             with memoryview(self.buffer) as view:
                 beginning = bytes(view[text.start : min(text.stop, text.start + BEGINNING)])
-            return is_plain(beginning)
+            return is_plain(beginning, reading.log.place)
         except BaseException as error:  # the other texts of the batch are read all the same
             reading.give_up(reason_of(error))
             return False

@@ -372,7 +372,7 @@ class _Reader(Struct, Generic[T], frozen=True):
                 for place, (reading, of_log) in enumerate(zip(readings, notes, strict=True))
             ]
         for place, reading in enumerate(readings):
-            if not reading.measures:
+            if not reading.measures or reading.log.member:  # a member of an archive is not opened for another look
                 reading.beginning = texts[place]
         gathered.clear()
         pairs = zip(readings, self._outcomes(readings), strict=True)

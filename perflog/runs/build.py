@@ -43,6 +43,9 @@ from perflog.runs.throughput import (
 )
 from perflog.settings.options import Amount, Options, Window
 
+#: How the reason begins of a log in which no format knows a line.
+NO_FORMAT = "no line of a known format"
+
 # ----------------------------------------------------------------------------------------------------
 # A run before its number is held against its log: everything that is made log by log.
 
@@ -331,8 +334,8 @@ def why_no_run(reading: Reading) -> str:
     seen = sorted({pattern.parser for pattern in steps if pattern.words})
     if seen:
         near = ", ".join(seen[:2]) + (f" and {len(seen) - 2} more" if len(seen) > 2 else "")
-        return f"no line of a known format (words of {near} occur, but no line is theirs: see `perflog explain`)"
-    return "no line of a known format"
+        return f"{NO_FORMAT} (words of {near} occur, but no line is theirs: see `perflog explain`)"
+    return NO_FORMAT
 
 
 def _failed(run: Run, failure: LogFact) -> Run:

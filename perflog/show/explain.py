@@ -11,11 +11,12 @@ from typing import Any
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser, Pattern
-from perflog.inference.infer import Frequent, frequent_shapes, inferred_runs
+from perflog.inference.infer import frequent_tables, inferred_outcome
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.logs.find import LogFile, find_logs
 from perflog.matching.one_line import gave_up, read_line
+from perflog.matching.tables import Table
 from perflog.parts.part import is_part
 from perflog.reading.account import Account
 from perflog.reading.reading import Reading
@@ -86,9 +87,7 @@ def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> It
     def finish_all(readings: Sequence[Reading]) -> list[tuple[Reading, Outcome]]:
         finished = []
         for reading, outcome in zip(readings, builder.build_all(readings), strict=True):
-            if isinstance(outcome, Skipped) and not reading.problem:
-                outcome = inferred_runs(reading, catalog, options) or outcome
-            finished.append((reading, outcome))
+            finished.append((reading, inferred_outcome(reading, outcome, catalog, options)))
         return finished
 
     def finish(reading: Reading) -> tuple[Reading, Outcome]:
@@ -101,28 +100,28 @@ def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> It
 def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog) -> Explanation:
     log = reading.log
     lines = [f"{log.name}: {counted(reading.lines, 'line')}, {counted(reading.bytes, 'byte')}"]
-    shapes: list[Frequent] = []
+    shapes: list[Table] = []
     if isinstance(outcome, Skipped):
         lines.append(f"no training log: {outcome.reason}")
         if not reading.problem:
-            shapes = frequent_shapes(log)
+            shapes = frequent_tables(log)
             lines.extend(_shapes(shapes, log.name))
     else:
         for number, run in enumerate(outcome, 1):
-            lines.extend(_run(run, number, len(outcome)))
+            lines.extend(_run(run, number, len(outcome), _cells(run)))
     parsers = list(_parsers(reading, catalog))
     complete = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
     data = _data(reading, outcome, shapes, parsers, complete)
     return Explanation(log.name, "\n".join([*lines, "parsers", *parsers]), complete, data)
 
 
-def _shapes(shapes: Sequence[Frequent], name: str) -> Iterator[str]:
+def _shapes(shapes: Sequence[Table], name: str) -> Iterator[str]:
     """The most frequent lines of a log that no parser knows, and what to do next."""
     if shapes:
         yield "its most frequent lines, # for a number"
     for frequent in shapes:
-        yield f"  {frequent.count:>6} × {_short(frequent.outline)}"
-        yield f"           line {frequent.line}: {_short(frequent.shape.first)}"
+        yield f"  {len(frequent):>6} × {_short(frequent.outline)}"
+        yield f"           line {int(frequent.lines[0])}: {_short(frequent.first)}"
     yield f"next: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
 
 
@@ -131,7 +130,7 @@ def _short(text: str, most: int = 120) -> str:
 
 
 def _data(
-    reading: Reading, outcome: Outcome, shapes: Sequence[Frequent], parsers: Sequence[str], complete: bool
+    reading: Reading, outcome: Outcome, shapes: Sequence[Table], parsers: Sequence[str], complete: bool
 ) -> dict[str, Any]:
     """An explanation as plain data."""
     from perflog.escaping import exact
@@ -149,7 +148,7 @@ def _data(
         "runs": [run_document(run) for run in runs],
         "no_facts": list(dict.fromkeys(said for run in runs for said in run.metadata.unfit)),
         "frequent_lines": [
-            {"count": entry.count, "line": entry.line, "outline": entry.outline, "text": entry.shape.first}
+            {"count": len(entry), "line": int(entry.lines[0]), "outline": entry.outline, "text": entry.first}
             for entry in shapes
         ],
         "parsers": [line.strip() for line in parsers],
@@ -157,12 +156,26 @@ def _data(
     }
 
 
-def _run(run: Run, number: int, total: int) -> Iterator[str]:
+def _cells(run: Run) -> str:
+    """Which cells of a notebook a run's lines are of; empty for other logs."""
+    if not run.log.place.endswith(".ipynb") or run.log.pipe is not None:
+        return ""
+    from perflog.logs.notebooks import cells_of_lines
+
+    try:
+        first, last = cells_of_lines((load() for load in blocks_of(run.log)), (run.first_line, run.last_line))
+    except UnreadableError:  # it was there a moment ago
+        return ""
+    return f" (cell {first})" if first == last else f" (cells {first} to {last})"
+
+
+def _run(run: Run, number: int, total: int, cells: str) -> Iterator[str]:
+    """``cells``: what is said of the cells that the run's lines are of."""
     title = f"run {number} of {total}" if total > 1 else "run"
     lines = (
         f"line {run.first_line}" if run.first_line == run.last_line else f"lines {run.first_line} to {run.last_line}"
     )
-    yield f"{title}: parser {run.parser}, {lines}, {run.window}"
+    yield f"{title}: parser {run.parser}, {lines}{cells}, {run.window}"
     for key, value in run.values.items():
         yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
     for said in run.metadata.unfit:

@@ -21,6 +21,11 @@ def _state(logs: Sequence[LogFile]) -> tuple[object, ...]:
     return tuple((log, stat.st_ino, stat.st_size, stat.st_mtime_ns) for log, stat in stats)
 
 
+def _formats(catalog: Catalog) -> tuple[int, ...]:
+    """What tells a catalogue's formats from others, as long as it is kept."""
+    return (*map(id, catalog.parsers), *map(id, catalog.path_patterns.patterns))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _logs_are_read_once() -> Iterator[None]:
     """The two functions that read logs, which depend on their arguments alone, keep what they gave."""
@@ -37,7 +42,7 @@ def _logs_are_read_once() -> Iterator[None]:
         logs: Sequence[LogFile], catalog: Catalog, options: Options, progress: ProgressOf = no_progress
     ) -> list[Evidence]:
         catalogs.append(catalog)
-        key = (_state(logs), id(catalog), repr(options))
+        key = (_state(logs), _formats(catalog), repr(options))
         return keeping(key, lambda: read(logs, catalog, options, progress))
 
     def with_more_rules(
@@ -47,7 +52,7 @@ def _logs_are_read_once() -> Iterator[None]:
         catalog: Catalog,
         options: Options,
     ) -> list[Evidence]:
-        key = (_state(logs), id(catalog), repr(options), frozenset(wanted), *(id(case) for case in cases))
+        key = (_state(logs), _formats(catalog), repr(options), frozenset(wanted), *(id(case) for case in cases))
         return keeping(key, lambda: read_more(cases, wanted, logs, catalog, options))
 
     with pytest.MonkeyPatch.context() as patch:

@@ -240,7 +240,7 @@ def test_nobody_else_may_look_into_the_cache(place: Place) -> None:
     assert (place.cache.stat().st_mode & 0o777, place.file.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(
     changes=st.lists(
         st.tuples(

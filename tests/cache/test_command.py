@@ -176,18 +176,24 @@ def _written(folder: Path, words: list[str], *more: object) -> tuple[int, str, l
     return done.exit_code, done.output, files
 
 
+#: Of these `make test` tries the functions of Python below.
+IN_PYTHON_TOO = (
+    ["table", "LOGS", "--rows", "devices", "-o", "OUT/table.csv"],
+    ["plot", "LOGS", "-o", "OUT/scaling.svg"],
+    ["report", "LOGS", "-o", "OUT/README.md"],
+    ["compare", "OLD", "LOGS", "--format", "json"],
+)
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ["table", "LOGS", "--rows", "devices", "--value", "throughput,speedup"],
-        ["table", "LOGS", "--rows", "devices", "-o", "OUT/table.csv"],
-        ["plot", "LOGS", "-o", "OUT/scaling.svg"],
         ["plot", "LOGS", "--kind", "steps", "-o", "OUT/steps.svg"],
         ["report", "LOGS", "-o", "OUT/report.html"],
-        ["report", "LOGS", "-o", "OUT/README.md"],
-        ["compare", "OLD", "LOGS", "--format", "json"],
         ["compare", "OLD", "LOGS", "-o", "OUT/page.html"],
         ["noise", "LOGS", "--format", "json"],
+        *(pytest.param(words, marks=pytest.mark.long) for words in IN_PYTHON_TOO),
     ],
     ids=" ".join,
 )

@@ -20,7 +20,7 @@ import pytest
 from perflog.cache.cache import LIMIT, EntryFile, _make_table
 from tests.cache.support import Place, later, logs_in
 from tests.logs.test_find import as_user
-from tests.support import ROOT
+from tests.support import ROOT, examples
 
 
 def test_a_file_that_is_no_database_is_made_anew(place: Place) -> None:
@@ -69,7 +69,7 @@ def test_entries_that_were_exchanged_are_read_again(place: Place) -> None:
 def test_any_flipped_bytes_change_no_number(place: Place) -> None:
     whole, right = place.file.read_bytes(), place.without()
     draw = random.Random(15)
-    for _ in range(40):
+    for _ in range(examples(20)):
         damaged = bytearray(whole)
         for _ in range(draw.choice([1, 1, 8, 200])):
             damaged[draw.randrange(len(damaged))] ^= 1 << draw.randrange(8)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.forks import perflog
+from tests.forks import perflog, words
 from tests.support import FIXTURES, ROOT
 
 RELEASES = "fixtures/campaign/releases/2.12.1"
@@ -18,8 +18,8 @@ RELEASES = "fixtures/campaign/releases/2.12.1"
 
 def offered(line: str, breaks: str = "", **environment: str) -> list[str]:
     """What bash is given for a Tab at the end of a line."""
-    words = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": line, "_PERFLOG_BREAKS": breaks}
-    return perflog(env={**words, **environment}, cwd=ROOT).stdout.split()
+    asked = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": line, "_PERFLOG_BREAKS": breaks}
+    return perflog(env={**asked, **environment}, cwd=ROOT).stdout.split()
 
 
 @pytest.mark.long
@@ -68,7 +68,7 @@ def test_labels_and_cases_of_the_history_are_offered(tmp_path: Path) -> None:
 
 def script(shell: str, tmp_path: Path) -> tuple[Path, str]:
     """(the file with a shell's completion, the folder in which ``perflog`` is found)."""
-    (tmp_path / "perflog").write_text(f'#!/bin/sh\nexec {sys.executable} -m perflog "$@"\n')
+    (tmp_path / "perflog").write_text(f'#!/bin/sh\nexec {shlex.join(words())} "$@"\n')
     (tmp_path / "perflog").chmod(0o755)
     file = tmp_path / f"completion.{shell}"
     file.write_text(perflog("--show-completion", shell).stdout)
@@ -170,8 +170,8 @@ def test_zsh_runs_nothing_that_names_of_files_say(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_bash_is_given_words_that_run_nothing(tmp_path: Path) -> None:
     (tmp_path / HOSTILE).mkdir()
-    words = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": "perflog compare ol"}
-    reply = perflog(env=words, cwd=tmp_path).stdout
+    asked = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": "perflog compare ol"}
+    reply = perflog(env=asked, cwd=tmp_path).stdout
     assert reply == "old\\$\\(touch\\ hacked\\)/\n"
     shown = subprocess.run(
         ["bash", "-c", f"printf %s {reply}"], capture_output=True, text=True, check=True, cwd=tmp_path

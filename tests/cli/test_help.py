@@ -19,7 +19,7 @@ import typer.main
 from perflog.cli import COMMANDS, app
 from perflog.cli.base import GROUPS
 from perflog.settings.config import DEFAULTS, FORMATS
-from tests.forks import perflog
+from tests.forks import on_terminal, perflog
 from tests.support import FIXTURES, mostly_long
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
@@ -116,7 +116,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the examples name: logs, two versions, a parser, a README."""
     place = tmp_path_factory.mktemp("examples")
     for name in ("logs", "old", "new", "a", "b", "c", "logs-2.4", "logs-2.5", "v2.4", "v2.5"):
-        shutil.copytree(BZ128, place / name)
+        for devices in ("1n8g", "4n8g"):
+            shutil.copytree(BZ128 / devices, place / name / devices)
     (place / "train.log").write_text("".join(f"[z] tick {i} | took 0.{200 + i % 9} s\n" for i in range(99)))
     (place / "README.md").write_text(
         "<!-- perflog: table logs --where precision=fp32 --rows devices --warmup 100 -->\n<!-- /perflog -->\n"
@@ -176,34 +177,26 @@ def test_a_wrong_name_gets_the_near_one(words: str, near: str) -> None:
 
 
 def test_no_colour_where_it_is_refused() -> None:
-    program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
     log = str(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log")
-    perflog_words = [sys.executable, "-m", "perflog", "extract", log, "--warmup", "1000", "--quiet"]
-    words = [sys.executable, "-c", program, *perflog_words]
     for environment, coloured in (
         ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)
     ):  # fmt: skip
         env = {"PATH": "/usr/bin:/bin", "COLUMNS": "80", **environment}
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL)
+        done = on_terminal("extract", log, "--warmup", "1000", "--quiet", env=env)
         assert "no value" in done.stdout
         assert ("\x1b[" in done.stdout) == coloured, environment
 
 
 @pytest.mark.parametrize("columns", [40, *(pytest.param(wide, marks=pytest.mark.long) for wide in (60, 80))])
 def test_no_number_and_no_word_of_a_sentence_is_cut_on_a_terminal(columns: int, tmp_path: Path) -> None:
-    program = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
     log = tmp_path / "gpu8.log"
     shutil.copy(FIXTURES / "seed001/GPUx8_time2train_ips-bs8.log", log)
     (tmp_path / "words.txt").write_text("no line of a log\n")
     env = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}
     for words in ("extract .", "explain gpu8.log", "extract . --warmup 10x", "config .", "conventions", "extrct"):
-        command = [sys.executable, "-m", "perflog", *words.split()]
         whole = perflog(*words.split(), cwd=tmp_path, env={"COLUMNS": "1000"})
         known = set(re.findall(r"\S+", whole.stdout + whole.stderr))
-        done = subprocess.run(
-            [sys.executable, "-c", program, *command], capture_output=True, text=True, check=False, env=env,
-            stdin=subprocess.DEVNULL, cwd=tmp_path,
-        )  # fmt: skip
+        done = on_terminal(*words.split(), env=env, cwd=tmp_path)
         for line in done.stdout.replace("\r", "").splitlines():
             assert len(line) <= columns or " " not in line.strip() or "`" in line, (words, line)
             assert words == "extract ." or set(re.findall(r"\S+", line)) <= known, (words, line)

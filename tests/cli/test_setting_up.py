@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perflog.extras import EXTRAS
-from perflog.inference.infer import frequent_shapes
+from perflog.inference.infer import frequent_tables
 from perflog.logs.find import LogFile
 from tests.forks import perflog
 from tests.support import FIXTURES, ROOT
@@ -137,8 +137,8 @@ def test_a_draft_of_an_unknown_format_is_no_parser_until_a_person_says_what_it_m
 def test_frequent_lines_leave_out_what_is_rare_or_has_no_number(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("x\n" * 9 + "a 1\nb 2\n" * 3 + "c 1\n" * 2 + "a 9 \n")
-    shapes = frequent_shapes(LogFile(str(log), log.stat().st_size))
-    assert [(s.count, s.outline, s.line) for s in shapes] == [(4, "a #", 10), (3, "b #", 11)]
+    tables = frequent_tables(LogFile(str(log), log.stat().st_size))
+    assert [(len(t), t.outline, t.lines[0]) for t in tables] == [(4, "a #", 10), (3, "b #", 11)]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ HEADS = st.one_of(
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(37), deadline=None)
 @given(st.lists(HEADS, max_size=12), st.integers(1, 3))
 @pytest.mark.long
 def test_as_line_by_line(heads: list[bytes], times: int) -> None:

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -85,9 +86,31 @@ def words() -> list[str]:
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("client.py")), server(ROOT)]
 
 
-@cache
+def on_terminal(
+    *arguments: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``perflog ARGUMENTS`` with a terminal for both of its outputs, and nothing on its standard input.
+
+    Args:
+        env: the whole environment, or None for this process's.
+    """
+    command = [sys.executable, "-I", "-S", "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)", *words()]
+    return subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, check=False, env=env, stdin=subprocess.DEVNULL, cwd=cwd
+    )
+
+
+_STARTING = threading.Lock()
+
+
 def server(checkout: Path) -> str:
     """The path of the socket of this process's server of a checkout, which ends when this process does."""
+    with _STARTING:  # two threads would start two
+        return _started(checkout)
+
+
+@cache
+def _started(checkout: Path) -> str:
     folder = Path(tempfile.mkdtemp(prefix="perflog-"))
     place = str(folder / "socket")
     life, held = os.pipe()  # nobody else holds the writing end: the server reads its end when this process is gone

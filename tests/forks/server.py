@@ -16,33 +16,50 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
+from perflog.cli import app_for
 from perflog.errors import PerflogError
 from perflog.formats.catalog import load_catalog
 from perflog.matching.engine import engine_for
 from tests import kept
 
-#: Neither polars, which starts threads when it is imported, and a forked process would lack them, nor what reads the
-#: environment when it is imported (typer's help).
+#: What commands import: neither polars, which starts threads when it is imported, and a forked process would lack them,
+#: nor what reads the environment when it is imported (typer's help).
 MODULES = (
     "alembic.config",
+    "encodings.ascii",
     "jinja2.sandbox",
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
     "msgspec.json",
     "numpy",
-    "perflog.cli.options",
-    "perflog.compare",
-    "perflog.show.text",
+    "perflog.__main__",
+    "perflog.audit.auditing",
+    "perflog.audit.report",
+    "perflog.cache.place",
+    "perflog.campaign.execute",
+    "perflog.cases.choosing",
+    "perflog.cli.comparison_output",
+    "perflog.compare.comparing",
+    "perflog.compare.outputs",
+    "perflog.compare.page",
     "perflog.extraction",
     "perflog.formats.load",
+    "perflog.history.following",
+    "perflog.history.rendering",
+    "perflog.history.saving",
     "perflog.matching.compiled_engine",
-    "perflog.show",
-    "perflog.show",
+    "perflog.show.document",
+    "perflog.show.drawing",
+    "perflog.show.encoding",
+    "perflog.show.extractions",
+    "perflog.show.making",
+    "perflog.show.table",
+    "perflog.show.text",
     "rich.console",
     "rich.table",
     "scipy.stats",
-    "sqlalchemy",
+    "sqlalchemy.dialects.sqlite",
     "tabulate",
     "typer",
 )
@@ -167,9 +184,12 @@ def main() -> None:
     """Serve, and be ``perflog`` in the forked processes."""
     for module in MODULES:
         import_module(module)
+    assert app_for([]).registered_commands  # the modules of all commands
     kept.keep()
     with suppress(PerflogError):  # a faulty parser is told by the commands
-        engine_for(load_catalog())
+        catalog = load_catalog()
+        engine_for(catalog)
+        kept.compile_regexes(catalog)
     assert len(os.listdir("/proc/self/task")) == 1, "a forked process would lack the other threads"  # noqa: PTH208
     gc.collect()
     gc.freeze()  # no page is copied because a count of references in it is looked at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from perflog.extraction import extract_paths
 from perflog.formats.catalog import load_catalog
 from perflog.formats.dialect import tail_after
 from perflog.formats.load import load_parser
-from perflog.formats.parser import Parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.printed import kind
 from perflog.logs.find import find_logs
@@ -22,35 +22,46 @@ from perflog.matching.one_line import read_line
 from perflog.reading.schedule import read_logs
 from tests.support import FIXTURES, arguments, catalog, extracted, options, parser_fixtures
 
-CASES = list(parser_fixtures())
+#: The logs of each parser, with their side files.
+CASES: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
+for _name, _log, _side in parser_fixtures():
+    CASES.setdefault(_name, []).append((_log, _side))
 
 
-@pytest.mark.parametrize("parser", catalog().parsers, ids=lambda p: p.name)
-def test_samples(parser: Parser) -> None:
-    assert check_parser(parser) == []
+def test_samples() -> None:
+    assert {parser.name: faults for parser in catalog().parsers if (faults := check_parser(parser))} == {}
 
 
-@pytest.mark.parametrize("parser", catalog().parsers, ids=lambda p: p.name)
-def test_has_a_fixture(parser: Parser) -> None:
-    assert any(name == parser.name for name, _, _ in CASES), (
-        f"fixtures/parsers/{parser.name}/ holds no log with a side file"
+def test_every_parser_has_a_fixture() -> None:
+    without = [parser.name for parser in catalog().parsers if parser.name not in CASES]
+    assert without == [], "fixtures/parsers/NAME/ holds no log with a side file"
+
+
+@cache
+def matches() -> dict[str, dict[str, int]]:
+    """How often each pattern matched in each log."""
+    logs = [log for cases in CASES.values() for log, _ in cases]
+    found = read_logs(
+        find_logs(logs),
+        catalog(),
+        lambda r: (r.log.path, {key: account.matches for key, account in r.accounts.items()}),
     )
+    return dict(found)
 
 
-@pytest.mark.parametrize(("name", "log", "side"), CASES, ids=[f"{n}-{log.name}" for n, log, _ in CASES])
-def test_fixture(name: str, log: Path, side: dict[str, Any]) -> None:
-    expect = side["expect"]
-    (reading,) = read_logs(find_logs([log]), catalog(), lambda r: r)
-    counted = {
-        key.partition(".")[2]: account.matches
-        for key, account in reading.accounts.items()
-        if key.startswith(f"{name}.")
-    }
+@pytest.mark.parametrize("name", CASES)
+def test_fixture(name: str) -> None:
+    for log, side in CASES[name]:
+        check_log(name, log, side["expect"], side.get("options", []))
+
+
+def check_log(name: str, log: Path, expect: dict[str, Any], given: list[str]) -> None:
+    counted = {key.partition(".")[2]: count for key, count in matches()[str(log)].items() if key.startswith(f"{name}.")}
     for pattern, count in expect.get("matches", {}).items():
         assert counted.get(pattern, 0) == count, f"{pattern}: {counted}"
     if "throughput" not in expect and "reason" not in expect:
         return
-    extraction = extracted(log, **arguments(side.get("options", [])))
+    extraction = extracted(log, **arguments(given))
     if "reason" in expect and not extraction.runs:
         assert expect["reason"] in extraction.skipped[0].reason
         return

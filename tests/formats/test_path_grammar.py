@@ -152,7 +152,7 @@ _version = st.tuples(st.sampled_from(["v", "torch", "cuda", "py", "cudnn", "nccl
 _pieces = st.one_of(_uuid, _hash, _date, _setting, _size, _model, _version)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(_pieces, min_size=1, max_size=4), st.sampled_from(["_", "-", "/"]), st.sampled_from(["", ".log", ".txt"])
 )

@@ -178,7 +178,7 @@ def test_the_whole_parser_is_sound(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=examples(75),
+    max_examples=examples(37),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -251,7 +251,7 @@ def test_a_group_that_must_read_a_number_is_checked_by_the_samples() -> None:
     assert fault.startswith("mine.toml: pattern 'step': group 'epoch' must read a number, read 'one' from")
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(125), deadline=None)
 @given(st.lists(st.sampled_from(["a", "é", "-", "0", r"\s", r"\W", r"\[", r"\.", "[a-f", "[^", "]", "[", "(?:", "(?P<n>", ")", "|", "*", "+?", "?",
                                  "{2}", "{2,}", "{3,1}", "{", "}", "^", "$", r"\t", r"\x41", "&", "."]), max_size=9).map("".join))  # fmt: skip
 def test_what_the_dialect_lets_through_compiles(regex: str) -> None:

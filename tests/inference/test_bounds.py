@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -23,9 +24,9 @@ from tests.inference.test_infer import TRUE, extracted, written
 NAME = "time beside stamps"
 
 
-def log_of(folder: Path, name: str = NAME) -> tuple[Path, float]:
+def log_of(folder: Path, name: str = NAME, steps: int = 400) -> tuple[Path, float]:
     line, stamps, every = TRUE[name]
-    log, _ = written(folder, line, stamps=stamps, every=every)
+    log, _ = written(folder, line, stamps=stamps, every=every, steps=steps)
     (run,) = extracted(log).runs
     step_time = run.metrics["step_time"].value
     assert run.parser == "inferred" and step_time is not None
@@ -34,8 +35,9 @@ def log_of(folder: Path, name: str = NAME) -> tuple[Path, float]:
 
 def test_members_of_an_archive_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, expected = [], []
-    for name in (NAME, "milliseconds beside stamps", "a bare time in seconds"):
-        log, step_time = log_of(tmp_path, name)
+    names = (NAME, "milliseconds beside stamps", "a bare time in seconds")
+    for steps, name in zip((400, 440, 480), names, strict=True):  # of one length they would be taken for copies
+        log, step_time = log_of(tmp_path, name, steps)
         texts.append(log.read_bytes())
         expected.append(step_time)
         log.unlink()
@@ -75,9 +77,9 @@ def test_a_large_log_is_read_for_what_its_beginning_shows_alone(
     monkeypatch.setattr(schedule, "blocks_of", counted)
     (run,) = extracted(log).runs
     assert run.metrics["step_time"].value == step_time
-    assert len(opened) == 4  # once, and for each of the readings that the beginning bears out: two, and all columns
+    assert len(opened) == 2  # once, and for the reading that the beginning bears out
     opened.clear()
-    log.write_text(log.read_text().replace("time 0.", "heat 0."))
+    log.write_text(re.sub(r"step \d+/400", "some steps", log.read_text()))
     assert not extracted(log).runs
     assert len(opened) == 1
 

@@ -72,7 +72,7 @@ def test_an_encoding_changes_nothing(encoding: str, part: int, tmp_path: Path, m
     rewritten(tmp_path, ENCODINGS[encoding], turn, part)
     line_numbers = encoding not in OTHER_LINES
     for log, told in results(tmp_path, monkeypatch, turn, part, line_numbers).items():
-        assert told == bare(line_numbers)[log], log
+        assert told == bare(line_numbers, part)[log], log
 
 
 @pytest.mark.parametrize(

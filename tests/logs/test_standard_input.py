@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests.forks import perflog
 from tests.support import ROOT
 
 SOURCE = ROOT / "fixtures" / "campaign" / "short" / "pytorch" / "cnn" / "bz16" / "1n1g" / "cnn_b16_fp32_1.log"
@@ -16,11 +15,7 @@ SOURCE = ROOT / "fixtures" / "campaign" / "short" / "pytorch" / "cnn" / "bz16" /
 def extracted(folder: Path, *words: str) -> dict[str, Any]:
     """What is extracted of a pipe, in a working folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "perflog", "extract", "-", "-f", "json", "-q", *words]
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        command, input=SOURCE.read_bytes(), capture_output=True, check=False, cwd=folder, env=environment
-    )
+    done = perflog("extract", "-", "-f", "json", "-q", *words, cwd=folder, stdin=SOURCE.read_bytes())
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 

@@ -51,7 +51,7 @@ def found_by(kind: Kind, regex: str, subjects: list[str]) -> list[tuple[int, dic
     return rows
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(QUANTIFIERS)), min_size=1, max_size=7),
     st.lists(SUBJECTS, min_size=1, max_size=12),

@@ -460,7 +460,7 @@ _CLEANED = [
 
 
 @given(st.lists(st.sampled_from(_CLEANED) | st.binary(max_size=2), max_size=30).map(b"".join))
-@settings(max_examples=examples(1000), deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_the_scanner_cleans_as_python_does(text: bytes) -> None:
     assert compiled.cleaned(text) == valid_utf8(clean_block(text))
 
@@ -598,7 +598,7 @@ def test_odd_numbers(text: str) -> None:
     st.text(alphabet="0123456789.eE+-,naif", max_size=30)
     | st.from_regex(r"[+-]?[0-9]{0,25}\.?[0-9]{0,25}(?:[eE][+-]?[0-9]{1,3})?", fullmatch=True)
 )
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(125))
 @example("1,234.5")
 @example("1,2,3e4")
 @example(",")
@@ -615,7 +615,7 @@ def test_numbers_are_those_of_the_other_engine(text: str) -> None:
     ).map("".join),
     st.sampled_from(["clock", "scaled"]),
 )  # fmt: skip
-@settings(max_examples=examples(1000))
+@settings(max_examples=examples(500))
 @example("18m 42s", "clock")
 @example("14 minutes and 44.12 seconds", "clock")
 @example("1 day, 2:03:11,5", "clock")
@@ -626,14 +626,14 @@ def test_numbers_for_people_are_those_of_python(text: str, form: Literal["clock"
 
 
 @given(st.floats(), st.sampled_from(["{!r}", "{:.3f}", "{:.6e}", "{:.17g}", "{:.20f}", "{:g}"]))
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(125))
 def test_numbers_are_those_of_python(value: float, form: str) -> None:
     text = form.format(value)
     assert _same(compiled.number(text.encode()), float(text))
 
 
 @given(st.integers(0, 2**64 + 1000), st.integers(-30, 30))
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(250))
 @example((1 << 53) + 1, 0)
 @example(((1 << 53) + 1) * 5, -1)
 @example(9007199254740993, 1)
@@ -643,7 +643,7 @@ def test_numbers_of_up_to_20_digits(mantissa: int, power: int) -> None:
 
 
 @given(st.floats(1e-6, 1e15))
-@settings(max_examples=examples(500))
+@settings(max_examples=examples(250))
 def test_numbers_next_to_the_middle_of_two_doubles(value: float) -> None:
     middle = (Fraction(value) + Fraction(math.nextafter(value, math.inf))) / 2
     power = 18 - math.floor(math.log10(value))
@@ -1009,7 +1009,7 @@ texts = st.lists(st.sampled_from(TOKENS), max_size=60).map(lambda tokens: "".joi
 
 
 @given(rule_sets, st.lists(st.tuples(texts, st.booleans()), max_size=4))
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_all_is_as_the_reference_says(rules: list[Rule], batch: list[tuple[bytes, bool]]) -> None:
     scan = Program(rules).scan([text for text, _ in batch], [at_end for _, at_end in batch])
     got = as_expected(scan, rules, len(batch))
@@ -1020,7 +1020,7 @@ def test_all_is_as_the_reference_says(rules: list[Rule], batch: list[tuple[bytes
 
 
 @given(rule_sets, st.lists(texts | st.sampled_from([b"ab 1\x00", b"ba12\xff\n", b"a b1 \x1b"]), max_size=6))
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(37), deadline=None)
 def test_a_batch_is_as_each_text_alone(rules: list[Rule], batch: list[bytes]) -> None:
     program = Program(rules)
     scan = program.scan(batch)

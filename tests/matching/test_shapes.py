@@ -107,7 +107,7 @@ RULES = st.tuples(
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(37), deadline=None)
 @given(
     st.lists(RULES, min_size=1, max_size=4),
     st.lists(st.lists(PIECES, min_size=1, max_size=9), min_size=1, max_size=3),

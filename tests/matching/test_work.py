@@ -53,14 +53,14 @@ def is_bounded(work: Work, size: int) -> bool:
     return work.searched <= SEARCHED * size and work.occurrences <= OCCURRENCES * size and work.steps <= STEPS * size
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_formats_lines_take_bounded_work(name: str) -> None:
-    text = text_of_format(FIXTURES / "parsers" / name, 400_000)
-    if not text:
-        pytest.skip("its logs are no lines")
-    text = valid_utf8(clean_block(text))
-    work = work_of(engine(), text)
-    assert is_bounded(work, len(text)), (work, len(text))
+def test_every_formats_lines_take_bounded_work() -> None:
+    unbounded = {}
+    for name in FORMATS:
+        text = valid_utf8(clean_block(text_of_format(FIXTURES / "parsers" / name, 400_000)))
+        work = work_of(engine(), text)
+        if not is_bounded(work, len(text)):
+            unbounded[name] = (work, len(text))
+    assert unbounded == {}
 
 
 def four_logs() -> dict[str, tuple[bytes, str]]:

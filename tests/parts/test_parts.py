@@ -58,11 +58,18 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made([CAMPAIGN], tmp_path_factory.mktemp("three"), 3)
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 64])
-def test_all_parts_together_are_what_one_machine_gives_to_the_byte(tmp_path: Path, count: int) -> None:
+@pytest.fixture(scope="module")
+def whole() -> Extraction:
+    """What one machine makes of all logs."""
+    return extract_paths([CAMPAIGN], options(), catalog())
+
+
+@pytest.mark.parametrize("count", [1, 5, 64])
+def test_all_parts_together_are_what_one_machine_gives_to_the_byte(
+    tmp_path: Path, count: int, whole: Extraction
+) -> None:
     """Also where repeats of a case lie in different shares, and where a share has no log."""
     files = made([CAMPAIGN], tmp_path / "parts", count)
-    whole = extract_paths([CAMPAIGN], options(), catalog())
     assert whole.runs and any(case.throughput.n > 1 for case in whole.cases)
     assert document(extract_paths(reversed(files), options(), catalog())) == document(whole)
 
@@ -342,9 +349,9 @@ def test_nothing_of_a_run_is_lost() -> None:
     assert {field.name for field in fields(Run)} == IN_ROWS | PACKED
 
 
-def test_every_field_of_a_run_comes_back(three: list[Path]) -> None:
+def test_every_field_of_a_run_comes_back(three: list[Path], whole: Extraction) -> None:
     """Also of one whose notes, label and metadata were changed afterwards, packed or not."""
-    read = {run.log: run for run in extract_paths([CAMPAIGN], options(), catalog()).runs}
+    read = {run.log: run for run in whole.runs}
     kept = [run for file in three for _, run in read_part(file).outcomes() if isinstance(run, Run)]
     assert len(kept) > 20 and any(run.evidence for run in kept)
     changed = 0

@@ -59,7 +59,7 @@ def same_in_both_ways(builder: RunBuilder, reading: Reading) -> None:
 @pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.long)])
 def test_fixtures(step: int, alone: Alone) -> None:
     asked = 0
-    for _, log, side in list(parser_fixtures())[::step]:
+    for _, log, side in parser_fixtures()[::step]:
         builder = RunBuilder(catalog(), Options(**arguments(side.get("arguments", []))))
         for reading in read_logs(find_logs([log]), catalog(), lambda finished: finished):
             same_in_both_ways(builder, reading)
@@ -126,7 +126,7 @@ LOGS = st.builds(
 )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, len(ALL_FORMATS) - 1), st.lists(LOGS, min_size=1, max_size=4), st.data())
 @pytest.mark.long
 def test_generated_logs(number: int, texts: list[str], data: st.DataObject) -> None:

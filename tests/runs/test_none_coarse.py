@@ -19,7 +19,7 @@ PRINTED = st.one_of(
 )
 
 
-@settings(max_examples=examples(500), deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(st.lists(PRINTED, min_size=1, max_size=16), st.sampled_from([0.002, 0.5]))
 @pytest.mark.long
 def test_numbers_that_are_not_coarse_by_their_decimals(numbers: list[float], share: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -39,13 +40,18 @@ def runs_of(log: Path) -> list[Run]:
     return [run for case in extracted(log, warmup=0).cases for run in case.runs]
 
 
+@cache
+def truths_of(log: Path) -> list[tuple[str, float | None]]:
+    return [(run.throughput.unit, run.throughput.value) for run in runs_of(log)]
+
+
 @pytest.mark.parametrize("join", [in_the_middle, in_blocks])
 @pytest.mark.parametrize(("name", "inner", "outer"), PAIRS)
 def test_no_number_has_the_rate_of_one_and_the_batch_of_another(
     name: str, inner: str, outer: str, join: object, tmp_path: Path
 ) -> None:
     logs = [FIXTURES / "parsers" / name / f"{log}.log" for log in (inner, outer)]
-    truths = [(run.throughput.unit, run.throughput.value) for log in logs for run in runs_of(log)]
+    truths = [truth for log in logs for truth in truths_of(log)]
     (mixed := tmp_path / "mixed.log").write_text(join(*(log.read_text() for log in logs)))  # type: ignore[operator]
     for run in runs_of(mixed):
         unit, value = run.throughput.unit, run.throughput.value

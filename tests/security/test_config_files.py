@@ -234,7 +234,10 @@ def test_the_parsers_of_a_perflog_toml_count_in_recipes(request_: PullRequest) -
     assert messages[1] == f"README.md:1: {messages[0]}"
 
 
-@pytest.mark.parametrize("name", ["PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS", "unpack_ratio", "archive_members"])
+@pytest.mark.parametrize(
+    "name",
+    ["PERFLOG_UNPACK_RATIO", "PERFLOG_ARCHIVE_MEMBERS", "PERFLOG_NOTEBOOK_MIB", "unpack_ratio", "archive_members"],
+)
 def test_no_perflog_toml_raises_what_a_file_may_unpack_to(name: str, request_: PullRequest) -> None:
     bomb = request_.tree / "logs" / "bomb.zst"
     bomb.write_bytes(zstandard.compress(b"x" * (256 << 20)))

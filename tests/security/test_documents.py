@@ -13,8 +13,9 @@ import pytest
 from perflog.audit.claims import claims
 from perflog.audit.document import MOST_PLACES, Document, HtmlTable, html_parts, read_document
 
-#: Characters of a text, and the seconds of processor time that it may take: a hundred times what it takes.
-LENGTH, MOST_SECONDS = 200_000, 20.0
+#: Characters of a text, and the seconds of processor time that it may take: thirty times what it takes, and less than
+#: where the time grows with the square of the length.
+LENGTH, MOST_SECONDS = 50_000, 4.0
 TABLE = "| gpus | ips |\n|---|---|\n"
 
 MARKDOWN = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ import pytest
 from perflog.errors import PerflogError
 from perflog.show.extractions import Extractions
 from perflog.show.regenerate import regenerate
+from tests.forks import perflog
 from tests.support import FIXTURES
 
 LOGS = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128/1n1g"
@@ -48,13 +46,11 @@ def test_a_readme_is_not_made_of_the_other_logs(logs: Path) -> None:
 )  # fmt: skip
 def test_every_other_command_gives_what_there_is_and_says_what_is_missing(words: str, logs: Path) -> None:
     shutil.copytree(LOGS, logs.with_name("logs2"))
-    command = [sys.executable, "-m", "perflog", *words.split()]
-    environment = {**os.environ, "PYTHONPATH": str(FIXTURES.parent)}
-    done = subprocess.run(command, cwd=logs.parent, capture_output=True, text=True, check=False, env=environment)
+    done = perflog(*words.split(), cwd=logs.parent)
     assert done.returncode == 3, done.stderr
     assert f"skipped logs/rn50_b128_fp32_6.log.gz: {WHY}" in done.stderr
     assert done.stdout or list(logs.parent.glob("[pr].*"))
     for file in (logs / "rn50_b128_fp32_6.log.gz", *logs.parent.glob("r.md")):
         file.unlink()
-    again = subprocess.run(command, cwd=logs.parent, capture_output=True, text=True, check=False, env=environment)
+    again = perflog(*words.split(), cwd=logs.parent)
     assert again.returncode == 0, again.stderr

@@ -6,6 +6,7 @@ import logging
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -16,7 +17,7 @@ from perflog.cli import app
 from perflog.extraction import Extraction
 from perflog.show import drawing
 from perflog.show.drawing import no_words_of_weights
-from perflog.show.picture import KINDS, picture
+from perflog.show.picture import KINDS, Picture, picture
 from tests.show import made
 from tests.support import FIXTURES, ROOT
 
@@ -39,10 +40,11 @@ def cases_of(kind: str, count: int = 6) -> Extraction:
     return made.many(count, versions=("2.4", "2.5") if kind == "versions" else ("2.5",))
 
 
-def drawn(kind: str, language: str) -> str:
+@cache
+def drawn(kind: str, language: str) -> Picture:
     cases = cases_of(kind)
     traces = made.traces(cases) if kind == "steps" else ()
-    return picture(cases, kind, "svg", traces, language=language).data.decode()
+    return picture(cases, kind, "svg", traces, language=language)
 
 
 def test_every_word_is_there_in_every_language_with_its_places() -> None:
@@ -56,17 +58,16 @@ def test_every_word_is_there_in_every_language_with_its_places() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_english_word_is_left_in_a_chinese_picture(kind: str) -> None:
-    chinese = drawn(kind, "zh")
+    chinese = drawn(kind, "zh").data.decode()
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", chinese)
     assert any("卡" in text for text in texts)
     assert [text for text in texts if re.search("[A-Za-z]", KEPT.sub("", text))] == []
-    assert 'xml:lang="zh-Hans"' in chinese and "xml:lang" not in drawn(kind, "en")
+    assert 'xml:lang="zh-Hans"' in chinese and b"xml:lang" not in drawn(kind, "en").data
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_chinese_picture_shows_is_said_in_chinese(kind: str) -> None:
-    cases = cases_of(kind)
-    told = picture(cases, kind, "svg", made.traces(cases) if kind == "steps" else (), language="zh").described
+    told = drawn(kind, "zh").described
     assert "n 次重复的中位数；估计方法 total；" in told and told.endswith("；n = 3")
     assert [word for word in ("hroughput", "version", "median", "warm-up", " of ") if word in told] == []
 

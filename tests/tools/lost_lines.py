@@ -58,11 +58,13 @@ def without_record(subject: Subject, line: int) -> float:
     return work / time * factor if time > 0 else 0.0
 
 
-def losses(shares: Sequence[float]) -> Iterator[Loss]:
-    """What becomes of each log of the fixtures without its measured line at each of the shares."""
+def losses(shares: Sequence[float], every: int = 1) -> Iterator[Loss]:
+    """What becomes of each log of the fixtures, of each so many-th format, without its measured line at each of the
+    shares.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         clean = Path(scratch) / "clean"
-        lab = Laboratory(copied(clean, [FIXTURES / "parsers"]), ["total"])
+        lab = Laboratory(copied(clean, sorted((FIXTURES / "parsers").iterdir())[::every]), ["total"])
         chosen = list(subjects(clean, lab.given, lab.results(clean, catalog())))
         for share in shares:
             became_of = lab.with_fault(chosen, partial(line_lost, share=share), Path(scratch) / "lost")

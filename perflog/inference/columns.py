@@ -1,0 +1,509 @@
+"""What the columns of a table say that they are: counters, clocks, durations, rates; by the words beside them and by
+how they go on from row to row.
+
+A unit that stands on the line is taken at its word. What it is a mean over, and whose work it counts, is held against
+the log's other numbers (:mod:`perflog.inference.readings`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from perflog.formats.printed import rate_unit
+from perflog.lazy_regex import lazy_regex
+from perflog.matching.tables import Column, Table
+from perflog.measurements.rows import Floats
+
+Kind = Literal["step", "epoch", "work", "rate", "duration", "elapsed", "moment"]
+
+# ----------------------------------------------------------------------------------------------------
+# The field's words.
+
+_STEP_WORD = r"(?:it|iter|itr|iteration|step|batch|batche|minibatch|mini-batch|update|mb|opt[_ ]?step)s?"
+_WORK = (
+    r"(?:[km]?[ _-]?(?:tokens?|toks?|t|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?|examples?|ex"
+    rf"|records?|videos?|clips?|words?|w)|{_STEP_WORD})"
+)
+_SECOND = r"(?:s|secs?|seconds?)"
+_PART = r"(?:gpus?|devices?|ranks?|chips?|cards?|cores?|workers?|npus?|tpus?)"
+_TIME = r"(?:ms|msecs?|milliseconds?|us|µs|usecs?|microseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
+_PER = r"[ _-]*(?:/|per)[ _-]*"
+#: Words that nothing but blanks parts from the numbers on both sides, or a key.
+_ONE_WORD = lazy_regex(r"\s[A-Za-z][^\s,;|]*\s?(?:[\[(][^\[\]()]*[\])])?\s?[:=]?\s?")
+#: Behind a number: a rate, a time for one or several steps, a time. What a colon or an equals sign follows is a key.
+_NO_KEY = r"(?![A-Za-z0-9_])(?!\s*[:=])"
+_RATE_BEHIND = lazy_regex(rf"^\s*({_WORK}){_PER}{_SECOND}(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
+_SHORT_BEHIND = lazy_regex(rf"^\s*([km]?)\s*(wps|fps|ips)(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
+_PER_STEP_BEHIND = lazy_regex(rf"^\s*({_TIME}){_PER}(?:([0-9]+)\s*)?{_STEP_WORD}{_NO_KEY}", re.I)
+_PER_EPOCH_BEHIND = lazy_regex(rf"^\s*{_TIME}{_PER}(?:epoch|episode|file|shard)s?{_NO_KEY}", re.I)
+_TIME_BEHIND = lazy_regex(rf"^\s*({_TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{_PER}[A-Za-z])", re.I)
+_PERCENT_BEHIND = lazy_regex(r"^\s*%")
+#: The key before a number, with a unit in brackets, if one is there.
+_KEY = lazy_regex(
+    r"([A-Za-z_][A-Za-z0-9_/. -]*?)[\s\"']*(?:[(\[]([A-Za-zµ/ _]+)[)\]])?\s*(?:[:=]|->|=>|is\b)?[\s\"'(\[]*$"
+)
+_RATE_KEY = lazy_regex(
+    rf"^(?:.*[_ ./-])?({_WORK})(?:{_PER}|p){_SECOND}(?:{_PER}({_PART}))?(?:[_ .-](?:avg|mean|train|instant))?$", re.I
+)
+_JOINED_KEY = lazy_regex(rf"^(?:.*[_ ./-])?(?:throughput|thpt|tput|speed|rate)[_ ]({_WORK})[_ ]{_SECOND}$", re.I)
+_SHORT_KEY = lazy_regex(r"^(?:.*[_ ./-])?(fps|ips|wps|tgs|its|ups)(?:[_ ./-](?:avg|mean|train))?$", re.I)
+_SPEED_KEY = lazy_regex(r"^(?:.*[_ ./-])?(?:throughput|thpt|tput|thru|speed)$", re.I)
+_PER_STEP_KEY = lazy_regex(
+    rf"^(?:.*[_ ./-])?(?:({_TIME}){_PER}{_STEP_WORD}|(?:time|duration|cost|elapsed){_PER}{_STEP_WORD}"
+    rf"|(?:avg|average|mean|total)?[_ -]?{_STEP_WORD}[_ -]?(?:time|duration|cost|latency|wall)[_ -]?"
+    rf"(?:({_TIME})|avg|mean)?"
+    rf"|{_STEP_WORD}[_ -]?(ms|sec|secs|seconds?))$", re.I
+)  # fmt: skip
+_TIME_KEY = lazy_regex(
+    rf"^(?:.*[_ ./-])?(?:dt|time|t|took|takes|duration|cost|secs?|seconds?|time[_ ](?:taken|used|spent|cost)"
+    rf"|(?:time|dt|duration)[_ -]?({_TIME}))$", re.I
+)  # fmt: skip
+_ELAPSED_KEY = lazy_regex(
+    r"(?:elapsed|total[_ ]?time|train(?:ing)?[_ ]?(?:run)?time|time[_ ]?(?:elapsed|so far)|wall[_ ]?(?:time|clock)|wall"
+    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time)", re.I
+)  # fmt: skip
+_MOMENT_KEY = lazy_regex(
+    r"^(?:.*[_ ./-])?(?:time|timestamp|_timestamp|ts|wall[_ ]?time|date|datetime|epoch_time)$", re.I
+)
+#: Words before a time that is followed by its unit.
+_TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent|time|dt)\s*[:=]?\s*$|\(\s*$", re.I)
+#: Times of a part of a step, or of something else.
+_PARTIAL = lazy_regex(
+    r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|forward|fwd|backward|bwd|opt(?:im(?:izer)?)?|comm|sync|io"
+    r"|wait|eta|left|remain(?:ing|s)?|gen(?:erate|eration)?|rollout|sampl(?:e|ing)|reward|sav(?:e|ing)|ckpt|checkpoint"
+    r"|compile|copy|h2d|d2h|loss|cuda|gpu|cpu|prep(?:are|rocess)?|log(?:ging)?|end|start|max|min|std|epoch|eval|val"
+    r"|valid(?:ation)?|test|infer(?:ence)?|download|render|setup|init|p\d\d|var|expected|finish)(?:[^a-z]|$)", re.I
+)  # fmt: skip
+#: Rates of another work than the training's, and bounds of rates.
+_OTHER_RATE = lazy_regex(
+    r"(?:^|[^a-z])(?:eval|val|valid(?:ation)?|test|infer(?:ence)?|generation|gen|rollout|decode|prefill|data|load(?:er|ing)?"
+    r"|io|disk|net|read|max|min|peak|std|h2d|d2h|target|theoretical)(?:[^a-z]|$)", re.I
+)  # fmt: skip
+#: What a number is that is neither a time nor a rate, by its key.
+_OTHERS = lazy_regex(
+    r"(?:^|[^a-z])(?:lr|learning[_ ]rate|[a-z_]*loss[a-z_]*|acc(?:uracy)?|grad(?:ient)?[_ ]?norm|norm|ppl|perplexity"
+    r"|mem(?:ory)?|tps|sps|top[-_ ]?[0-9]|mfu|wd|momentum|scale)$", re.I
+)  # fmt: skip
+_STEP = lazy_regex(
+    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|it|i|(?:mini-?)?batch(?:es)?|updates?|n_iter"
+    r"|num_updates|optimizer[_ ]steps?|ticks?)"
+    r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(<]*$", re.I
+)  # fmt: skip
+_EPOCH = lazy_regex(r"(?:^|[^A-Za-z])(?:epochs?|ep)(?:[_ ]?(?:num|number|no|idx|id)\.?)?[\s\"':=#\[(<]*$", re.I)
+#: Counters of work that is done, and of other things than steps.
+_SEEN = lazy_regex(
+    r"(?:^|[^A-Za-z])(?:(?:samples?|examples?|tokens?|images?|sequences?|words?)(?:[_ ](?:seen|processed|total|consumed"
+    r"|trained|so far))?|(?:total|trained|consumed|seen|processed|num)[_ ]?"
+    r"(?:tokens?|samples?|examples?|images?|sequences?))"
+    r"[\s\"':=#\[(]*$", re.I
+)  # fmt: skip
+#: What counts neither steps nor a training's work.
+NO_STEPS = lazy_regex(
+    r"(?:^|[^A-Za-z])(?:epochs?|files?|shards?|episodes?|folds?|trials?|games?|rounds?|generations?|layers?|seeds?|tasks?"
+    r"|chunks?|parts?|phases?|stages?|workers?|ranks?|nodes?)(?![A-Za-z])", re.I
+)  # fmt: skip
+#: What a place of a whole counts, by the word behind it.
+_OF_STEPS = lazy_regex(rf"^\s*{_STEP_WORD}(?![A-Za-z])", re.I)
+_OF_WORK = lazy_regex(
+    r"^\s*(?:samples?|images?|imgs?|examples?|sequences?|tokens?|rows?|items?|files?|epochs?)(?![A-Za-z])(?!\s*[:=])",
+    re.I,
+)
+_BETWEEN = lazy_regex(r"[\s\])]*[\[(|,-][\s\[(]*$")
+EVALUATES = lazy_regex(
+    r"(?:^|[^a-z])(?:eval|evaluat\w*|valid\w*|val|test\w*|infer\w*|predict\w*|dev(?= )|generat\w*|decod\w*|sampling)"
+    r"(?![a-z])", re.I
+)  # fmt: skip
+#: Words of lines that say that something else than training happened.
+PAUSES = lazy_regex(
+    r"(?<![A-Za-z])[A-Za-z_]*(?:[Ee]val|EVAL|[Vv]alid|VALID|[Tt]est|TEST|[Ss]av(?:e|ing)|[Cc]heckpoint|[Cc]kpt|[Ss]napshot"
+    r"|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod|(?<![A-Za-z])(?:val|Val|VAL|dev|Dev|DEV|sample(?!s)|Sample(?!s)|Sampling|sampling))[a-z]*"
+)
+SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
+TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
+_SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples"}
+_ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
+                "ups": "steps"}  # fmt: skip
+_UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))
+#: Seconds since 1970 lie here: of 2001 to 2064; in milliseconds a thousand times as much.
+_SINCE_1970 = (1e9, 3e9)
+#: A time of so many rows that falls in fewer than this share of them has elapsed; of steps alike it falls in half.
+LEAST_RISING, FEW_FALLS = 6, 0.1
+#: A column counts when it rises from row to row in so many of them.
+_MOST_RISE = 0.9
+
+
+class Meaning(Struct, frozen=True):
+    """What a column says that it is.
+
+    Attributes:
+        kind: ``step`` and ``epoch`` count, ``work`` counts samples or tokens that are done.
+        unit: of a rate (``images/s``) or a time; ``clock`` of one that is printed as 0:10:00; empty where none is said.
+        scope: whose work a rate counts: the ``job``'s or a ``device``'s.
+        steps: of a duration, over how many steps the line says that it is (1: ``s/it``); 0 where it does not say.
+        is_named: whether words beside it say that it is this; else its form alone does.
+        key: the words before it.
+    """
+
+    place: int
+    kind: Kind
+    unit: str = ""
+    scope: Literal["job", "device"] = "job"
+    steps: int = 0
+    is_named: bool = True
+    key: str = ""
+
+
+class Columns(Struct, frozen=True):
+    """What the columns of a table say that they are.
+
+    Attributes:
+        step, epoch: the counters of steps and of epochs; ``total``: the place of the steps in all (``120/5005``).
+        work: a counter of samples or tokens done.
+        measures: rates, durations and elapsed times.
+        moment: the place of a stamp among the line's own words; ``is_bar``: a progress bar is drawn.
+        evaluates: whether the words are an evaluation's; ``trains``: whether they are a training's.
+    """
+
+    step: Meaning | None
+    epoch: Meaning | None
+    total: int | None
+    work: Meaning | None
+    measures: tuple[Meaning, ...]
+    moment: Meaning | None
+    is_bar: bool
+    evaluates: bool
+    trains: bool
+
+    def of_kind(self, kind: Kind) -> list[Meaning]:
+        return [meaning for meaning in self.measures if meaning.kind == kind]
+
+
+def columns_of(table: Table) -> Columns:
+    """What the columns of a table say that they are."""
+    places = [place for place, kind in enumerate(table.kinds) if kind in ("number", "clock")]
+    counters = [
+        place for place in places
+        if table.kinds[place] == "number" and table.column(place).is_whole
+        and not _PERCENT_BEHIND.match(table.words[place + 1])
+    ]  # fmt: skip
+    epoch = next((place for place in counters if _EPOCH.search(table.words[place])), None)
+    step = _step_of(table, counters, epoch)
+    if epoch is None and step is not None:
+        epoch = _epoch_beside(table, counters, step)
+    total = _total_of(table, step)
+    measures, moment, work = list[Meaning](), None, None
+    for place in places:
+        if place in (epoch, None if step is None else step.place, total):
+            continue
+        meaning = _measure(table, place)
+        if meaning is None and work is None:
+            work = _work(table, place)
+        elif meaning is not None and meaning.kind == "moment":
+            moment = moment or meaning
+        elif meaning is not None:
+            measures.append(meaning)
+    stamp = next((place for place, kind in enumerate(table.kinds) if kind == "stamp"), None)
+    text = table.text
+    return Columns(
+        step, None if epoch is None else Meaning(epoch, "epoch"), total, work, tuple(measures),
+        moment if stamp is None else Meaning(stamp, "moment"), "bar" in table.kinds or _is_meter(table),
+        bool(EVALUATES.search(text)), bool(TRAINS.search(text)),
+    )  # fmt: skip
+
+
+def _is_meter(table: Table) -> bool:
+    """Whether an elapsed time stands before the time that is left, as progress bars print them."""
+    return any(
+        kind == "clock" and word.startswith("<") for kind, word in zip(table.kinds, table.words[1:], strict=True)
+    )
+
+
+# ----------------------------------------------------------------------------------------------------
+# Counters.
+
+
+def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning | None:
+    """The column that counts steps: whole numbers that rise from row to row."""
+    counting = [
+        place for place in places
+        if place != epoch and counts(table.column(place))
+    ]  # fmt: skip
+    named = [place for place in counting if _STEP.search(table.words[place]) and not _measure(table, place)]
+    if named:  # one that counts through the whole run before one that begins anew with each epoch
+        through = [place for place in named if is_rising(table.column(place).values)]
+        return Meaning(through[0] if through else named[0], "step")
+    for place in counting:
+        if (
+            NO_STEPS.search(table.words[place][-20:])
+            or _OF_WORK.match(table.words[place + 1])
+            or _measure(table, place)
+        ):
+            continue
+        if _of_whole(table, place):
+            return (
+                None
+                if _OF_WORK.match(table.words[place + 2])
+                else Meaning(place, "step", is_named=_says_steps(table, place))
+            )
+        if (
+            place == min(places)
+            and not re.fullmatch(r",\s*", table.words[place + 1])
+            and not re.search("[A-Za-z]{2}", SAYS_TRAIN.sub("", table.words[place]))
+        ):
+            return Meaning(place, "step")  # the line begins with it
+        if _BETWEEN.fullmatch(table.words[place]) and _is_epoch_of(table, place - 1, place):
+            return Meaning(place, "step")
+    return None
+
+
+def _says_steps(table: Table, place: int) -> bool:
+    """Whether a place of a whole counts steps: a word behind it says so, or it is none that samples would have.
+
+    Programs that count samples do so in each epoch, whose number stands before them, by whole batches.
+    """
+    if _OF_STEPS.match(table.words[place + 2]):
+        return True
+    changes = np.diff(table.column(place).values)
+    usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+    epochs = bool((changes < 0).any() or _epoch_words(table, place))
+    return usual == 1 or (usual % 8 != 0 and usual > 0 and not epochs)
+
+
+def _epoch_words(table: Table, place: int) -> bool:
+    return bool(re.search(r"(?:^|[^a-z])(?:e|ep|epochs?)(?![a-z])", "\n".join(table.words[: place + 1]), re.I))
+
+
+def _epoch_beside(table: Table, places: Sequence[int], step: Meaning) -> int | None:
+    """The column that rises by one wherever the steps begin anew, and nowhere else."""
+    able = (place for place in places if place != step.place and _is_epoch_of(table, place, step.place))
+    return next(able, None)
+
+
+def _is_epoch_of(table: Table, place: int, step: int) -> bool:
+    """Whether a column rises by one wherever the steps begin anew, and nowhere else."""
+    falls = np.diff(table.column(step).values) < 0
+    changes = np.diff(table.column(place).values) if place >= 0 and table.column(place).is_whole else None
+    return changes is not None and bool(falls.any() and (changes[falls] == 1).all() and (changes[~falls] == 0).all())
+
+
+def _of_whole(table: Table, place: int) -> bool:
+    """Whether a number is one of so many: ``120/5005``, ``120 of 5005``."""
+    behind = table.words[place + 1].strip().lower()
+    if place + 2 > len(table.words) - 1 or behind not in ("/", "of", "out of"):
+        return False
+    whole = table.column(place + 1).values
+    return bool((whole == whole[0]).all())
+
+
+def _total_of(table: Table, step: Meaning | None) -> int | None:
+    return step.place + 1 if step is not None and _of_whole(table, step.place) else None
+
+
+def counts(column: Column) -> bool:
+    """Whether a column is of whole numbers that rise from row to row, but where an epoch begins."""
+    if not column.is_whole:
+        return False
+    values = column.values
+    if len(values) < 2:
+        return True
+    changes = np.diff(values)
+    usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+    anew = (changes < 0) & (values[1:] <= values.min() + usual)
+    on = int((changes > 0).sum())
+    begun = int(anew.sum())
+    return on > begun and on >= _MOST_RISE * (len(changes) - begun) - 1
+
+
+def is_rising(values: Floats) -> bool:
+    """Whether the numbers that are known never fall, and rise in all."""
+    known = values[np.isfinite(values)]
+    return len(known) > 2 and bool((np.diff(known) >= 0).all()) and bool(known[-1] > known[0])
+
+
+def _work(table: Table, place: int) -> Meaning | None:
+    found = _SEEN.search(table.words[place])
+    if found is None or not counts(table.column(place)):
+        return None
+    words = re.findall("[a-z]+", found[0].lower())
+    unit = next((word for word in words if rate_unit(f"{word}/s")), "samples")
+    return Meaning(place, "work", unit)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Times and rates.
+
+
+def _measure(table: Table, place: int) -> Meaning | None:
+    """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
+    key, unit = _key_of(table.words[place]) if not place or not _is_unit_of(table, place - 1) else ("", "")
+    if _OTHERS.search(key):
+        return None
+    behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""
+    if table.kinds[place] == "clock":
+        return _of_clock(table, place, key)
+    if _PERCENT_BEHIND.match(behind):
+        return None
+    for one in (_rate(place, key, unit, behind), _per_step(place, key, unit, behind)):
+        if one is not None:
+            return one
+    if _PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not _TIME_BEHIND.match(behind)):
+        return None  # what sticks to the number is part of it, and not understood
+    values = table.column(place).values
+    if (not key or _MOMENT_KEY.match(key)) and _is_since_1970(values):
+        return Meaning(place, "moment", "ms" if values[0] > _SINCE_1970[1] else "s", key=key)
+    return _time(table, place, key, unit, behind)
+
+
+def _is_next_key(table: Table, place: int, key: str) -> bool:
+    """Whether what stands behind a number is the key of the next one: nothing parts the two, and it has one itself.
+
+    Of ``step time 25.6 ips 9999`` the word between is the second number's key; of ``5.2 it/s 0.19 s/it`` the first
+    number has no key, so that it is its unit.
+    """
+    return bool(key) and place + 1 < len(table.kinds) and _ONE_WORD.fullmatch(table.words[place + 1]) is not None
+
+
+def _is_unit_of(table: Table, place: int) -> bool:
+    """Whether the word between two numbers is the first one's unit: ``speed 4744 examples/s 20.9 ms/step``.
+
+    It is a unit per time, and the key before says that a speed comes, or the next number has a unit of its own behind.
+    """
+    if place + 1 >= len(table.kinds) or not _ONE_WORD.fullmatch(table.words[place + 1]):
+        return False
+    behind, following = table.words[place + 1], table.words[place + 2]
+    if not (_RATE_BEHIND.match(behind) or _PER_STEP_BEHIND.match(behind)):
+        return False
+    own = bool(_RATE_BEHIND.match(following) or _PER_STEP_BEHIND.match(following) or _TIME_BEHIND.match(following))
+    return own or _SPEED_KEY.match(_key_of(table.words[place])[0]) is not None
+
+
+def _key_of(before: str) -> tuple[str, str]:
+    """(the words before a number, the unit in brackets behind them); empty where there are none."""
+    found = _KEY.search(before)
+    return (found[1].strip(" -."), (found[2] or "").strip()) if found else ("", "")
+
+
+def _rate(place: int, key: str, unit: str, behind: str) -> Meaning | None:
+    """A rate by what stands behind it, or by its key."""
+    found = _RATE_BEHIND.match(behind)
+    if found:
+        return _rate_of(place, found[1], found[2], key)
+    short = _SHORT_BEHIND.match(behind)
+    if short:
+        return _rate_of(place, short[1] + _ABBREVIATED[short[2].lower()], short[3], key)
+    if _OTHER_RATE.search(key):
+        return None
+    inside = rate_unit(unit)
+    if inside is not None:
+        return Meaning(place, "rate", unit, key=key)
+    by_key, short_key = _RATE_KEY.match(key), _SHORT_KEY.match(key)
+    joined = _JOINED_KEY.match(key)
+    if behind[:1].isalpha():
+        return None
+    if joined:
+        return _rate_of(place, joined[1], "", key)
+    if by_key:
+        return _rate_of(place, by_key[1], by_key[2], key)
+    if short_key:
+        part = "gpu" if short_key[1].lower() == "tgs" else ""
+        return _rate_of(place, _ABBREVIATED[short_key[1].lower()], part, key)
+    return Meaning(place, "rate", key=key) if _SPEED_KEY.match(key) and not _says_time(behind) else None
+
+
+def _rate_of(place: int, work: str, part: str | None, key: str) -> Meaning | None:
+    """A rate of work with its unit in perflog's words."""
+    said = re.sub(r"[ _-]+", "", work.lower())
+    said = "steps" if re.fullmatch(_STEP_WORD.replace("[_ ]?", ""), said) else _SPELLED.get(said, said)
+    unit = f"{said}/s"
+    if rate_unit(unit) is None or _OTHER_RATE.search(key):
+        return None
+    return Meaning(place, "rate", unit, "device" if part else "job", key=key)
+
+
+def _per_step(place: int, key: str, unit: str, behind: str) -> Meaning | None:
+    """A time that says of how many steps it is."""
+    found = _PER_STEP_BEHIND.match(behind)
+    if found:
+        return (
+            None
+            if _partial(key)
+            else Meaning(place, "duration", time_unit(found[1]), steps=int(found[2] or 1), key=key)
+        )
+    named = _PER_STEP_BEHIND.match(unit)
+    if named and not _partial(key):
+        return Meaning(place, "duration", time_unit(named[1]), steps=1, key=key)
+    by_key = _PER_STEP_KEY.match(key)
+    if by_key is None or _partial(key):
+        return None
+    at_hand = next((one for one in by_key.groups() if one), "") or unit or _unit_behind(behind)
+    return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", steps=1, key=key)
+
+
+def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning | None:
+    """A time by its key or the unit behind it: one that rises throughout has elapsed."""
+    at_hand = unit if re.fullmatch(_TIME, unit, re.I) else _unit_behind(behind)
+    named, values = _TIME_KEY.match(key), table.column(place).values
+    elapsed = _ELAPSED_KEY.search(key)
+    if elapsed or (named and len(values) > LEAST_RISING and _rises_by_epochs(values)):
+        if not _rises_by_epochs(values):
+            return None
+        return Meaning(place, "elapsed", time_unit(at_hand) if at_hand else "s", key=key)
+    if _partial(key):
+        return None
+    if named:
+        at_hand = at_hand or next((one for one in named.groups() if one), "")
+        return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", key=key)
+    if at_hand and not key and len(values) > LEAST_RISING and _rises_by_epochs(values):
+        return Meaning(place, "elapsed", time_unit(at_hand), is_named=False)
+    if at_hand and (_TOOK.search(table.words[place]) or not key):
+        return Meaning(place, "duration", time_unit(at_hand), key=key, is_named=False)
+    return None
+
+
+def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
+    """A duration such as 0:10:00: one that has elapsed rises, the time that is left falls."""
+    values, behind = table.column(place).values, table.words[place + 1]
+    is_left = table.words[place].endswith("<") or re.search(r"eta|left|remain|finish", key, re.I)
+    if is_left or not _rises_by_epochs(values):
+        return None
+    named = bool(behind.startswith("<") or _ELAPSED_KEY.search(key) or _TIME_KEY.match(key))
+    return Meaning(place, "elapsed", "clock", is_named=named, key=key)
+
+
+def _rises_by_epochs(values: Floats) -> bool:
+    """Whether a time rises from row to row, but where it begins anew."""
+    known = values[np.isfinite(values)]
+    if len(known) < 2:
+        return len(known) == 1
+    changes = np.diff(known)
+    falls = int((changes < 0).sum())
+    return bool((changes > 0).any()) and falls <= FEW_FALLS * len(changes)
+
+
+def _partial(key: str) -> bool:
+    return bool(_PARTIAL.search(re.sub("([a-z])([A-Z])", r"\1 \2", key))) and not _ELAPSED_KEY.search(key)
+
+
+def _says_time(behind: str) -> bool:
+    return bool(_unit_behind(behind) or _PER_STEP_BEHIND.match(behind) or _PER_EPOCH_BEHIND.match(behind))
+
+
+def _unit_behind(behind: str) -> str:
+    found = _TIME_BEHIND.match(behind)
+    return found[1] if found else ""
+
+
+def time_unit(text: str) -> str:
+    """A unit of time in the words of the format language."""
+    said = text.lower()
+    return next(unit for unit, form in _UNITS if re.match(form, said))
+
+
+def _is_since_1970(values: Floats) -> bool:
+    low, high = _SINCE_1970
+    return any(bool(((values > low * scale) & (values < high * scale)).all()) for scale in (1, 1000))

@@ -1,0 +1,235 @@
+"""A table and what its columns mean, as the tables of a parser's file: a format is a line and what its numbers mean."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from perflog.formats.meaning import RESERVED_GROUPS
+from perflog.inference.columns import PAUSES, Columns, Meaning
+from perflog.lazy_regex import lazy_regex
+from perflog.matching.tables import Table
+
+#: The name of a parser that nobody wrote.
+INFERRED = "inferred"
+#: The shortest text that tells a pattern's lines from others.
+LEAST_LITERAL = 1
+#: Of so many words the lines are known as pauses; a longer line is text, in which any word may stand.
+MOST_PAUSES, LONGEST_PAUSE = 12, 300
+_BEGIN = "(?:^|[^0-9A-Za-z_.])"
+_HEAD = r"^(?P<timestamp>[^\n]*?[^0-9A-Za-z_.])"
+#: Numbers may end in one of these: thousands, millions and so on.
+_SUFFIXES = frozenset("kKMGBT")
+#: The rank that speaks, where the head of the lines tells it.
+_RANKS = lazy_regex(rb"[^\n]*[Rr]ank[ =:]?[0-9]+")
+_RANK = r"(?:\[|\()?[Rr]ank[ =:]?(?P<rank>[0-9]+)[^0-9A-Za-z\n][^\n]*?"
+_WHOLE, _GROUPED = "[0-9]+", "[0-9,]+"
+_NUMBER, _SCALED = "[-+]?[0-9.nNiI][-+0-9.eEnaifNAIF]*", "[-+]?[0-9.nNiI][-+0-9.,eEnaifNAIF]*[kKMGBT]?"
+_CLOCK, _WORDS, _STAMP = "[0-9][0-9:.]*", "[0-9][0-9A-Za-z:., ]*[0-9A-Za-z]", "[0-9][-0-9T:.,Z+/ _]*"
+
+
+class Value(Struct, frozen=True):
+    """What a column gives: a quantity of the format language with its span."""
+
+    meaning: Meaning
+    quantity: str
+    span: str
+    since: str = "run"
+
+    @property
+    def text(self) -> str:
+        """How people name it: its key, or its unit."""
+        return self.meaning.key.strip() or self.meaning.unit or self.quantity
+
+
+def step_pattern(
+    table: Table, columns: Columns, values: Sequence[Value], *, stamped: bool, position: str = ""
+) -> dict[str, Any] | None:
+    """The pattern of lines that measure steps; None where no text tells them from others.
+
+    Args:
+        stamped: whether the stamp at the head of the lines is the clock; ``position``: the pattern of headings.
+    """
+    groups = _groups(table, columns, values)
+    regex, literal = regex_of(table, groups, stamped)
+    if literal is None:
+        return None
+    sample = {name: table.column(place).texts[0] for place, name in groups.items() if name != "timestamp"}
+    pattern: dict[str, Any] = {"name": "step", "role": "step", "literal": literal, "regex": regex, "step_base": "first"}
+    if position:
+        pattern["position"] = position
+    if columns.is_bar:
+        pattern |= {"redrawn": True, "irregular": True, "first_is_start": True, "restarts": True}
+    elif position or _per_epoch(table, columns):
+        pattern["step_per"] = "epoch"
+    elif columns.epoch is None and _falls(table, columns):
+        pattern["step_per"] = "unnamed"
+    if "step_per" in pattern and any(value.span == "interval" and value.quantity != "timestamp" for value in values):
+        pattern["drops_first"] = "epoch"  # how many steps its number is of, no line tells
+    scaled = [name for place, name in groups.items() if _is_scaled(table, place)]
+    if scaled:
+        pattern["scaled"] = scaled
+    pattern["value"] = [_declared(value, groups) for value in values]
+    pattern["sample"] = [{"line": table.row(0), "expect": sample}]
+    return pattern
+
+
+def _groups(table: Table, columns: Columns, values: Sequence[Value]) -> dict[int, str]:
+    """The names of the groups by their places in the line."""
+    able = enumerate(values)
+    groups = {value.meaning.place: _name(value, number) for number, value in able if value.meaning.place >= 0}
+    if columns.step is not None:
+        groups[columns.step.place] = "step"
+    if columns.total is not None:
+        groups[columns.total] = "epoch_steps" if _per_epoch(table, columns) else "run_steps"
+    if columns.epoch is not None:
+        groups[columns.epoch.place] = "epoch"
+    first = min(groups, default=0)
+    tagged = [place for place in range(first) if re.search(r"[Rr]ank[ =:]?$", table.words[place])]
+    return groups | dict.fromkeys(tagged[:1], "rank")
+
+
+def _falls(table: Table, columns: Columns) -> bool:
+    """Whether the counter of steps begins anew."""
+    return columns.step is not None and bool((np.diff(table.column(columns.step.place).values) < 0).any())
+
+
+def _declared(value: Value, groups: Mapping[int, str]) -> dict[str, Any]:
+    meaning = value.meaning
+    group = groups[meaning.place] if meaning.place >= 0 else "timestamp"
+    declared: dict[str, Any] = {"group": group, "quantity": value.quantity}
+    if value.quantity != "timestamp":
+        declared["unit"] = meaning.unit or "s"
+    declared["span"] = value.span
+    if value.since != "run":
+        declared["since"] = value.since
+    if value.quantity in ("rate", "step_time", "interval_time"):
+        declared["holds_pauses"] = True
+    if meaning.scope != "job":
+        declared["scope"] = meaning.scope
+    return declared
+
+
+def _per_epoch(table: Table, columns: Columns) -> bool:
+    """Whether the counter of steps begins anew with each epoch."""
+    if columns.step is None or columns.epoch is None:
+        return False
+    steps = table.column(columns.step.place).values
+    epochs = table.column(columns.epoch.place).values
+    falls = steps[1:] <= steps[:-1]
+    if falls.any():
+        return True
+    total = table.column(columns.total).values[0] if columns.total is not None else float("inf")
+    return bool(epochs[-1] == epochs[0] and steps.max() <= total and columns.total is not None and epochs[0] > 1)
+
+
+def _name(value: Value, number: int) -> str:
+    """The name of a value's group: its key where that is one."""
+    said = re.sub(r"[^a-z0-9]+", "_", value.meaning.key.lower()).strip("_")[-24:].strip("_")
+    if value.quantity == "timestamp":
+        return "timestamp"
+    if not said or not said[0].isalpha() or said in RESERVED_GROUPS:
+        said = value.quantity
+    return said if not number else f"{said}_{number + 1}"
+
+
+def _is_scaled(table: Table, place: int) -> bool:
+    return table.kinds[place] == "number" and any(
+        "," in text or text[-1:] in _SUFFIXES for text in table.column(place).texts
+    )
+
+
+def regex_of(table: Table, groups: Mapping[int, str], stamped: bool = False) -> tuple[str, str | None]:
+    """(the regex of a table's lines up to the last token that is read, the text that tells them from others)."""
+    ranked = any(_RANKS.match(head) for head in table.heads()[:1])
+    last = min(max(groups) + (1 if stamped else 0), len(table.kinds) - 1)
+    regex = (_HEAD if stamped else _BEGIN) + (_RANK if ranked else "")
+    for place in range(last + 1):
+        regex += _escaped(table.words[place]) if place or table.words[0].strip() else ""
+        form = _form(table, place, groups.get(place))
+        regex += f"(?P<{groups[place]}>{form})" if place in groups else f"(?:{form})"
+    regex += _escaped(table.words[last + 1].rstrip()[:16])
+    return regex, _literal(
+        [_with_bar(table, place) for place in range(last + 1)] + [table.words[last + 1].rstrip()[:16]]
+    )
+
+
+def _with_bar(table: Table, place: int) -> str:
+    """The text before a token, with a bar's first sign where it is one: the same on all lines."""
+    return table.words[place] + (table.column(place).texts[0][:1] if table.kinds[place] == "bar" else "")
+
+
+def _form(table: Table, place: int, group: str | None) -> str:
+    kind, texts = table.kinds[place], table.column(place).texts
+    if kind == "bar":
+        begin = texts[0][:1]
+        return r"\|[^|\n]*\|" if begin == "|" else r"\[[^\]\n]*\]" if begin == "[" else r"[^0-9\n]*"
+    if kind == "stamp":
+        return _STAMP
+    if kind == "clock":
+        return _WORDS if any(re.search("[a-z]", text) for text in texts) else _CLOCK
+    if group in ("step", "epoch", "epoch_steps", "run_steps"):
+        return _GROUPED if _is_scaled(table, place) else _WHOLE
+    return _SCALED if group is None or _is_scaled(table, place) else _NUMBER
+
+
+def _escaped(text: str) -> str:
+    """A text as a regex: any blanks where it has some, any digits where it has digits."""
+    parts = re.split(r"(\s+|[0-9]+)", text)
+    return "".join(
+        r"[ \t]*" if part.isspace() else "[0-9]+" if part.isdigit() else re.sub(r"([\\.\[\](){}*+?|^$])", r"\\\1", part)
+        for part in parts if part
+    )  # fmt: skip
+
+
+def _literal(words: Iterable[str]) -> str | None:
+    """The longest text without blanks and digits among the words, one with letters if there is one."""
+    pieces = [piece for word in words for piece in re.split(r"[\s0-9]+", word) if len(piece) >= LEAST_LITERAL]
+    return max(pieces, key=lambda piece: (bool(re.search("[A-Za-z]", piece)), len(piece)), default=None)
+
+
+def draft_pattern(table: Table, groups: Mapping[int, str]) -> dict[str, Any] | None:
+    """The pattern of a table's lines with some of their tokens as groups, and no meaning but the step's."""
+    regex, literal = regex_of(table, groups)
+    if literal is None:
+        return None
+    sample = {"line": table.row(0), "expect": {name: table.column(place).texts[0] for place, name in groups.items()}}
+    return {"name": "step", "role": "step", "literal": literal, "regex": regex, "sample": [sample]}
+
+
+def heading_pattern(table: Table, epoch: Meaning) -> dict[str, Any] | None:
+    """The pattern of lines that tell the epoch of those below them."""
+    regex, literal = regex_of(table, {epoch.place: "epoch"})
+    if literal is None:
+        return None
+    sample = {"line": table.row(0), "expect": {"epoch": table.column(epoch.place).texts[0]}}
+    return {"name": "heading", "role": "position", "literal": literal, "regex": regex, "sample": [sample]}
+
+
+def pause_patterns(training: Table) -> list[dict[str, Any]]:
+    """Patterns of lines that say that something else than training happened, between the training's own lines."""
+    own, found = training.row(0), Counter[str]()
+    lines: dict[str, str] = {}
+    for line in training.other_lines():
+        words = dict.fromkeys(PAUSES.findall(line))
+        for said in words if len(line) < LONGEST_PAUSE else ():
+            if said not in own:
+                found[said] += 1
+                lines.setdefault(said, line)
+    return [
+        {
+            "name": f"pause_{number}", "role": "ignore", "literal": said, "pauses": True,
+            "regex": f"(?:^|[^A-Za-z_]){_escaped(said)}", "sample": [{"line": lines[said]}],
+        }
+        for number, (said, _) in enumerate(found.most_common(MOST_PAUSES), 1)
+    ]  # fmt: skip
+
+
+def parser_tables(patterns: Sequence[Mapping[str, Any]], title: str = INFERRED) -> dict[str, Any]:
+    """The tables of a parser's file."""
+    return {"title": title, "source": "inferred from a log", "pattern": list(patterns)}

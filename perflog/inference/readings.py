@@ -1,0 +1,433 @@
+"""What the numbers of a table's rows mean: the readings that the log bears out, to be tried as formats.
+
+A rate or a time may be the last step's, a mean of the steps since the line before, the time of all these, or a mean
+since the beginning. Which it is the log itself must show: by its clock, by a rate and a time whose product is one
+batch, or because all readings that are possible give one number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from perflog.formats.printed import rate_unit, seconds_in
+from perflog.inference.columns import Columns, Meaning
+from perflog.inference.formats import Value, parser_tables, pause_patterns, step_pattern
+from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
+from perflog.matching.tables import Table
+from perflog.measurements.rows import Floats
+from perflog.stats.arrays import middle
+from perflog.stats.resolution import printed_quantum
+
+#: A table measures steps when it has so many rows.
+LEAST_ROWS = 5
+#: Readings that are all possible must give numbers that are as near.
+AGREE = 0.01
+#: A sum that is so much more than its usual terms say is ruled by a few of them.
+RULED = 0.05
+#: A step takes at most so many times as long as usual, or holds something else; more moves than that share of the lines
+#: make are those of single steps.
+FARTHEST, MOST_MOVES = 2.0, 0.2
+#: Where digits may hide so much of the time between two lines, no line can be told from a mean by it.
+ROUGH = 0.3
+#: The intervals between means scatter so many times as much where they are differences of single steps.
+SCATTER = 3.0
+#: A bar whose ticks take longer, in seconds, may count epochs.
+SLOWEST_TICK = 1.0
+#: Longer times of a step than so many seconds are printed with their unit.
+LONGEST_UNNAMED = 20.0
+#: Digits may hide so much of a number that is taken for a whole one.
+MOST_HIDDEN = 0.3
+#: A share of lines on which a product may be another number.
+FEW = 0.1
+
+
+class Candidate(Struct, frozen=True):
+    """A reading of a log: values of one table's lines, and what they rest on.
+
+    Attributes:
+        rests: what agrees, in words; ``stated``: whether nothing but the line itself says what the number is.
+    """
+
+    table: Table
+    columns: Columns
+    values: tuple[Value, ...]
+    rests: tuple[str, ...]
+    stated: bool = False
+    stamped: bool = False
+
+    def tables(self, heading: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The parser's file as tables; None where no text tells its lines from others."""
+        position = "heading" if heading is not None and heading["role"] == "position" else ""
+        step = step_pattern(self.table, self.columns, self.values, stamped=self.stamped, position=position)
+        if step is None:
+            return None
+        pauses = pause_patterns(self.table)
+        return parser_tables([*pauses, *([heading] if heading is not None else []), step])
+
+
+class Sight(Struct):
+    """What was seen in a log that gave no number, for its reason.
+
+    Attributes:
+        counted: the lines that count steps, at most; ``why``: why the best of them give none.
+        batches: the sizes of batches that the log tells.
+    """
+
+    counted: int = 0
+    why: str = ""
+    batches: tuple[float, ...] = ()
+
+
+def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
+    """The readings of a table, the best first."""
+    columns = series.columns
+    assert columns.step is not None
+    if not series.every:
+        return
+    if columns.is_bar:
+        sight.why = sight.why or _why_no_steps(series)
+        if series.clock_value is not None and not _why_no_steps(series):
+            yield _candidate(series, [series.clock_value], ["the bar's counter and clock"])
+        return
+    if series.why:
+        sight.why = sight.why or series.why
+        return
+    counts_steps = series.every == 1 or (columns.step.is_named and not _goes_by_batches(series, sight.batches))
+    if series.clock is not None and series.clock_value is not None:
+        yield from _with_clock(series, counts_steps, sight)
+        return
+    yield from _without_clock(series, sight)
+
+
+def _why_no_steps(series: Series) -> str:
+    """Why the ticks of a bar may not be steps; empty where they are."""
+    columns = series.columns
+    if columns.total is None:
+        return "its bars are of several lengths, or none is told"
+    if any(not is_of_steps(meaning) and meaning.unit for meaning in columns.of_kind("rate")):
+        return "its bar counts samples or tokens, and how many are a step no line tells"
+    drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
+    common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > LEAST_ROWS else 1
+    if common > 1:
+        return f"all counts of its bar are multiples of {common}: they may be samples"
+    clock = series.clock if series.clock is not None else np.zeros(1)
+    ticks = float(series.step[-1] - series.step[0])
+    names_steps = re.search("step|iter|batch|it/s|s/it", series.table.text)
+    if ticks > 0 and not names_steps and float(clock[-1] - clock[0]) / ticks > SLOWEST_TICK:
+        return "a tick of its bar may be an epoch: no word says what it counts"
+    return ""
+
+
+def _goes_by_batches(series: Series, batches: Sequence[float]) -> bool:
+    """Whether a counter without a word for steps goes on by whole batches that the log tells."""
+    assert series.columns.step is not None
+    if series.columns.total is None or re.search(
+        "[A-Za-z]{2}[^A-Za-z]*$", series.table.words[series.columns.step.place]
+    ):
+        return False
+    return any(batch > 1 and series.every % batch == 0 for batch in batches)
+
+
+def _candidate(series: Series, values: Sequence[Value], rests: Sequence[str], *, stated: bool = False) -> Candidate:
+    stamped = series.stamped and any(value.quantity == "timestamp" for value in values)
+    return Candidate(series.table, series.columns, tuple(values), tuple(rests), stated, stamped)
+
+
+def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Candidate]:
+    """Readings that the clock of the lines bears out: rates of work first, then times, then the clock itself."""
+    assert series.clock_value is not None
+    name = "the clock of the lines" if series.clock_value.quantity == "timestamp" else f"{series.clock_value.text!r}"
+    works = [m for m in series.columns.of_kind("rate") if m.unit and not is_of_steps(m)]
+    agreeing = [(value, how) for m in works for value, how in [_rate_by_clock(series, m)] if value is not None]
+    times = [value for m in series.columns.measures if m.kind == "duration" or (m.kind == "rate" and is_of_steps(m))
+             for value in [_time_by_clock(series, m)] if value is not None]  # fmt: skip
+    clock = [series.clock_value] if series.clock_value.quantity != "timestamp" else []
+    if agreeing:
+        value, how = agreeing[0]
+        steady = [t for t in times if t.span == value.span]
+        yield _candidate(
+            series,
+            [value, *steady, *clock],
+            [f"counter {_counter(series)}", f"{name} agrees with {value.text!r} ({how})"],
+        )
+    counts_steps = counts_steps or any(value.quantity != "interval_time" for value in times)
+    if times and counts_steps:
+        yield _candidate(
+            series, [*times, *clock], [f"counter {_counter(series)}", f"{name} agrees with {times[0].text!r}"]
+        )
+    if counts_steps and not times and not agreeing and series.is_coarse:
+        yield _candidate(series, [series.clock_value], [f"counter {_counter(series)}", name])
+        yield from _without_clock(series, sight)  # the log's clock is a witness of its number all the same
+        return
+    if not counts_steps:
+        sight.why = sight.why or (
+            f"a counter goes on by {series.every:g} from line to line, and nothing says whether it counts steps or "
+            "samples"
+        )
+        return
+    told = [m for m in series.columns.measures if m.kind != "elapsed" and m.is_named and m.unit]
+    if told and not agreeing and not times:
+        sight.why = sight.why or f"{told[0].key or told[0].unit!r} and {name} do not agree"
+        return
+    rests = [f"counter {_counter(series)}", name]
+    yield _candidate(series, [series.clock_value], rests)
+
+
+def _counter(series: Series) -> str:
+    assert series.columns.step is not None
+    words = re.findall("[A-Za-z_]+", series.table.words[series.columns.step.place])
+    return words[-1] if words else "of the lines"
+
+
+def _rate_by_clock(series: Series, meaning: Meaning) -> tuple[Value | None, str]:
+    """A rate of work under the reading that the clock bears out: the work of a step is one number."""
+    values = series.table.column(meaning.place).values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds, times = merged(series, series.between / values[1:])  # time for one unit of work a step
+        of_interval = steady(seconds / times)
+        grown = np.where(np.isfinite(series.between), np.diff(counted_steps(series) / values), np.nan)
+        seconds, times = merged(series, grown)
+        of_mean = steady(seconds / times) if (times > 0).all() and not series.falls else None
+    if of_mean is not None and (of_interval is None or of_mean.spread < of_interval.spread / 2):
+        return Value(meaning, "rate", "cumulative"), f"a mean since the beginning, {of_mean.centre:.4g} a step"
+    if of_interval is not None:
+        return Value(meaning, "rate", "interval"), f"{of_interval.centre:.4g} a step"
+    return None, ""
+
+
+def _time_by_clock(series: Series, meaning: Meaning) -> Value | None:
+    """A time of steps, or steps per second, under the reading that the clock bears out."""
+    values = series.table.column(meaning.place).values
+    if meaning.kind == "rate":
+        factor = rate_unit(meaning.unit)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            seconds = 1.0 / (values * (factor[1] if factor else 1.0))
+        return _reading_by_clock(series, meaning, seconds, per_step=True)
+    for unit in [meaning.unit] if meaning.unit else ["s", "ms"]:
+        seconds = values * seconds_in(unit) / max(meaning.steps, 1)
+        found = _reading_by_clock(series, _with_unit(meaning, unit), seconds, per_step=meaning.steps > 0)
+        if found is not None:
+            return found
+    return None
+
+
+def _with_unit(meaning: Meaning, unit: str) -> Meaning:
+    return Meaning(meaning.place, meaning.kind, unit, meaning.scope, meaning.steps, meaning.is_named, meaning.key)
+
+
+def _reading_by_clock(series: Series, meaning: Meaning, seconds: Floats, *, per_step: bool) -> Value | None:
+    if meaning.steps > 1:
+        return None  # the format language has no time of N steps beside the line's own
+    is_known = np.isfinite(series.between)
+    readings = [("step_time", "interval", seconds[1:] * series.between)]
+    if not per_step and series.every > 1:
+        readings.append(("interval_time", "interval", np.where(is_known, seconds[1:], np.nan)))
+    if not series.falls:
+        readings.append(
+            ("step_time", "cumulative", np.where(is_known, np.diff(counted_steps(series) * seconds), np.nan))
+        )
+    able = []
+    for quantity, span, total in readings:
+        passed, told = merged(series, total)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = steady(passed / told) if len(told) and (told > 0).all() else None
+        if ratio is not None and abs(ratio.centre - 1) <= SAME:
+            able.append((ratio.spread, quantity, span))
+    if not able:
+        return None
+    spread, quantity, span = able[0]
+    if able[-1][0] < spread / 2:
+        _, quantity, span = able[-1]
+    if span == "interval" and quantity != "interval_time" and series.every == 1:
+        span = "last"
+    return Value(meaning, "rate" if meaning.kind == "rate" else quantity, span)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Lines that tell no moment: two numbers of a line, or one whose every reading gives one number.
+
+
+def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
+    columns = series.columns
+    rates, times = columns.of_kind("rate"), columns.of_kind("duration")
+    of_steps = [m for m in rates if is_of_steps(m)]
+    works = [m for m in rates if m not in of_steps]
+    counter = f"counter {_counter(series)}"
+    for rate in works:
+        for time in [*times, *of_steps]:
+            found = _of_pair(series, rate, time, counter)
+            if found is not None:
+                yield found
+                return
+    timed = [time for time in times if time.unit]
+    if timed and any(rate.unit for rate in works):  # one of the two is a mean of other steps than the other
+        sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {_named(timed[0])!r} is no one number"
+        return
+    for meaning in [*(m for m in works if m.unit), *of_steps]:
+        name = meaning.key or meaning.unit
+        if _is_one_number(series, meaning):
+            yield _candidate(series, [Value(meaning, "rate", _span(series))], [counter, repr(name)], stated=True)
+        sight.why = sight.why or (
+            f"{name!r} may be a mean since the beginning or one since the line before, and nothing else in the log "
+            "tells which"
+        )
+    for meaning in [_in_seconds(series, meaning) for meaning in times]:
+        name = _named(meaning)
+        reason = _why_unstated(series, meaning, name)
+        if not reason and _is_one_number(series, meaning):
+            yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], stated=True)
+        sight.why = sight.why or reason
+
+
+def _named(meaning: Meaning) -> str:
+    """How people name a time: its key, or its unit."""
+    return meaning.key or meaning.unit or "time"
+
+
+def _in_seconds(series: Series, meaning: Meaning) -> Meaning:
+    """A time without a unit as one in seconds, as clocks of programs count, where a key says that it is a step's."""
+    values = series.table.column(meaning.place).values
+    printed = any("." in text for text in series.table.column(meaning.place).texts)
+    able = meaning.steps == 1 and printed and float(np.nanmedian(values)) < LONGEST_UNNAMED
+    return _with_unit(meaning, "s") if not meaning.unit and able else meaning
+
+
+def _span(series: Series) -> str:
+    return "last" if series.every == 1 else "interval"
+
+
+def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
+    """Why a time alone says nothing of a step: empty where it does."""
+    if not meaning.unit:
+        return f"{name!r} is a time without a unit"
+    if series.every > 1:
+        return (
+            f"{name!r} is printed at one of {series.every:g} steps, and nothing else in the log tells whether it is "
+            "the last step's, a mean or the time of all"
+        )
+    alone = len(series.columns.of_kind("duration")) == 1
+    return "" if meaning.is_named or meaning.steps or alone else f"nothing says of what {name!r} is the time"
+
+
+def _of_pair(series: Series, rate: Meaning, time: Meaning, counter: str) -> Candidate | None:
+    """A rate and a time of each line whose product is one number."""
+    product = _product(series, rate, time)
+    if product is None:
+        return None
+    batch, hidden = product
+    if not time.unit:
+        if hidden * batch > MOST_HIDDEN or abs(batch - round(batch)) > hidden * batch:
+            return None  # of milliseconds it were no whole number that the digits show
+        time = _with_unit(time, "s")
+    values = [Value(rate, "rate", _span(series))] if rate.unit else []
+    if series.every == 1 or time.steps == 1 or time.kind == "rate":
+        values.append(Value(time, "rate" if time.kind == "rate" else "step_time", _span(series)))
+    names = f"{rate.key or rate.unit!r} times {time.key or time.unit!r} is {batch:.4g} on each line"
+    return _candidate(series, values, [counter, names]) if values else None
+
+
+def _product(series: Series, rate: Meaning, time: Meaning) -> tuple[float, float] | None:
+    """(the product of a rate and a time, what digits hide of it as a share), where it is one number on all lines.
+
+    Neither may be one number by itself.
+    """
+    rates, times = (series.table.column(m.place).values for m in (rate, time))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        product = (
+            rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
+        )
+    known = product[np.isfinite(product) & (product > 0)]
+    if len(known) < LEAST_ROWS:
+        return None
+    centre = float(middle(known))
+    digits = _last_digit(series, rate) + _last_digit(series, time)
+    off = np.abs(known / centre - 1)
+    if float((off <= max(digits, 1e-4) + 1e-3).mean()) < 1 - FEW:
+        return None
+    moves = [float(np.std(values / np.nanmean(values))) for values in (rates, times)]
+    if min(moves) <= 2 * max(digits, 1e-5):
+        return None  # two numbers that stand still agree with everything
+    return centre, digits
+
+
+def _last_digit(series: Series, meaning: Meaning) -> float:
+    """What the last printed digit may hide of a column's numbers, as a share."""
+    column = series.table.column(meaning.place)
+    shares = []
+    for text, value in list(zip(column.texts, column.values.tolist(), strict=True))[:50]:
+        decimals = len(text.partition(".")[2]) if "e" not in text.lower() else 6
+        if value > 0:
+            shares.append(0.5 * 10.0**-decimals / value)
+    return float(np.median(shares)) if shares else 1.0
+
+
+def _is_one_number(series: Series, meaning: Meaning) -> bool:
+    """Whether a number gives the same under every reading that its line allows: of single steps, or a running mean."""
+    values = series.table.column(meaning.place).values
+    of_training = np.append(True, np.isfinite(series.between) | series.fallen)
+    if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
+        return False
+    if series.falls:  # of each epoch
+        return not any(_may_be_mean(part) for part in _parts(series, values, meaning))
+    return not _may_be_mean((counted_steps(series), values, _seconds(values, meaning)))
+
+
+def _is_ruled(seconds: Floats) -> bool:
+    """Whether a few of the times rule their sum: of single steps they would stand for many that took no such time."""
+    known = seconds[np.isfinite(seconds)]
+    late = known[len(known) // 4 :]
+    return len(late) > 0 and abs(float(np.mean(late)) / float(middle(late)) - 1) > RULED
+
+
+def _seconds(values: Floats, meaning: Meaning) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(1.0 / values if meaning.kind == "rate" else values)
+
+
+def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[tuple[Floats, Floats, Floats]]:
+    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
+    for begin, end in pairwise(edges):
+        yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
+
+
+def _may_be_mean(part: tuple[Floats, Floats, Floats]) -> bool:
+    """Whether times may be a mean since the beginning that is another number than the mean of the lines.
+
+    Of a running mean the times between two lines follow; taken from single steps these scatter far more than the lines
+    themselves, or fall below nothing.
+    """
+    counted, values, seconds = part
+    known = np.isfinite(seconds) & (seconds > 0)
+    counted, values, seconds = counted[known], values[known], seconds[known]
+    if len(seconds) < 4:
+        return False
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = np.diff(counted * seconds) / np.diff(counted)
+    digit = (printed_quantum(values) or 0.0) / float(np.median(values))
+    moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
+    able = FARTHEST * np.diff(counted) / counted[1:] + digit  # a mean moves by no more than the share of the new steps
+    late = slice(len(moved) // 2, None)
+    if float((moved[late] > usual * able[late]).mean()) > MOST_MOVES:
+        return False
+    rough = digit * counted[-1] / float(np.diff(counted).max())
+    late = slice(len(between) // 4, None)
+    if rough < ROUGH and (
+        (between[late] <= 0).any() or _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
+    ):
+        return False
+    by_means = float(
+        (counted[-1] * seconds[-1] - counted[len(counted) // 4] * seconds[len(counted) // 4])
+        / (counted[-1] - counted[len(counted) // 4])
+    )
+    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) > max(AGREE, min(digit, SAME))
+
+
+def _spread(numbers: Floats) -> float:
+    centre = float(middle(numbers))
+    return float(middle(np.abs(numbers - centre))) / abs(centre) if centre else float("inf")

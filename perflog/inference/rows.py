@@ -1,0 +1,116 @@
+"""Rows of a table in a text, each with the names of its columns: what a header says once stands on every line then.
+
+``step,loss,tokens_per_sec`` above ``20,2.6,1308`` makes of that ``row step=20 loss=2.6 tokens_per_sec=1308``, and so do
+columns between bars, tabs or blanks. Line feeds are kept, so that a row's number is that of its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+
+from perflog.lazy_regex import lazy_regex
+
+#: A header has so many names at least, and so many rows below it.
+_FEWEST, _ROWS = 2, 3
+_NAME = lazy_regex(r"[A-Za-z_][\w./|@()%:\- ]*")
+_NUMBER = lazy_regex(
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?"
+    r"|[-+]?(?:[0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+|nan|inf|NaN|True|False|N/A|-)?(?:%|s|ms)?"
+)
+#: A header of a training's table names a counter.
+_COUNTER = lazy_regex(
+    r"(?:.*[/_. ])?(?:_?step|steps?|iter|iters|iteration|update|updates|batch|global_?step|num_updates|epoch)s?", re.I
+)
+_HAS_COUNTER = lazy_regex(r"step|iter|update|batch|epoch", re.I)
+#: How a header may look: a counter among cells, without the signs of prose and keys.
+_MAY_NAME = lazy_regex(rb"(?im)^[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*[,;\t|\xe2 ][^=:\n]*$")
+_TAG = lazy_regex(r"\[1,\d+\]<stdout>:|\[(?:rank|default)\d+\]:\s?")
+_RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
+
+Cells = Callable[[str], list[str]]
+
+
+def _between(mark: str) -> Cells:
+    if mark in ",;":
+        return lambda line: [cell.strip() for cell in line.split(mark)]
+    return lambda line: [cell.strip() for cell in line.strip().strip(mark).split(mark)]
+
+
+def _of_csv(line: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([line]))]
+    except (csv.Error, StopIteration):
+        return []
+
+
+#: How the cells of a line are told apart, the surest first.
+_FORMS: tuple[tuple[str, Cells], ...] = (
+    (",", _of_csv), (";", _between(";")), ("\t", _between("\t")), ("|", _between("|")), ("│", _between("│")),
+    ("  ", lambda line: re.split(r"\s{2,}", line.strip())),
+)  # fmt: skip
+
+
+def with_names(text: bytes) -> bytes:
+    """The same text with names at the numbers of its tables' rows; unchanged where it has none."""
+    if not _MAY_NAME.search(text):
+        return text
+    lines = text.decode("utf-8", "replace").split("\n")
+    found = False
+    names: list[str] = []
+    cells: Cells = _of_csv
+    for number, tagged in enumerate(lines):
+        if "\r" in tagged:
+            continue
+        tag = _tag(tagged)
+        line = tagged[len(tag) :]
+        if names and (row := _row(line, len(names), cells)):
+            lines[number] = tag + " ".join(
+                ["row", *(f"{name}={value}" for name, value in zip(names, row, strict=True) if value)]
+            )
+        elif _HAS_COUNTER.search(line) and not _RULE.fullmatch(line):
+            header = _header(lines, number)
+            if header is not None:
+                names, cells = header
+                found = True
+    return "\n".join(lines).encode() if found else text
+
+
+def _tag(line: str) -> str:
+    """What a launcher puts before a line to tell its rank, as clean texts have it."""
+    found = _TAG.match(line)
+    return found[0] if found else ""
+
+
+def _header(lines: Sequence[str], number: int) -> tuple[list[str], Cells] | None:
+    """(the names in a header, how its cells are told apart); None for a line that is none."""
+    line = _without_tag(lines[number])
+    if not re.search("[A-Za-z]", line) or len(line) > 2_000 or "=" in line:
+        return None
+    for mark, cells in _FORMS:
+        names = cells(line) if mark in line else []
+        names = ["index", *names[1:]] if names[:1] == [""] else names
+        if len(names) < _FEWEST or len(set(names)) < len(names) or not all(map(_NAME.fullmatch, names)):
+            continue
+        if not any(map(_COUNTER.fullmatch, names)):
+            continue
+        below = [
+            other
+            for other in map(_without_tag, lines[number + 1 : number + 12])
+            if other.strip() and not _RULE.fullmatch(other)
+        ]
+        rows = [other for other in below if _row(other, len(names), cells)]
+        if len(rows) >= min(_ROWS, max(len(below), 1)) or (below and _row(below[0], len(names), cells)):
+            return [re.sub(r"\s+", "_", name) for name in names], cells
+    return None
+
+
+def _without_tag(line: str) -> str:
+    return line[len(_tag(line)) :]
+
+
+def _row(line: str, count: int, cells: Cells) -> list[str]:
+    """The cells of a row of so many numbers; empty for a line that is none."""
+    row = cells(line) if line.strip() else []
+    return row if len(row) == count and any(row) and all(map(_NUMBER.fullmatch, row)) else []

@@ -1,0 +1,178 @@
+"""The rows of a table as a series of steps with a clock, and numbers of the rows held against that clock."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from perflog.formats.moments import DAY, moment_by_shape
+from perflog.formats.printed import kind, rate_unit, seconds_in
+from perflog.inference.columns import PAUSES, Columns, Meaning
+from perflog.inference.formats import Value
+from perflog.matching.tables import Table
+from perflog.measurements.rows import Floats
+from perflog.stats.arrays import middle
+
+#: Numbers that say the same agree within this much; a product of two is one number where it scatters by less.
+SAME, STEADY, DRIFT = 0.03, 0.06, 0.015
+#: With fewer stretches between two moments a clock says nothing of single rows.
+LEAST_STRETCHES = 4
+#: Stretches are so many digits of the clock long.
+LEAST_LENGTH = 20
+#: A clock's number may be so far from a whole number of its digits, as binary fractions are.
+DIGIT_OFF = 1e-2
+#: A share of rows that may lack a stamp.
+MOST_UNSTAMPED = 0.9
+
+
+class Series:
+    """The rows of a table: the step and the clock of each, and what lies between two of them.
+
+    Attributes:
+        step: (n,); ``between``: the steps from row to row, (n - 1,), NaN where another epoch or run begins, or
+            something else than training happens.
+        every: the usual number of steps between two rows.
+        falls, fallen: how often the counter begins anew, and where, (n - 1,).
+        clock: seconds, (n,), None where the lines tell no time; ``clock_name``: what tells it.
+    """
+
+    def __init__(self, table: Table, columns: Columns) -> None:
+        self.table, self.columns = table, columns
+        assert columns.step is not None
+        self.step = table.column(columns.step.place).values
+        changes = np.diff(self.step)
+        self.fallen = changes <= 0
+        self.falls = int(self.fallen.sum()) if not columns.is_bar else int((changes < 0).sum())
+        self.between = np.where(changes > 0, changes, np.nan)
+        known = self.between[np.isfinite(self.between)]
+        self.every = _mode(known)
+        self.clock: Floats | None = None
+        self.clock_value: Value | None = None
+        self.stamped, self.why = False, ""
+        self._find_clock()
+        pauses = np.array(table.others(PAUSES.search), dtype=np.int64)
+        places = np.searchsorted(pauses, table.lines)
+        self.between[np.diff(places) > 0] = np.nan
+
+    def _find_clock(self) -> None:
+        """The clock of the lines: a time that has elapsed, or the stamps of all rows."""
+        elapsed = sorted(self.columns.of_kind("elapsed"), key=lambda meaning: not meaning.is_named)
+        if elapsed and not self.columns.is_bar:
+            best = elapsed[0]
+            clock = self.table.column(best.place).values * (1.0 if best.unit == "clock" else seconds_in(best.unit))
+            begun = np.diff(clock) < 0
+            if (begun & ~self.fallen).any():
+                self.why = f"{best.key!r} begins anew where the steps go on"
+                return
+            self.clock = clock
+            self.clock_value = Value(best, "elapsed", "cumulative", "epoch" if begun.any() else "run")
+            return
+        if elapsed:
+            self.clock_value = Value(elapsed[0], "elapsed", "cumulative")
+            self.clock = self.table.column(elapsed[0].place).values
+            return
+        moment = self.columns.moment
+        if moment is not None and self.table.kinds[moment.place] != "stamp":
+            self.clock = self.table.column(moment.place).values * seconds_in(moment.unit)
+            self.clock_value = Value(moment, "elapsed", "cumulative")
+            return
+        heads = (
+            self.table.heads() if moment is None else [text.encode() for text in self.table.column(moment.place).texts]
+        )
+        moments = [moment_by_shape(head) for head in heads]
+        forms = {found.form for found in moments if found is not None}
+        if len(forms) != 1 or sum(found is None for found in moments) > MOST_UNSTAMPED * len(moments):
+            return
+        clock = np.array([np.nan if found is None else found.seconds for found in moments])
+        known = clock[np.isfinite(clock)]
+        back = np.diff(known)
+        if ((back < 0) & ((back > -DAY / 2) | (forms != {"time"}))).any():
+            self.why = "the stamps of its lines go back"
+            return
+        if forms == {"time"}:  # midnight passed
+            clock[np.isfinite(clock)] = known + DAY * np.append(0, np.cumsum(back < 0))
+        if len(known) < 2 or known[-1] == known[0]:
+            return
+        self.clock = clock
+        place = -1 if moment is None else moment.place
+        self.stamped = moment is None
+        self.clock_value = Value(Meaning(place, "moment"), "timestamp", "cumulative")
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the clock is too coarse to be held against the rows."""
+        return len(merged(self, self.between)[0]) < LEAST_STRETCHES
+
+
+def _mode(numbers: Floats) -> float:
+    if not len(numbers):
+        return 0.0
+    values, counts = np.unique(numbers, return_counts=True)
+    return float(values[np.argmax(counts)])
+
+
+def counted_steps(series: Series) -> Floats:
+    """The steps that are done at each row, from 1."""
+    return series.step + (1 if series.step[0] == 0 else 0)
+
+
+def is_of_steps(meaning: Meaning) -> bool:
+    unit = rate_unit(meaning.unit)
+    return unit is not None and kind(unit[0]) == "steps"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Numbers of the rows held against the clock.
+
+
+class Steady(NamedTuple):
+    """The middle of numbers that are one number but for a few; ``spread``: how far they lie from it, as a share."""
+
+    centre: float
+    spread: float
+
+
+def steady(numbers: Floats) -> Steady | None:
+    """The middle of numbers that are one number but for a few, from their beginning to their end; None where not."""
+    known = numbers[np.isfinite(numbers) & (numbers > 0)]
+    if len(known) < 3:
+        return None
+    centre = float(middle(known))
+    spread = float(middle(np.abs(known / centre - 1)))
+    half = len(known) // 2
+    drift = abs(float(middle(known[:half])) / float(middle(known[half:])) - 1)
+    if spread > STEADY or drift > max(DRIFT, 3 * spread / half**0.5):
+        return None
+    return Steady(centre, spread)
+
+
+def merged(series: Series, totals: Floats) -> tuple[Floats, Floats]:
+    """(seconds by the clock, a sum over the same rows) of stretches that are long for the clock's digits.
+
+    Args:
+        totals: of what lies between two rows, (n - 1,); NaN where another epoch begins or something else happened.
+    """
+    if series.clock is None:
+        return np.empty(0), np.empty(0)
+    least = LEAST_LENGTH * _digit(series.clock)
+    begin, run, known = float("nan"), 0.0, []
+    for moment, amount in zip(series.clock.tolist(), [0.0, *totals.tolist()], strict=True):
+        run += amount
+        if run != run or begin != begin:
+            begin, run = moment, 0.0
+        elif moment - begin >= least:
+            known.append((moment - begin, run))
+            begin, run = moment, 0.0
+    both = np.array(known) if known else np.empty((0, 2))
+    return both[:, 0], both[:, 1]
+
+
+def _digit(clock: Floats) -> float:
+    """The last digit of a clock's seconds."""
+    known = clock[np.isfinite(clock)]
+    known = known - np.floor(known[:1])
+    for digit in (1.0, 0.1, 0.01, 0.001):
+        if (np.abs(np.rint(known / digit) - known / digit) < DIGIT_OFF).all():
+            return digit
+    return 1e-4

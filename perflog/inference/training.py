@@ -1,0 +1,173 @@
+"""Which of a log's tables is the training's, and what else of the log tells its epochs and runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from perflog.inference.columns import EVALUATES, NO_STEPS, PAUSES, TRAINS, Columns, columns_of
+from perflog.inference.formats import heading_pattern
+from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of
+from perflog.inference.series import Series
+from perflog.matching.tables import Table, own_words
+
+#: Lines that are so much fewer than the best ones are of another thing.
+FEWER = 0.2
+#: Lines of which this share are as long as the longest were cut, or are all alike.
+MOST_CUT = 0.6
+#: A line that begins a run says so much.
+LEAST_WORDS = 8
+
+
+def candidates_of(
+    tables: Sequence[Table], sight: Sight, unclaimed: Callable[[list[Table]], list[Table]]
+) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """The readings that a log's tables allow, the best first, each as a parser's tables.
+
+    Args:
+        sight: what is seen on the way; changed here.
+        unclaimed: gives of some tables those that no format reads.
+    """
+    read = [(table, columns_of(table)) for table in tables if len(table) >= LEAST_ROWS]
+    trains = any(TRAINS.search(table.text) for table in tables) and len(_unnamed_bars(tables)) < 2
+    able = [
+        (table, columns) for table, columns in read if columns.step is not None and _may_train(table, columns, trains)
+    ]
+    own = unclaimed([table for table, _ in able]) if able else []
+    able = [(table, columns) for table, columns in able if any(table is one for one in own)]
+    able.sort(key=lambda both: (not _measures(both[1]), not both[1].trains, both[1].is_bar, -len(both[0])))
+    for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
+        sight.counted = max(sight.counted, len(table))
+        if columns.step is not None and _is_cut(table, columns.step.place):
+            sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
+            continue
+        series = Series(table, columns)
+        heading = _start_of_runs(series) if series.falls and not columns.is_bar and not _falls_alike(series) else None
+        if series.falls and columns.epoch is None and not columns.is_bar and heading is None:
+            heading = _heading(tables, table, series)
+            if heading is None and not _falls_alike(series):
+                sight.why = sight.why or (
+                    f"the steps of its lines begin anew {series.falls} times, and no line tells the epoch"
+                )
+                continue
+        for candidate in readings_of(series, sight):
+            found = candidate.tables(heading)
+            if found is not None:
+                yield candidate, found
+
+
+def _is_cut(table: Table, step: int) -> bool:
+    """Whether a table's rows were cut at one column: most are as long as the longest line of the text, and of these
+    the last number does not begin at one column, as it does on lines that were not cut; or the counter ends them.
+    """
+    is_longest = table.lengths() == table.longest
+    if len(table) < LEAST_ROWS or float(is_longest.mean()) < MOST_CUT:
+        return False
+    last = len(table.kinds) - 1
+    places = np.array(table.offsets(last))[is_longest]
+    return len(set(places.tolist())) > 1 or (step == last and not table.words[-1])
+
+
+def _says_training(table: Table, columns: Columns) -> bool:
+    """Whether lines that count steps and tell no time of them are a training's by their words, or rows of a table."""
+    return columns.trains or table.words[0].startswith("row ")
+
+
+def _unnamed_bars(tables: Sequence[Table]) -> set[float]:
+    """The totals of the bars without a name."""
+    totals = set[float]()
+    for table in tables:
+        columns = columns_of(table) if "bar" in table.kinds else None
+        if columns is not None and columns.total is not None and not re.search("[A-Za-z]", table.words[0]):
+            totals |= set(table.column(columns.total).values.tolist())
+    return totals
+
+
+def _may_train(table: Table, columns: Columns, trains: bool) -> bool:
+    """Whether lines may be a training's: an evaluation's are none, and bars of files and epochs count no steps.
+
+    ``trains``: whether any lines of the log speak of a training, and a bar without a name can be no other's.
+    """
+    if columns.evaluates:
+        return False
+    told = [meaning for meaning in columns.measures if meaning.is_named or meaning.kind != "elapsed"]
+    if EVALUATES.search(table.words[0]) or (
+        not told and (not _says_training(table, columns) or PAUSES.search(table.row(0)))
+    ):
+        return False
+    if columns.is_bar:
+        named = table.words[0]
+        if NO_STEPS.search(re.sub(r"epochs?[ :#]*$", "", named, flags=re.I) if columns.epoch is not None else named):
+            return False
+        if re.search(
+            r"(?:epoch|file|shard|ep|B|fold|episode)s?(?:/s|\])|s/(?:epoch|ep|file|shard|fold|episode)", table.text
+        ):
+            return False
+        if columns.trains or "epoch" in table.text:
+            return True
+        of_steps = re.search(r"(?:step|batch|iter)(?:e?s)?/s|s/(?:step|batch)", table.text)
+        return (trains or bool(of_steps)) and not re.search("[a-z]", named, re.I)
+    return True
+
+
+def _measures(columns: Columns) -> bool:
+    return bool(columns.measures)
+
+
+def _start_of_runs(series: Series) -> dict[str, Any] | None:
+    """The pattern of a line that begins a run: it stands before the first row, and wherever the steps begin anew.
+
+    None where another epoch begins there.
+    """
+    table, epoch = series.table, series.columns.epoch
+    begun = series.fallen
+    if epoch is not None:
+        begun = begun & (np.diff(table.column(epoch.place).values) <= 0)
+    if not begun.any():
+        return None
+    able = {own_words(line) for line in table.lines_within(0, int(table.lines[0]))}
+    for row in np.flatnonzero(begun).tolist():
+        between = table.lines_within(int(table.lines[row]), int(table.lines[row + 1]))
+        able &= {own_words(line) for line in between}
+    words = [max(re.findall(r"[A-Za-z][A-Za-z ]+", line), key=len, default="").strip() for line in able]
+    words = [word for word in words if not EVALUATES.search(word) and not re.search("epoch", word, re.I)]
+    said = max((word for word in words if len(word) >= LEAST_WORDS and word not in table.row(0)), key=len, default="")
+    if not said:
+        return None
+    line = next(line for line in table.lines_within(0, int(table.lines[0])) if said in line)
+    return {
+        "name": "start", "role": "ignore", "literal": said, "regex": re.sub(" +", "[ \\t]+", said), "starts_run": True,
+        "sample": [{"line": line}],
+    }  # fmt: skip
+
+
+def _falls_alike(series: Series) -> bool:
+    """Whether the counter begins anew as with epochs: behind one and the same step, or at a whole that lines tell."""
+    lasts = series.step[:-1][series.fallen]
+    firsts = series.step[1:][series.fallen]
+    alike = series.falls > 1 and bool((np.abs(lasts - lasts[0]) <= series.every).all())
+    total = series.columns.total
+    at_whole = total is not None and bool((series.table.column(total).values[0] - lasts <= series.every).all())
+    return (alike or at_whole) and bool((firsts <= series.every).all())
+
+
+def _heading(tables: Sequence[Table], training: Table, series: Series) -> dict[str, Any] | None:
+    """The pattern of lines that tell the epoch, one of them before each row where the steps begin anew."""
+    begins = training.lines[1:][series.fallen]
+    for table in tables:
+        columns = columns_of(table) if table is not training else None
+        if columns is None or columns.epoch is None or len(table) < len(begins):
+            continue
+        epochs = table.column(columns.epoch.place).values
+        places = np.searchsorted(table.lines, begins)
+        if (
+            len(epochs) > 1
+            and (np.diff(epochs) == 1).all()
+            and (places > 0).all()
+            and len(set(places.tolist())) == len(begins)
+        ):
+            return heading_pattern(table, columns.epoch)
+    return None

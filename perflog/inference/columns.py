@@ -120,8 +120,9 @@ EVALUATES = lazy_regex(
 )  # fmt: skip
 #: Words of lines that say that something else than training happened.
 PAUSES = lazy_regex(
-    r"(?<![A-Za-z])[A-Za-z_]*(?:[Ee]val|EVAL|[Vv]alid|VALID|[Tt]est|TEST|[Ss]av(?:e|ing)|[Cc]heckpoint|[Cc]kpt|[Ss]napshot"
-    r"|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod|(?<![A-Za-z])(?:val|Val|VAL|dev|Dev|DEV|sample(?!s)|Sample(?!s)|Sampling|sampling))[a-z]*"
+    r"(?<![A-Za-z])(?:[A-Za-z_]*(?:(?<![a-z])[Ee]val|EVAL|[Vv]alid|VALID|(?<![a-z])[Tt]est|TEST|[Ss]av(?:e|ing)"
+    r"|[Cc]heckpoint|[Cc]kpt|[Ss]napshot|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod)[a-z]*"
+    r"|(?:val|Val|VAL|dev|Dev|DEV|[Ss]ample|[Ss]ampling)(?![A-Za-z]))"
 )
 SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
 TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)

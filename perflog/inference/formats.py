@@ -224,7 +224,7 @@ def pause_patterns(training: Table) -> list[dict[str, Any]]:
     return [
         {
             "name": f"pause_{number}", "role": "ignore", "literal": said, "pauses": True,
-            "regex": f"(?:^|[^A-Za-z_]){_escaped(said)}", "sample": [{"line": lines[said]}],
+            "regex": f"(?:^|[^A-Za-z_]){_escaped(said)}(?:[^A-Za-z]|$)", "sample": [{"line": lines[said]}],
         }
         for number, (said, _) in enumerate(found.most_common(MOST_PAUSES), 1)
     ]  # fmt: skip

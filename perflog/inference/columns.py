@@ -19,7 +19,7 @@ from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Column, Table
 from perflog.measurements.rows import Floats
 
-Kind = Literal["step", "epoch", "work", "rate", "duration", "elapsed", "moment"]
+Kind = Literal["step", "epoch", "rate", "duration", "elapsed", "moment"]
 
 # ----------------------------------------------------------------------------------------------------
 # The field's words.
@@ -95,13 +95,6 @@ _STEP = lazy_regex(
     r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(<]*$", re.I
 )  # fmt: skip
 _EPOCH = lazy_regex(r"(?:^|[^A-Za-z])(?:epochs?|ep)(?:[_ ]?(?:num|number|no|idx|id)\.?)?[\s\"':=#\[(<]*$", re.I)
-#: Counters of work that is done, and of other things than steps.
-_SEEN = lazy_regex(
-    r"(?:^|[^A-Za-z])(?:(?:samples?|examples?|tokens?|images?|sequences?|words?)(?:[_ ](?:seen|processed|total|consumed"
-    r"|trained|so far))?|(?:total|trained|consumed|seen|processed|num)[_ ]?"
-    r"(?:tokens?|samples?|examples?|images?|sequences?))"
-    r"[\s\"':=#\[(]*$", re.I
-)  # fmt: skip
 #: What counts neither steps nor a training's work.
 NO_STEPS = lazy_regex(
     r"(?:^|[^A-Za-z])(?:epochs?|files?|shards?|episodes?|folds?|trials?|games?|rounds?|generations?|layers?|seeds?|tasks?"
@@ -142,7 +135,7 @@ class Meaning(Struct, frozen=True):
     """What a column says that it is.
 
     Attributes:
-        kind: ``step`` and ``epoch`` count, ``work`` counts samples or tokens that are done.
+        kind: ``step`` and ``epoch`` count, ``moment`` is a stamp.
         unit: of a rate (``images/s``) or a time; ``clock`` of one that is printed as 0:10:00; empty where none is said.
         scope: whose work a rate counts: the ``job``'s or a ``device``'s.
         steps: of a duration, over how many steps the line says that it is (1: ``s/it``); 0 where it does not say.
@@ -164,7 +157,6 @@ class Columns(Struct, frozen=True):
 
     Attributes:
         step, epoch: the counters of steps and of epochs; ``total``: the place of the steps in all (``120/5005``).
-        work: a counter of samples or tokens done.
         measures: rates, durations and elapsed times.
         moment: the place of a stamp among the line's own words; ``is_bar``: a progress bar is drawn.
         evaluates: whether the words are an evaluation's; ``trains``: whether they are a training's.
@@ -173,7 +165,6 @@ class Columns(Struct, frozen=True):
     step: Meaning | None
     epoch: Meaning | None
     total: int | None
-    work: Meaning | None
     measures: tuple[Meaning, ...]
     moment: Meaning | None
     is_bar: bool
@@ -197,21 +188,19 @@ def columns_of(table: Table) -> Columns:
     if epoch is None and step is not None:
         epoch = _epoch_beside(table, counters, step)
     total = _total_of(table, step)
-    measures, moment, work = list[Meaning](), None, None
+    measures, moment = list[Meaning](), None
     for place in places:
         if place in (epoch, None if step is None else step.place, total):
             continue
         meaning = _measure(table, place)
-        if meaning is None and work is None:
-            work = _work(table, place)
-        elif meaning is not None and meaning.kind == "moment":
+        if meaning is not None and meaning.kind == "moment":
             moment = moment or meaning
         elif meaning is not None:
             measures.append(meaning)
     stamp = next((place for place, kind in enumerate(table.kinds) if kind == "stamp"), None)
     text = table.text
     return Columns(
-        step, None if epoch is None else Meaning(epoch, "epoch"), total, work, tuple(measures),
+        step, None if epoch is None else Meaning(epoch, "epoch"), total, tuple(measures),
         moment if stamp is None else Meaning(stamp, "moment"), "bar" in table.kinds or _is_meter(table),
         bool(EVALUATES.search(text)), bool(TRAINS.search(text)),
     )  # fmt: skip
@@ -230,34 +219,22 @@ def _is_meter(table: Table) -> bool:
 
 def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning | None:
     """The column that counts steps: whole numbers that rise from row to row."""
-    counting = [
-        place for place in places
-        if place != epoch and counts(table.column(place))
-    ]  # fmt: skip
+    counting = [place for place in places if place != epoch and counts(table.column(place))]
     named = [place for place in counting if _STEP.search(table.words[place]) and not _measure(table, place)]
     if named:  # one that counts through the whole run before one that begins anew with each epoch
         through = [place for place in named if is_rising(table.column(place).values)]
         return Meaning(through[0] if through else named[0], "step")
     for place in counting:
-        if (
-            NO_STEPS.search(table.words[place][-20:])
-            or _OF_WORK.match(table.words[place + 1])
-            or _measure(table, place)
-        ):
+        before, behind = table.words[place], table.words[place + 1]
+        if NO_STEPS.search(before[-20:]) or _OF_WORK.match(behind) or _measure(table, place):
             continue
         if _of_whole(table, place):
-            return (
-                None
-                if _OF_WORK.match(table.words[place + 2])
-                else Meaning(place, "step", is_named=_says_steps(table, place))
-            )
-        if (
-            place == min(places)
-            and not re.fullmatch(r",\s*", table.words[place + 1])
-            and not re.search("[A-Za-z]{2}", SAYS_TRAIN.sub("", table.words[place]))
-        ):
-            return Meaning(place, "step")  # the line begins with it
-        if _BETWEEN.fullmatch(table.words[place]) and _is_epoch_of(table, place - 1, place):
+            of_work = _OF_WORK.match(table.words[place + 2])
+            return None if of_work else Meaning(place, "step", is_named=_says_steps(table, place))
+        begins = place == min(places) and not re.search("[A-Za-z]{2}", SAYS_TRAIN.sub("", before))
+        if begins and not re.fullmatch(r",\s*", behind):
+            return Meaning(place, "step")
+        if _BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
             return Meaning(place, "step")
     return None
 
@@ -324,15 +301,6 @@ def is_rising(values: Floats) -> bool:
     """Whether the numbers that are known never fall, and rise in all."""
     known = values[np.isfinite(values)]
     return len(known) > 2 and bool((np.diff(known) >= 0).all()) and bool(known[-1] > known[0])
-
-
-def _work(table: Table, place: int) -> Meaning | None:
-    found = _SEEN.search(table.words[place])
-    if found is None or not counts(table.column(place)):
-        return None
-    words = re.findall("[a-z]+", found[0].lower())
-    unit = next((word for word in words if rate_unit(f"{word}/s")), "samples")
-    return Meaning(place, "work", unit)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -193,22 +193,15 @@ def _literal(words: Iterable[str]) -> str | None:
     return max(pieces, key=lambda piece: (bool(re.search("[A-Za-z]", piece)), len(piece)), default=None)
 
 
-def draft_pattern(table: Table, groups: Mapping[int, str]) -> dict[str, Any] | None:
-    """The pattern of a table's lines with some of their tokens as groups, and no meaning but the step's."""
+def plain_pattern(table: Table, groups: Mapping[int, str], name: str, role: str) -> dict[str, Any] | None:
+    """The pattern of a table's lines with some of their tokens as groups, without values; None where no text tells
+    them from others.
+    """
     regex, literal = regex_of(table, groups)
     if literal is None:
         return None
     sample = {"line": table.row(0), "expect": {name: table.column(place).texts[0] for place, name in groups.items()}}
-    return {"name": "step", "role": "step", "literal": literal, "regex": regex, "sample": [sample]}
-
-
-def heading_pattern(table: Table, epoch: Meaning) -> dict[str, Any] | None:
-    """The pattern of lines that tell the epoch of those below them."""
-    regex, literal = regex_of(table, {epoch.place: "epoch"})
-    if literal is None:
-        return None
-    sample = {"line": table.row(0), "expect": {"epoch": table.column(epoch.place).texts[0]}}
-    return {"name": "heading", "role": "position", "literal": literal, "regex": regex, "sample": [sample]}
+    return {"name": name, "role": role, "literal": literal, "regex": regex, "sample": [sample]}
 
 
 def pause_patterns(training: Table) -> list[dict[str, Any]]:

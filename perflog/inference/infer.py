@@ -24,7 +24,7 @@ from perflog.inference.rows import with_names
 from perflog.inference.training import candidates_of
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
-from perflog.logs.containers import UnreadableError, blocks_of
+from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
 from perflog.logs.find import LogFile
 from perflog.matching import engine_for
 from perflog.matching.checks import is_sound
@@ -46,12 +46,10 @@ BEGINNING = 4 << 20
 
 
 class Inferred(Struct, frozen=True):
-    """A format that a log shows: the tables of its parser, what they rest on, and the runs that it gives."""
+    """A format that a log shows: the tables of its parser, and the runs that it gives."""
 
     tables: dict[str, Any]
     runs: list[Run]
-    rests: tuple[str, ...] = ()
-    stated: bool = False
 
 
 class Finding(Struct, frozen=True):
@@ -201,7 +199,7 @@ class _Trial(Struct, frozen=True):
         basis = ", ".join(candidate.rests)
         text = f"stated by the log, uncorroborated: {basis}" if candidate.stated else f"inferred: {basis}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
-        return Inferred(tables, noted, candidate.rests, candidate.stated)
+        return Inferred(tables, noted)
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""
@@ -254,9 +252,9 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     if reading.log.pipe is not None and not is_whole:
         return outcome  # a pipe cannot be read once more
     found = infer(beginning if is_whole and beginning else reading.log, catalog, options)
-    stamped = _with_stamps(reading.log) if found.inferred is None else None
+    stamped = stamped_text(reading.log, BEGINNING) if found.inferred is None else None
     if stamped is not None:
-        found = infer(stamped, catalog, options)
+        found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
     if found.inferred is None:
         if isinstance(outcome, Skipped) and found.why and outcome.reason.startswith(NO_FORMAT):
             return replace(outcome, reason=found.why)
@@ -282,21 +280,6 @@ def _known(reading: Reading, catalog: Catalog) -> int:
 
 def _is_specific(catalog: Catalog, parser: str) -> bool:
     return catalog.by_name[parser].priority >= _SPECIFIC
-
-
-#: The stamp that a collector puts before each line, which is taken off where formats are matched.
-_COLLECTED = lazy_regex(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2}) ")
-
-
-def _with_stamps(log: LogFile) -> LogFile | None:
-    """A small file's text with the stamps that were taken off its lines; None where there were none."""
-    if log.member or log.pipe is not None or log.stored is not None or not 0 < log.size <= BEGINNING:
-        return None
-    try:
-        text = Path(log.path).read_bytes()
-    except OSError:
-        return None
-    return replace(log, size=len(text), text=text) if _COLLECTED.match(text) else None
 
 
 def _is_given(outcome: Outcome) -> bool:

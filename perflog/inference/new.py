@@ -14,7 +14,7 @@ from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
 from perflog.formats.meaning import RESERVED_GROUPS
 from perflog.inference.columns import is_rising
-from perflog.inference.formats import draft_pattern, parser_tables
+from perflog.inference.formats import parser_tables, plain_pattern
 from perflog.inference.infer import frequent_tables, infer
 from perflog.logs.find import LogFile, find_logs
 from perflog.matching.tables import Table
@@ -119,7 +119,7 @@ def draft(log: LogFile) -> tuple[dict[str, Any], str] | None:
         able = (place for place in numbers if table.column(place).is_whole and is_rising(table.column(place).values))
         step = next(able, None)
         others = [place for place in numbers if place != step]
-        pattern = draft_pattern(table, {step: "step"}) if step is not None and others else None
+        pattern = plain_pattern(table, {step: "step"}, "step", "step") if step is not None and others else None
         if pattern is not None and step is not None:
             choices = [_choice(table, step, place) for place in others]
             return parser_tables([pattern], "draft"), "".join([_QUESTION, *choices])
@@ -131,7 +131,7 @@ def _choice(table: Table, step: int, place: int) -> str:
     words = re.findall("[A-Za-z][A-Za-z_]*", table.words[place])
     word = words[-1].lower() if words else ""
     group = "number" if word in ("", *RESERVED_GROUPS) else word
-    pattern = draft_pattern(table, {step: "step", place: group})
+    pattern = plain_pattern(table, {step: "step", place: group}, "step", "step")
     if pattern is None:
         return ""
     seen = ", ".join(table.column(place).texts[:3])

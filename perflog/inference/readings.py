@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace as with_fields
 
 from perflog.formats.printed import rate_unit, seconds_in
 from perflog.inference.columns import Columns, Meaning
-from perflog.inference.formats import Value, parser_tables, pause_patterns, step_pattern
+from perflog.inference.formats import Value, parser_tables, step_pattern
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
@@ -61,14 +62,15 @@ class Candidate(Struct, frozen=True):
     stated: bool = False
     stamped: bool = False
 
-    def tables(self, heading: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The parser's file as tables; None where no text tells its lines from others."""
-        position = "heading" if heading is not None and heading["role"] == "position" else ""
+    def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+        """The parser's file as tables; None where no text tells its lines from others.
+
+        Args:
+            beside: the patterns of lines between the training's own: pauses, a heading, the beginning of a run.
+        """
+        position = next((pattern["name"] for pattern in beside if pattern["role"] == "position"), "")
         step = step_pattern(self.table, self.columns, self.values, stamped=self.stamped, position=position)
-        if step is None:
-            return None
-        pauses = pause_patterns(self.table)
-        return parser_tables([*pauses, *([heading] if heading is not None else []), step])
+        return None if step is None else parser_tables([*beside, step])
 
 
 class Sight(Struct):
@@ -91,8 +93,9 @@ def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
     if not series.every:
         return
     if columns.is_bar:
-        sight.why = sight.why or _why_no_steps(series)
-        if series.clock_value is not None and not _why_no_steps(series):
+        why = _why_no_steps(series)
+        sight.why = sight.why or why
+        if series.clock_value is not None and not why:
             yield _candidate(series, [series.clock_value], ["the bar's counter and clock"])
         return
     if series.why:
@@ -150,10 +153,10 @@ def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Ca
     clock = [series.clock_value] if series.clock_value.quantity != "timestamp" else []
     if agreeing:
         value, how = agreeing[0]
-        steady = [t for t in times if t.span == value.span]
+        alike = [time for time in times if time.span == value.span]
         yield _candidate(
             series,
-            [value, *steady, *clock],
+            [value, *alike, *clock],
             [f"counter {_counter(series)}", f"{name} agrees with {value.text!r} ({how})"],
         )
     counts_steps = counts_steps or any(value.quantity != "interval_time" for value in times)
@@ -188,12 +191,11 @@ def _counter(series: Series) -> str:
 def _rate_by_clock(series: Series, meaning: Meaning) -> tuple[Value | None, str]:
     """A rate of work under the reading that the clock bears out: the work of a step is one number."""
     values = series.table.column(meaning.place).values
-    with np.errstate(divide="ignore", invalid="ignore"):
-        seconds, times = merged(series, series.between / values[1:])  # time for one unit of work a step
-        of_interval = steady(seconds / times)
-        grown = np.where(np.isfinite(series.between), np.diff(counted_steps(series) / values), np.nan)
-        seconds, times = merged(series, grown)
-        of_mean = steady(seconds / times) if (times > 0).all() and not series.falls else None
+    seconds, times = merged(series, series.between / values[1:])  # time for one unit of work a step
+    of_interval = steady(seconds / times)
+    grown = np.where(np.isfinite(series.between), np.diff(counted_steps(series) / values), np.nan)
+    seconds, times = merged(series, grown)
+    of_mean = steady(seconds / times) if (times > 0).all() and not series.falls else None
     if of_mean is not None and (of_interval is None or of_mean.spread < of_interval.spread / 2):
         return Value(meaning, "rate", "cumulative"), f"a mean since the beginning, {of_mean.centre:.4g} a step"
     if of_interval is not None:
@@ -206,19 +208,14 @@ def _time_by_clock(series: Series, meaning: Meaning) -> Value | None:
     values = series.table.column(meaning.place).values
     if meaning.kind == "rate":
         factor = rate_unit(meaning.unit)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            seconds = 1.0 / (values * (factor[1] if factor else 1.0))
+        seconds = 1.0 / (values * (factor[1] if factor else 1.0))
         return _reading_by_clock(series, meaning, seconds, per_step=True)
     for unit in [meaning.unit] if meaning.unit else ["s", "ms"]:
         seconds = values * seconds_in(unit) / max(meaning.steps, 1)
-        found = _reading_by_clock(series, _with_unit(meaning, unit), seconds, per_step=meaning.steps > 0)
+        found = _reading_by_clock(series, with_fields(meaning, unit=unit), seconds, per_step=meaning.steps > 0)
         if found is not None:
             return found
     return None
-
-
-def _with_unit(meaning: Meaning, unit: str) -> Meaning:
-    return Meaning(meaning.place, meaning.kind, unit, meaning.scope, meaning.steps, meaning.is_named, meaning.key)
 
 
 def _reading_by_clock(series: Series, meaning: Meaning, seconds: Floats, *, per_step: bool) -> Value | None:
@@ -235,8 +232,7 @@ def _reading_by_clock(series: Series, meaning: Meaning, seconds: Floats, *, per_
     able = []
     for quantity, span, total in readings:
         passed, told = merged(series, total)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = steady(passed / told) if len(told) and (told > 0).all() else None
+        ratio = steady(passed / told) if len(told) and (told > 0).all() else None
         if ratio is not None and abs(ratio.centre - 1) <= SAME:
             able.append((ratio.spread, quantity, span))
     if not able:
@@ -295,7 +291,7 @@ def _in_seconds(series: Series, meaning: Meaning) -> Meaning:
     values = series.table.column(meaning.place).values
     printed = any("." in text for text in series.table.column(meaning.place).texts)
     able = meaning.steps == 1 and printed and float(np.nanmedian(values)) < LONGEST_UNNAMED
-    return _with_unit(meaning, "s") if not meaning.unit and able else meaning
+    return with_fields(meaning, unit="s") if not meaning.unit and able else meaning
 
 
 def _span(series: Series) -> str:
@@ -324,7 +320,7 @@ def _of_pair(series: Series, rate: Meaning, time: Meaning, counter: str) -> Cand
     if not time.unit:
         if hidden * batch > MOST_HIDDEN or abs(batch - round(batch)) > hidden * batch:
             return None  # of milliseconds it were no whole number that the digits show
-        time = _with_unit(time, "s")
+        time = with_fields(time, unit="s")
     values = [Value(rate, "rate", _span(series))] if rate.unit else []
     if series.every == 1 or time.steps == 1 or time.kind == "rate":
         values.append(Value(time, "rate" if time.kind == "rate" else "step_time", _span(series)))
@@ -338,10 +334,7 @@ def _product(series: Series, rate: Meaning, time: Meaning) -> tuple[float, float
     Neither may be one number by itself.
     """
     rates, times = (series.table.column(m.place).values for m in (rate, time))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        product = (
-            rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
-        )
+    product = rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
     known = product[np.isfinite(product) & (product > 0)]
     if len(known) < LEAST_ROWS:
         return None
@@ -386,8 +379,7 @@ def _is_ruled(seconds: Floats) -> bool:
 
 
 def _seconds(values: Floats, meaning: Meaning) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1.0 / values if meaning.kind == "rate" else values)
+    return np.asarray(1.0 / values if meaning.kind == "rate" else values)
 
 
 def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[tuple[Floats, Floats, Floats]]:
@@ -407,8 +399,7 @@ def _may_be_mean(part: tuple[Floats, Floats, Floats]) -> bool:
     counted, values, seconds = counted[known], values[known], seconds[known]
     if len(seconds) < 4:
         return False
-    with np.errstate(divide="ignore", invalid="ignore"):
-        between = np.diff(counted * seconds) / np.diff(counted)
+    between = np.diff(counted * seconds) / np.diff(counted)
     digit = (printed_quantum(values) or 0.0) / float(np.median(values))
     moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
     able = FARTHEST * np.diff(counted) / counted[1:] + digit  # a mean moves by no more than the share of the new steps

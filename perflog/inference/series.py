@@ -34,7 +34,7 @@ class Series:
             something else than training happens.
         every: the usual number of steps between two rows.
         falls, fallen: how often the counter begins anew, and where, (n - 1,).
-        clock: seconds, (n,), None where the lines tell no time; ``clock_name``: what tells it.
+        clock: seconds, (n,), None where the lines tell no time; ``clock_value``: what tells it.
     """
 
     def __init__(self, table: Table, columns: Columns) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from perflog.inference.columns import EVALUATES, NO_STEPS, PAUSES, TRAINS, Columns, columns_of
-from perflog.inference.formats import heading_pattern
+from perflog.inference.formats import pause_patterns, plain_pattern
 from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of
 from perflog.inference.series import Series
 from perflog.matching.tables import Table, own_words
@@ -38,23 +38,26 @@ def candidates_of(
     ]
     own = unclaimed([table for table, _ in able]) if able else []
     able = [(table, columns) for table, columns in able if any(table is one for one in own)]
-    able.sort(key=lambda both: (not _measures(both[1]), not both[1].trains, both[1].is_bar, -len(both[0])))
+    able.sort(key=lambda both: (not both[1].measures, not both[1].trains, both[1].is_bar, -len(both[0])))
     for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
         sight.counted = max(sight.counted, len(table))
         if columns.step is not None and _is_cut(table, columns.step.place):
             sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
             continue
         series = Series(table, columns)
-        heading = _start_of_runs(series) if series.falls and not columns.is_bar and not _falls_alike(series) else None
-        if series.falls and columns.epoch is None and not columns.is_bar and heading is None:
+        begins_anew = bool(series.falls) and not columns.is_bar
+        alike = begins_anew and _falls_alike(series)
+        heading = _start_of_runs(series) if begins_anew and not alike else None
+        if begins_anew and columns.epoch is None and heading is None:
             heading = _heading(tables, table, series)
-            if heading is None and not _falls_alike(series):
+            if heading is None and not alike:
                 sight.why = sight.why or (
                     f"the steps of its lines begin anew {series.falls} times, and no line tells the epoch"
                 )
                 continue
+        beside = [*pause_patterns(table), *([heading] if heading is not None else [])]
         for candidate in readings_of(series, sight):
-            found = candidate.tables(heading)
+            found = candidate.tables(beside)
             if found is not None:
                 yield candidate, found
 
@@ -64,7 +67,7 @@ def _is_cut(table: Table, step: int) -> bool:
     the last number does not begin at one column, as it does on lines that were not cut; or the counter ends them.
     """
     is_longest = table.lengths() == table.longest
-    if len(table) < LEAST_ROWS or float(is_longest.mean()) < MOST_CUT:
+    if float(is_longest.mean()) < MOST_CUT:
         return False
     last = len(table.kinds) - 1
     places = np.array(table.offsets(last))[is_longest]
@@ -80,8 +83,10 @@ def _unnamed_bars(tables: Sequence[Table]) -> set[float]:
     """The totals of the bars without a name."""
     totals = set[float]()
     for table in tables:
-        columns = columns_of(table) if "bar" in table.kinds else None
-        if columns is not None and columns.total is not None and not re.search("[A-Za-z]", table.words[0]):
+        if "bar" not in table.kinds or re.search("[A-Za-z]", table.words[0]):
+            continue
+        columns = columns_of(table)
+        if columns.total is not None:
             totals |= set(table.column(columns.total).values.tolist())
     return totals
 
@@ -111,10 +116,6 @@ def _may_train(table: Table, columns: Columns, trains: bool) -> bool:
         of_steps = re.search(r"(?:step|batch|iter)(?:e?s)?/s|s/(?:step|batch)", table.text)
         return (trains or bool(of_steps)) and not re.search("[a-z]", named, re.I)
     return True
-
-
-def _measures(columns: Columns) -> bool:
-    return bool(columns.measures)
 
 
 def _start_of_runs(series: Series) -> dict[str, Any] | None:
@@ -158,8 +159,10 @@ def _heading(tables: Sequence[Table], training: Table, series: Series) -> dict[s
     """The pattern of lines that tell the epoch, one of them before each row where the steps begin anew."""
     begins = training.lines[1:][series.fallen]
     for table in tables:
-        columns = columns_of(table) if table is not training else None
-        if columns is None or columns.epoch is None or len(table) < len(begins):
+        if table is training or len(table) < len(begins):
+            continue
+        columns = columns_of(table)
+        if columns.epoch is None:
             continue
         epochs = table.column(columns.epoch.place).values
         places = np.searchsorted(table.lines, begins)
@@ -169,5 +172,5 @@ def _heading(tables: Sequence[Table], training: Table, series: Series) -> dict[s
             and (places > 0).all()
             and len(set(places.tolist())) == len(begins)
         ):
-            return heading_pattern(table, columns.epoch)
+            return plain_pattern(table, {columns.epoch.place: "epoch"}, "heading", "position")
     return None

@@ -136,6 +136,8 @@ def _of_rank(rank: bytes, text: bytes) -> bytes:
 #: Colours around a name, as docker compose and stern print them.
 _SGR = rb"(?:\x1b\[[0-9;]*m)*"
 _STAMP = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:?[0-9]{2})"
+#: The stamp that a collector puts before each line.
+COLLECTED = lazy_regex(_STAMP + b" ")
 _SYSLOG_STAMP = rb"[A-Z][a-z]{2} [ 0-3][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
 #: A host, and a process with its number. It repeats on a log's lines, where `Epoch batch[100]: ` does not.
 _HOST = rb"([^ :\[\]]+ [A-Za-z0-9_./+-]+\[[0-9]+\]): "

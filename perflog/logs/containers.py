@@ -12,7 +12,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
 from io import BytesIO
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from perflog.logs.archives import Member, archive_in, archive_of, members_of
 from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
+from perflog.logs.clean import COLLECTED
 from perflog.logs.encodings import as_utf8, encoding_of
 from perflog.logs.find import STANDARD_INPUT, LogFile, Pipe, is_kernels
 from perflog.logs.loggers import is_event_file, text_of_events
@@ -152,6 +153,23 @@ def read_into(log: LogFile, buffer: memoryview) -> int:
     finally:
         os.close(descriptor)
     return count if count == size and is_plain(bytes(buffer[: min(count, BEGINNING)]), log.place) else -1
+
+
+def stamped_text(log: LogFile, most: int) -> bytes | None:
+    """A small file's bytes where a collector put a stamp before its lines, which :func:`blocks_of` takes off.
+
+    None where it did not, where the file cannot be read, and for what is no file of its own or larger than ``most``.
+    """
+    if log.text is not None or log.member or log.pipe is not None or log.stored is not None or log.size > most:
+        return None
+    with suppress(OSError, UnreadableError):
+        descriptor, size = _opened(log)
+        try:
+            head = os.read(descriptor, BEGINNING)
+            return head + os.read(descriptor, max(size - len(head), 0)) if COLLECTED.match(head) else None
+        finally:
+            os.close(descriptor)
+    return None
 
 
 def blocks_of(log: LogFile) -> Iterator[Load]:

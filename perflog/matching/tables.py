@@ -117,6 +117,7 @@ class Table(Struct):
     _text: _Text
     _parts: list[_Part] = field(default_factory=list)
     _columns: dict[int, Column] = field(default_factory=dict)
+    _rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -145,7 +146,7 @@ class Table(Struct):
 
     def row(self, place: int) -> str:
         """The whole line of a row, by its place in the order of the lines."""
-        return self._text.row(int(self._rows()[place]))
+        return self._text.row(int(self._rows[place]))
 
     def others(self, is_one: Callable[[str], object]) -> list[int]:
         """The numbers of lines of other shapes between the first and the last of the rows, those that ``is_one``."""
@@ -158,7 +159,7 @@ class Table(Struct):
 
     def lengths(self) -> Ints:
         """The bytes of each row, (n,)."""
-        rows = self._rows()
+        rows = self._rows
         return np.asarray(self._text.stops[rows] - self._text.begins[rows])
 
     def offsets(self, place: int) -> list[int]:
@@ -175,11 +176,8 @@ class Table(Struct):
         return [self._text.row(row) for row in self._between()]
 
     def _between(self) -> list[int]:
-        rows = self._rows()
+        rows = self._rows
         return [int(row) for row in np.setdiff1d(np.arange(rows[0], rows[-1]), rows, assume_unique=True)]
-
-    def _rows(self) -> Ints:
-        return np.sort(np.concatenate([part.rows for part in self._parts]))
 
     def _in_order(self, of_parts: Sequence[Sequence[Any]]) -> list[Any]:
         if len(of_parts) == 1:
@@ -329,5 +327,6 @@ def tables_of(text: bytes) -> list[Table]:
         table.words = tuple(max(both, key=len) for both in zip(table.words, words, strict=True))
         table._parts.append(part)
     for table in found.values():
-        table.lines = whole.lines[table._rows()]
+        table._rows = np.sort(np.concatenate([part.rows for part in table._parts]))
+        table.lines = whole.lines[table._rows]
     return sorted(found.values(), key=lambda table: (-len(table), int(table.lines[0])))

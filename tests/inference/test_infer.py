@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.formats.catalog import load_catalog
+from perflog.inference.columns import PAUSES
 from perflog.inference.new import write_parser
+from perflog.logs.containers import stamped_text
+from perflog.logs.find import LogFile
 from perflog.notes import texts
 from perflog.settings.options import Amount, Options, Window
 
@@ -141,3 +145,32 @@ def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: 
     (tmp_path / "prose.log").write_text("nothing is measured here\n" * 40)
     with pytest.raises(UsageError, match="no three lines are alike"):
         write_parser("other", tmp_path / "prose.log", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("eval step 5 accuracy 0.5", ["eval"]),
+        ("run_validation took 3 s", ["run_validation"]),
+        ("Saving checkpoint to /x", ["Saving", "checkpoint"]),
+        ("val_loss 0.4", ["val"]),
+        ("dev loss 0.4", ["dev"]),
+        ("device: 0, value 3, latest loss", []),
+        ("samples seen 640, retrieval of fastest worker", []),
+    ],
+)
+def test_words_of_a_pause_are_whole_words(line: str, said: list[str]) -> None:
+    assert PAUSES.findall(line) == said
+
+
+def test_a_collectors_stamps_are_read_of_regular_files_alone(tmp_path: Path) -> None:
+    stamped, other, pipe = tmp_path / "stamped.log", tmp_path / "other.log", tmp_path / "pipe.log"
+    text = b"2026-05-04T10:00:00Z step 1\n" * 400
+    stamped.write_bytes(text)
+    other.write_bytes(b"step 1\n" + text)
+    os.mkfifo(pipe)
+    assert stamped_text(LogFile(str(stamped), len(text)), 1 << 20) == text
+    assert stamped_text(LogFile(str(stamped), len(text)), 10) is None
+    assert stamped_text(LogFile(str(other), len(text) + 7), 1 << 20) is None
+    assert stamped_text(LogFile(str(pipe), len(text)), 1 << 20) is None
+    assert stamped_text(LogFile(str(tmp_path / "gone.log"), 10), 1 << 20) is None

@@ -12,6 +12,8 @@ Every function takes the options of extraction by the names that they have on th
 ``values``                running means and clocks: ``differenced``, or as ``printed``
 ``baseline``              the case that speedups are relative to: ``{"devices": 1}``
 ``set``                   facts that logs and paths do not tell: ``{"batch_size": 32}``
+``as_``                   what the lines of logs are: ``"step {step} … speed {rate:samples/s}"``, or keys such as
+                          ``["step=iter", "rate=tokens_per_sec"]``
 ``without_slow``          ``True``: leave out the few slow records that rule a run's number, which notes name
 ``convention``            the rule of a family of published reports
 ``parser``, ``parsers``   parsers to use alone, by name; folders with parsers of the user's own

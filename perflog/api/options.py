@@ -38,6 +38,7 @@ class ExtractionOptions(TypedDict, total=False):
     without_slow: bool | None
     baseline: Mapping[str, Any] | None
     set: Mapping[str, Any] | None
+    as_: str | list[str] | None
     convention: str | None
     parser: str | list[str] | None
     parsers: list[PathLike] | None
@@ -58,8 +59,9 @@ def given_options(options: ExtractionOptions) -> dict[str, Any]:
     given: dict[str, Any] = dict(options)
     given |= {name: str(given[name]) for name in ("warmup", "steps", "last") if given.get(name) is not None}
     given |= {name: texts(given.get(name)) for name in ("baseline", "set")}
-    if isinstance(given.get("parser"), str):
-        given["parser"] = [given["parser"]]
+    for name in ("as_", "parser"):
+        if isinstance(given.get(name), str):
+            given[name] = [given[name]]
     if given.get("parsers") is not None:
         given["parsers"] = [os.fspath(folder) for folder in given["parsers"]]
     return given
@@ -99,7 +101,7 @@ _R = TypeVar("_R")
 #: Options that arguments have other names for.
 _NAMES = {
     "alias": "aliases", "lang": "language", "title": "titles", "name": "names", "all": "everything",
-    "confidence": "level",
+    "confidence": "level", "as": "as_",
 }  # fmt: skip
 #: Options that take ``key=value`` on the command line, and a mapping here.
 _MAPPINGS = frozenset({"set", "baseline", "where", "digits", "title", "name", "case", "alias", "only"})

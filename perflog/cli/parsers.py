@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.cli.base import Application, app, examples
-from perflog.cli.options import Parsers, TextOrJson
+from perflog.cli.options import Parsers, TextOrJson, shared_option
 from perflog.settings.config import settings
 from perflog.show.options import format_for
 
@@ -84,25 +84,34 @@ def parsers_check(
         print(f"{checked}: all as they should be")
 
 
-@parsers_app.command("new", epilog=examples("perflog parsers new my_trainer --from train.log"))
+@parsers_app.command(
+    "new",
+    epilog=examples(
+        "perflog parsers new my_trainer --from train.log",
+        "perflog parsers new my_loop --from train.log --as 'tick {step} | took {step_time:s:last}'",
+    ),
+)
 def parsers_new(
     name: Annotated[str, typer.Argument(help="The new parser's name; its file is NAME.toml.", show_default=False)],
     log: Annotated[str, typer.Option("--from", metavar="LOG", help="A log of the format.", show_default=False)],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the file is written.")] = ".",
+    as_: Annotated[list[str] | None, shared_option("as_")] = None,
 ) -> None:
     """Write a parser for a log's format, inferred from its lines, to be corrected and kept."""
     from perflog.inference.new import write_parser
 
-    written = write_parser(name, log, output)
+    written = write_parser(name, log, output, tuple(as_ or ()))
     print(f"{written.file}: written")
-    if written.draft:
+    if written.basis is None:
         print("It knows the steps alone. Say in it which number is the speed or the time of a step, then:")
         print(f"  perflog parsers check {name} --parsers {output}")
         print(f"  perflog extract {log} --parsers {output}")
-    elif written.corroborated:
+    elif written.basis == "inferred":
         print("The log's own witnesses agree with what its numbers were taken for; `perflog explain` shows them.")
+    elif written.basis == "stated":
+        print("The log states its number once, and nothing else in it speaks of it: see that the file says what it is.")
     else:
-        print("No witness in the log says what its numbers mean: correct the file before you use it.")
+        print("Its numbers are what --as says.")
 
 
 def _with_files(names: list[str], folders: list[str] | None) -> tuple[list[str], list[str]]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from perflog.formats.printed import rate_unit
 from perflog.lazy_regex import lazy_regex
@@ -206,6 +206,24 @@ def columns_of(table: Table) -> Columns:
     )  # fmt: skip
 
 
+def columns_with(table: Table, columns: Columns, told: Sequence[Meaning]) -> Columns:
+    """The columns of a table some of which a user tells: where these are measures no other is one."""
+    step = next((meaning for meaning in told if meaning.kind == "step"), columns.step)
+    epoch = next((meaning for meaning in told if meaning.kind == "epoch"), columns.epoch)
+    taken = {meaning.place for meaning in told}
+    if epoch is not None and epoch not in told and epoch.place in taken:
+        epoch = None
+    if step is not None and step.place in taken and step not in told:
+        step = None
+    total = _total_of(table, step)
+    measures = tuple(meaning for meaning in told if meaning.kind not in ("step", "epoch"))
+    return structs.replace(
+        columns, step=step, epoch=epoch, total=None if total in taken else total,
+        measures=measures or tuple(one for one in columns.measures if one.place not in taken), evaluates=False,
+        trains=True,
+    )  # fmt: skip
+
+
 def _is_meter(table: Table) -> bool:
     """Whether an elapsed time stands before the time that is left, as progress bars print them."""
     return any(
@@ -309,7 +327,7 @@ def is_rising(values: Floats) -> bool:
 
 def _measure(table: Table, place: int) -> Meaning | None:
     """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
-    key, unit = _key_of(table.words[place]) if not place or not _is_unit_of(table, place - 1) else ("", "")
+    key, unit = key_of(table.words[place]) if not place or not _is_unit_of(table, place - 1) else ("", "")
     if _OTHERS.search(key):
         return None
     behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""
@@ -348,10 +366,10 @@ def _is_unit_of(table: Table, place: int) -> bool:
     if not (_RATE_BEHIND.match(behind) or _PER_STEP_BEHIND.match(behind)):
         return False
     own = bool(_RATE_BEHIND.match(following) or _PER_STEP_BEHIND.match(following) or _TIME_BEHIND.match(following))
-    return own or _SPEED_KEY.match(_key_of(table.words[place])[0]) is not None
+    return own or _SPEED_KEY.match(key_of(table.words[place])[0]) is not None
 
 
-def _key_of(before: str) -> tuple[str, str]:
+def key_of(before: str) -> tuple[str, str]:
     """(the words before a number, the unit in brackets behind them); empty where there are none."""
     found = _KEY.search(before)
     return (found[1].strip(" -."), (found[2] or "").strip()) if found else ("", "")

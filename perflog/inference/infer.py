@@ -18,10 +18,11 @@ from msgspec import Struct
 
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
+from perflog.formats.line import said_of
 from perflog.inference.formats import INFERRED
-from perflog.inference.readings import LEAST_ROWS, Candidate, Sight
+from perflog.inference.readings import LEAST_ROWS, Basis, Candidate, Sight
 from perflog.inference.rows import with_names
-from perflog.inference.training import candidates_of
+from perflog.inference.training import candidates_of, said_candidates
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
@@ -37,6 +38,7 @@ from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
 NOTE = "no parser declares the format"
+_BASES = {"inferred": "inferred", "stated": "stated by the log, uncorroborated", "said": "said by --as"}
 #: So many readings of a log are tried.
 MOST_READINGS = 6
 #: The printed digits may hide so much of a number of a format that nobody wrote.
@@ -46,10 +48,11 @@ BEGINNING = 4 << 20
 
 
 class Inferred(Struct, frozen=True):
-    """A format that a log shows: the tables of its parser, and the runs that it gives."""
+    """A format that a log shows: the tables of its parser, the runs that it gives, and what it rests on."""
 
     tables: dict[str, Any]
     runs: list[Run]
+    basis: Basis
 
 
 class Finding(Struct, frozen=True):
@@ -107,14 +110,27 @@ def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
         catalog: its patterns of paths are used.
     """
     text, is_whole = _text_of(log)
-    if not _MAY_TRAIN.search(text):
+    if not options.said and not _MAY_TRAIN.search(text):
         return Finding(None, "")
     text = with_names(text) if is_whole else text[: text.rfind(b"\n") + 1]  # columns of tables are named at their rows
     from_memory = replace(log, size=len(text), pipe=None, text=text)
     logs = (from_memory,) if is_whole else (from_memory, log)
     text = _of_first_rank(text)
     with np.errstate(all="ignore"):  # damaged numbers may be of any size
+        if options.said:
+            return _said_in(text, _Trial(logs, catalog, options))
         return _found_in(text, _Trial(logs, catalog, options))
+
+
+def _said_in(text: bytes, trial: _Trial) -> Finding:
+    """What a clean text shows under what the user says of its lines."""
+    sight = Sight()
+    for candidate, format_ in said_candidates(tables_of(text), said_of(trial.options.said), sight):
+        read = trial.read(candidate, format_)
+        if read is not None:
+            return Finding(read, "")
+        sight.why = sight.why or "what --as says of the lines gives no number that the log bears out"
+    return Finding(None, sight.why)
 
 
 def _found_in(text: bytes, trial: _Trial) -> Finding:
@@ -194,12 +210,11 @@ class _Trial(Struct, frozen=True):
         runs: list[Run] = []
         for log in self.logs:
             runs = self._runs(log, alone)
-            if not runs or not all(_stands(run) for run in runs):
+            if not runs or (candidate.basis != "said" and not all(_stands(run) for run in runs)):
                 return None
-        basis = ", ".join(candidate.rests)
-        text = f"stated by the log, uncorroborated: {basis}" if candidate.stated else f"inferred: {basis}"
+        text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
-        return Inferred(tables, noted)
+        return Inferred(tables, noted, candidate.basis)
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""
@@ -240,12 +255,12 @@ def frequent_tables(log: LogFile, most: int = 5) -> list[Table]:
 def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, options: Options) -> Outcome:
     """The runs of a log in which no format gives a number, or why it has none.
 
-    Lines that a format measures or leaves out with reason are not read otherwise; under a convention nothing is
-    inferred.
+    Lines that a format measures or leaves out with reason are not read otherwise, unless the user says what they are;
+    under a convention nothing is inferred.
     """
-    if options.convention or options.as_printed or reading.problem or _is_given(outcome):
+    if options.convention or options.as_printed or reading.problem or (_is_given(outcome) and not options.said):
         return outcome
-    if _known(reading, catalog) >= LEAST_ROWS:
+    if not options.said and _known(reading, catalog) >= LEAST_ROWS:
         return outcome  # a format knows these lines, and why they give no number
     beginning = _beginning(reading)
     is_whole = beginning is not None and beginning.size == reading.bytes
@@ -256,10 +271,12 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     if stamped is not None:
         found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
     if found.inferred is None:
-        if isinstance(outcome, Skipped) and found.why and outcome.reason.startswith(NO_FORMAT):
-            return replace(outcome, reason=found.why)
-        return outcome
-    if not isinstance(outcome, Skipped) and any(run.throughput.value is None for run in found.inferred.runs):
+        if not isinstance(outcome, Skipped):
+            return [_noted(run, found.why) for run in outcome] if options.said else outcome
+        is_named = bool(found.why) and (bool(options.said) or outcome.reason.startswith(NO_FORMAT))
+        return replace(outcome, reason=found.why) if is_named else outcome
+    is_open = any(run.throughput.value is None for run in found.inferred.runs)
+    if is_open and not options.said and not isinstance(outcome, Skipped):
         return outcome
     return [
         replace(
@@ -269,6 +286,11 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         )
         for run in found.inferred.runs
     ]
+
+
+def _noted(run: Run, why: str) -> Run:
+    """A run of a format, with why it is not read as the user says."""
+    return replace(run, notes=[*run.notes, Note(f"read by its format: {why}")])
 
 
 def _known(reading: Reading, catalog: Catalog) -> int:

@@ -16,6 +16,7 @@ from perflog.formats.meaning import RESERVED_GROUPS
 from perflog.inference.columns import is_rising
 from perflog.inference.formats import parser_tables, plain_pattern
 from perflog.inference.infer import frequent_tables, infer
+from perflog.inference.readings import Basis
 from perflog.logs.find import LogFile, find_logs
 from perflog.matching.tables import Table
 from perflog.settings.options import Options
@@ -63,21 +64,24 @@ class Written:
 
     Attributes:
         file: where it is.
-        corroborated: whether witnesses in the log agree with what its numbers were taken for.
-        draft: whether nothing but the step was understood, so that a person must say what the numbers are.
+        basis: what says what its numbers are; None for a draft, in which nothing but the step was understood.
     """
 
     file: Path
-    corroborated: bool
-    draft: bool = False
+    basis: Basis | None
 
 
-def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Written:
+def write_parser(
+    name: str, log: str | os.PathLike[str], folder: str | os.PathLike[str], said: tuple[str, ...] = ()
+) -> Written:
     """Write ``NAME.toml`` into a folder.
 
+    Args:
+        said: what the user says of the log's lines (:mod:`perflog.formats.line`).
+
     Raises:
-        UsageError: when the log is none, has no lines that are alike and count something, or the file is there
-            already.
+        UsageError: when the log is none, has no lines that are alike and count something, or none that fit what is
+            said, or the file is there already.
         ParserError: when perflog's own parsers cannot be read.
     """
     file = Path(folder) / f"{name}.toml"
@@ -86,10 +90,12 @@ def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLi
     if len(logs) != 1:
         raise UsageError(f"{log}: expected one log, found {len(logs)}")
     title = f"{name}: inferred from {Path(log).name}"
-    found = infer(logs[0], load_catalog(), Options())
+    found = infer(logs[0], load_catalog(), Options(said=said))
     if found.inferred is not None:
         write_atomically(file, parser_text({**found.inferred.tables, "title": title}))
-        return Written(file, True)
+        return Written(file, found.inferred.basis)
+    if said:
+        raise UsageError(f"{log}: {found.why}")
     drafted = draft(logs[0])
     if drafted is None:
         raise UsageError(
@@ -99,7 +105,7 @@ def write_parser(name: str, log: str | os.PathLike[str], folder: str | os.PathLi
     tables, to_fill_in = drafted
     title = f"{name}: drafted from {Path(log).name}"
     write_atomically(file, parser_text({**tables, "title": title}) + to_fill_in)
-    return Written(file, False, True)
+    return Written(file, None)
 
 
 _QUESTION = """

@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
+from perflog.formats.line import Token
 from perflog.formats.printed import rate_unit, seconds_in
 from perflog.inference.columns import Columns, Meaning
 from perflog.inference.formats import Value, parser_tables, step_pattern
+from perflog.inference.said import to_paste
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
@@ -48,18 +50,23 @@ MOST_HIDDEN = 0.3
 FEW = 0.1
 
 
+#: What a reading rests on.
+Basis = Literal["inferred", "stated", "said"]
+
+
 class Candidate(Struct, frozen=True):
     """A reading of a log: values of one table's lines, and what they rest on.
 
     Attributes:
-        rests: what agrees, in words; ``stated``: whether nothing but the line itself says what the number is.
+        rests: what agrees, in words; ``basis``: whether it is ``inferred`` from two parts of the log, ``stated`` by
+            the line alone, or what the user ``said``.
     """
 
     table: Table
     columns: Columns
     values: tuple[Value, ...]
     rests: tuple[str, ...]
-    stated: bool = False
+    basis: Basis = "inferred"
     stamped: bool = False
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -137,9 +144,15 @@ def _goes_by_batches(series: Series, batches: Sequence[float]) -> bool:
     return any(batch > 1 and series.every % batch == 0 for batch in batches)
 
 
-def _candidate(series: Series, values: Sequence[Value], rests: Sequence[str], *, stated: bool = False) -> Candidate:
+def said_reading(series: Series, values: Sequence[Value]) -> Candidate:
+    """The reading that a user says; a clock of the lines is read beside it."""
+    clock = [series.clock_value] if series.clock_value is not None and series.clock_value not in values else []
+    return _candidate(series, [*values, *clock], [value.text for value in values], "said")
+
+
+def _candidate(series: Series, values: Sequence[Value], rests: Sequence[str], basis: Basis = "inferred") -> Candidate:
     stamped = series.stamped and any(value.quantity == "timestamp" for value in values)
-    return Candidate(series.table, series.columns, tuple(values), tuple(rests), stated, stamped)
+    return Candidate(series.table, series.columns, tuple(values), tuple(rests), basis, stamped)
 
 
 def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Candidate]:
@@ -171,7 +184,7 @@ def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Ca
     if not counts_steps:
         sight.why = sight.why or (
             f"a counter goes on by {series.every:g} from line to line, and nothing says whether it counts steps or "
-            "samples"
+            f"samples; if it counts steps, give {_pasted(series)}"
         )
         return
     told = [m for m in series.columns.measures if m.kind != "elapsed" and m.is_named and m.unit]
@@ -268,16 +281,19 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
     for meaning in [*(m for m in works if m.unit), *of_steps]:
         name = meaning.key or meaning.unit
         if _is_one_number(series, meaning):
-            yield _candidate(series, [Value(meaning, "rate", _span(series))], [counter, repr(name)], stated=True)
+            yield _candidate(series, [Value(meaning, "rate", _span(series))], [counter, repr(name)], "stated")
         sight.why = sight.why or (
             f"{name!r} may be a mean since the beginning or one since the line before, and nothing else in the log "
-            "tells which"
+            f"tells which: give {_pasted(series, meaning, 'rate', meaning.unit, 'interval')}, or say cumulative"
         )
+    for meaning in [rate for rate in rates if not rate.unit]:
+        pasted = _pasted(series, meaning, "rate", "samples/s", _span(series))
+        sight.why = sight.why or f"{meaning.key!r} is a rate without a unit: give {pasted}, if it counts samples"
     for meaning in [_in_seconds(series, meaning) for meaning in times]:
         name = _named(meaning)
         reason = _why_unstated(series, meaning, name)
         if not reason and _is_one_number(series, meaning):
-            yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], stated=True)
+            yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], "stated")
         sight.why = sight.why or reason
 
 
@@ -294,6 +310,17 @@ def _in_seconds(series: Series, meaning: Meaning) -> Meaning:
     return with_fields(meaning, unit="s") if not meaning.unit and able else meaning
 
 
+def _pasted(series: Series, meaning: Meaning | None = None, name: str = "", unit: str = "", span: str = "") -> str:
+    """The option that says what a line's counter is, and one more of its numbers."""
+    assert series.columns.step is not None
+    tokens = {series.columns.step.place: Token("step")}
+    if series.columns.epoch is not None:
+        tokens[series.columns.epoch.place] = Token("epoch")
+    if meaning is not None:
+        tokens[meaning.place] = Token(name, unit, span, is_devices=meaning.scope == "device")
+    return to_paste(series.table, tokens)
+
+
 def _span(series: Series) -> str:
     return "last" if series.every == 1 else "interval"
 
@@ -301,11 +328,13 @@ def _span(series: Series) -> str:
 def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
     """Why a time alone says nothing of a step: empty where it does."""
     if not meaning.unit:
-        return f"{name!r} is a time without a unit"
+        pasted = _pasted(series, meaning, "step_time", "s", _span(series))
+        return f"{name!r} is a time without a unit: give {pasted}, if these are seconds"
     if series.every > 1:
         return (
             f"{name!r} is printed at one of {series.every:g} steps, and nothing else in the log tells whether it is "
-            "the last step's, a mean or the time of all"
+            "the last step's, a mean or the time of all: where it is a mean since the line before, give "
+            f"{_pasted(series, meaning, 'step_time', meaning.unit, 'interval')}; the time of all is an interval_time"
         )
     alone = len(series.columns.of_kind("duration")) == 1
     return "" if meaning.is_named or meaning.steps or alone else f"nothing says of what {name!r} is the time"

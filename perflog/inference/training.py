@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from perflog.formats.line import Said
 from perflog.inference.columns import EVALUATES, NO_STEPS, PAUSES, TRAINS, Columns, columns_of
-from perflog.inference.formats import pause_patterns, plain_pattern
-from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of
+from perflog.inference.formats import Value, pause_patterns, plain_pattern
+from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
+from perflog.inference.said import said_tables, why_none
 from perflog.inference.series import Series
 from perflog.matching.tables import Table, own_words
 
@@ -41,25 +43,60 @@ def candidates_of(
     able.sort(key=lambda both: (not both[1].measures, not both[1].trains, both[1].is_bar, -len(both[0])))
     for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
         sight.counted = max(sight.counted, len(table))
-        if columns.step is not None and _is_cut(table, columns.step.place):
-            sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
-            continue
-        series = Series(table, columns)
-        begins_anew = bool(series.falls) and not columns.is_bar
-        alike = begins_anew and _falls_alike(series)
-        heading = _start_of_runs(series) if begins_anew and not alike else None
-        if begins_anew and columns.epoch is None and heading is None:
-            heading = _heading(tables, table, series)
-            if heading is None and not alike:
-                sight.why = sight.why or (
-                    f"the steps of its lines begin anew {series.falls} times, and no line tells the epoch"
-                )
-                continue
-        beside = [*pause_patterns(table), *([heading] if heading is not None else [])]
-        for candidate in readings_of(series, sight):
-            found = candidate.tables(beside)
-            if found is not None:
-                yield candidate, found
+        yield from _candidates_in(tables, table, columns, sight)
+
+
+def said_candidates(tables: Sequence[Table], said: Said, sight: Sight) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """The readings of the tables that fit what a user says, those with most rows first, each as a parser's tables.
+
+    Args:
+        sight: what is seen on the way; changed here.
+    """
+    fitting = said_tables(tables, said)
+    if not fitting:
+        sight.why = why_none(tables, said)
+        return
+    for one in fitting:
+        why = one.why or ("" if len(one.table) >= LEAST_ROWS else f"fewer than {LEAST_ROWS} lines fit what --as says")
+        sight.why = sight.why or why
+        if not why:
+            yield from _candidates_in(tables, one.table, one.columns, sight, one.values)
+
+
+def _candidates_in(
+    tables: Sequence[Table], table: Table, columns: Columns, sight: Sight, values: tuple[Value, ...] = ()
+) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """The readings of one table; ``values``: what its numbers are, where a user says it."""
+    if columns.step is not None and _is_cut(table, columns.step.place):
+        sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
+        return
+    series = Series(table, columns)
+    beside = _beside(tables, series, sight)
+    if beside is None:
+        return
+    for candidate in [said_reading(series, values)] if values else readings_of(series, sight):
+        found = candidate.tables(beside)
+        if found is not None:
+            yield candidate, found
+
+
+def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[str, Any]] | None:
+    """The patterns of lines between the training's own: pauses, headings, beginnings of runs.
+
+    None where the steps begin anew and no line says what begins there.
+    """
+    table, columns = series.table, series.columns
+    begins_anew = bool(series.falls) and not columns.is_bar
+    alike = begins_anew and _falls_alike(series)
+    heading = _start_of_runs(series) if begins_anew and not alike else None
+    if begins_anew and columns.epoch is None and heading is None:
+        heading = _heading(tables, table, series)
+        if heading is None and not alike:
+            sight.why = sight.why or (
+                f"the steps of its lines begin anew {series.falls} times, and no line tells the epoch"
+            )
+            return None
+    return [*pause_patterns(table), *([heading] if heading is not None else [])]
 
 
 def _is_cut(table: Table, step: int) -> bool:

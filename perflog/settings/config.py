@@ -131,8 +131,8 @@ _COMMAND_LINE = "command line"
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
-    "aliases": {}, "values": "differenced", "without_slow": False, "convention": None, "parser": [], "parsers": [],
-    "format": "table", "database": None,
+    "aliases": {}, "as_": [], "values": "differenced", "without_slow": False, "convention": None, "parser": [],
+    "parsers": [], "format": "table", "database": None,
 }  # fmt: skip
 #: The options that a convention decides on, each with its name in words.
 _OF_CONVENTIONS: Mapping[str, str] = {
@@ -198,6 +198,7 @@ class Settings:
             as_printed=values["values"] == "printed",
             aliases=dict(values["aliases"]),
             without_slow=bool(values["without_slow"]),
+            said=self._said(),
             decided=bool(values["without_slow"] or values["convention"] or self.sources["estimator"] != "default"),
         )
         if not values["convention"]:
@@ -219,6 +220,25 @@ class Settings:
 
         catalog = load_catalog(self.values["parsers"])
         return catalog.only(self.values["parser"], self._place("parser")) if self.values["parser"] else catalog
+
+    def _said(self) -> tuple[str, ...]:
+        """What is said of the logs' lines, as it was given."""
+        said = tuple(self.values["as_"])
+        if not said:
+            return ()
+        from perflog.formats.line import said_of
+
+        for option in ("convention", "values"):
+            if self.values[option] not in (None, DEFAULTS[option]):
+                raise UsageError(
+                    f"{self._place('as_')} and {self._place(option)} exclude each other: published reports took the "
+                    "numbers of formats; leave one of them out"
+                )
+        try:
+            said_of(said)
+        except UsageError as error:
+            raise UsageError(str(error).replace("--as", self._place("as_"), 1)) from None
+        return said
 
     def _place(self, option: str) -> str:
         """An option as messages name it: where it was given."""
@@ -399,10 +419,10 @@ def _convention(name: str, place: str = "--convention") -> Convention:
 def place_of(source: str, option: str) -> str:
     """An option as messages name it: ``--warmup``, or the place in the config file that gives it."""
     if Path(source).name != FILE:
-        return f"--{option}"
+        return f"--{option.rstrip('_')}"
     from perflog.settings.config_file import place_of as place_in_file
 
-    return place_in_file(Path(source), option)
+    return place_in_file(Path(source), option.rstrip("_"))
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct, field, structs
 
 from perflog.border import GIT, enters
 from perflog.errors import UsageError
@@ -48,6 +48,7 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     aliases: _Aliases | None = None
     values: Values | None = None
     without_slow: bool | None = None
+    as_: _Names | None = field(name="as", default=None)
     convention: str | None = None
     parser: _Names | None = None
     parsers: _Names | None = None
@@ -68,7 +69,7 @@ def read_config(file: Path) -> dict[str, Any]:
     for key in ("set", "baseline"):
         if key in options:
             options[key] = texts(options[key])
-    for key in ("parser", "parsers"):
+    for key in ("as_", "parser", "parsers"):
         if key in options:
             options[key] = [options[key]] if isinstance(options[key], str) else list(options[key])
     if "parsers" in options:

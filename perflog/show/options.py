@@ -49,6 +49,8 @@ EXTRACTION: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, te
      f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]"),
     ("baseline", "--baseline", _PAIR, "The case that speedups are relative to: devices=8. [default: one device]"),
     ("set", "--set -s", _PAIR, "A fact about the runs that logs and paths do not tell: batch_size=32."),
+    ("as_", "--as", "LINE",
+     "What a log's lines are: 'step {step} … speed {rate:samples/s}', or rate=tokens_per_sec (may be repeated)."),
     ("parser", "--parser", "NAME", "Use this parser alone (may be repeated)."),
     ("parsers", "--parsers", "FOLDER", "A folder of own parsers, or the file of one."),
     ("convention", "--convention -c", "NAME",
@@ -81,7 +83,7 @@ DOCUMENTS: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, tex
 )}  # fmt: skip
 OPTIONS: Mapping[str, Option] = {**EXTRACTION, **DOCUMENTS}
 #: Options that may be repeated; ``--no-notes`` turns ``--notes`` off.
-REPEATED = frozenset({"baseline", "set", "parser", "parsers", "where", "templates", "digits", "title", "name"})
+REPEATED = frozenset({"baseline", "set", "as_", "parser", "parsers", "where", "templates", "digits", "title", "name"})
 _OFF = {"--no-notes": "notes"}
 
 
@@ -156,9 +158,8 @@ def words_of(values: Mapping[str, Any]) -> list[str]:
             words.append(f"--{name.replace('_', '-')}")
         elif value is not None:
             texts = [f"{key}={text}" for key, text in value.items()] if isinstance(value, dict) else value
-            words += [
-                word for text in (texts if isinstance(texts, list) else [texts]) for word in (f"--{name}", str(text))
-            ]
+            flag = f"--{name.rstrip('_')}"
+            words += [word for text in (texts if isinstance(texts, list) else [texts]) for word in (flag, str(text))]
     return words
 
 

@@ -115,6 +115,8 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
     text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
     if options.without_slow:
         text += " without slow records"
+    if options.said:
+        text += "; lines read as --as says"
     if options.convention:
         text += f"; convention {options.convention}"
     if options.as_printed:

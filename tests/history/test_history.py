@@ -92,6 +92,7 @@ def test_every_field_comes_back() -> None:
         {"rn50": "resnet50"},
         True,
         True,
+        ("step=iter",),
     )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
     assert options_of(json.loads(json.dumps(schema.options_to(other))), "these") == other

@@ -135,8 +135,7 @@ def test_what_one_number_leaves_open_is_no_wrong_number(name: str, tmp_path: Pat
 def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: Path) -> None:
     line, stamps, every = TRUE["time and rate"]
     log, per_step = written(tmp_path, line, stamps=stamps, every=every)
-    corroborated = write_parser("my_trainer", log, tmp_path).corroborated
-    assert corroborated
+    assert write_parser("my_trainer", log, tmp_path).basis == "inferred"
     (run,) = extract_paths([log], OPTIONS, load_catalog([tmp_path])).runs
     assert run.parser == "my_trainer"
     assert run.throughput.value == pytest.approx(64 / per_step, rel=0.01)

@@ -1,0 +1,149 @@
+"""A log's tables as the user says them (``--as``), and the line to paste where a log leaves open what numbers mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from shlex import quote
+
+from msgspec import Struct
+
+from perflog.formats.line import Said, Token, plain_text
+from perflog.inference.columns import Columns, Kind, Meaning, columns_of, columns_with, key_of
+from perflog.inference.formats import Value
+from perflog.matching.tables import Table
+
+_KINDS: Mapping[str, Kind] = {
+    "step": "step", "epoch": "epoch", "rate": "rate", "step_time": "duration", "interval_time": "duration",
+    "elapsed": "elapsed",
+}  # fmt: skip
+#: So many tables are looked at for the line that fits farthest, and so many keys are named.
+_MOST = 40
+_SHOWN = 24
+
+
+class SaidTable(Struct, frozen=True):
+    """A table that fits what a user says.
+
+    Attributes:
+        values: what its numbers are, where the user says of which steps all of them are; ``why``: why they are none.
+    """
+
+    table: Table
+    columns: Columns
+    values: tuple[Value, ...] = ()
+    why: str = ""
+
+
+def said_tables(tables: Sequence[Table], said: Said) -> list[SaidTable]:
+    """The tables that fit what a user says, those with most rows first."""
+    fitting = [(table, places) for table in tables if (places := _places(table, said)) is not None]
+    return [_said_table(table, said, places) for table, places in fitting]
+
+
+def _places(table: Table, said: Said) -> tuple[int, ...] | None:
+    """The places of what is said in a table, in the order of the tokens; None where the table does not fit."""
+    of_line: list[int] = []
+    if said.line:
+        row = table.row(0)
+        fit = said.fit(row)
+        if fit.parts < len(said.line):
+            return None
+        begins = {table.offsets(place)[0]: place for place in range(len(table.kinds))}
+        starts = [len(row[:start].encode()) for start in fit.starts]
+        if not begins.keys() >= set(starts):
+            return None
+        of_line = [begins[start] for start in starts]
+    keys = _keys(table)
+    if not all(token.key in keys for token in said.keys):
+        return None
+    return (*of_line, *(keys[token.key] for token in said.keys))
+
+
+def _keys(table: Table) -> dict[str, int]:
+    """The places of a table's numbers by the words before them, and by the last of these."""
+    keys: dict[str, int] = {}
+    for place, kind in enumerate(table.kinds):
+        key = key_of(table.words[place])[0] if kind in ("number", "clock") else ""
+        for name in (key, key.rpartition(" ")[2]):
+            if name:
+                keys.setdefault(name, place)
+    return keys
+
+
+def _said_table(table: Table, said: Said, places: Sequence[int]) -> SaidTable:
+    own = columns_of(table)
+    told = [(token, _meaning(table, own, token, place)) for token, place in zip(said.tokens, places, strict=True)]
+    columns = columns_with(table, own, [meaning for _, meaning in told])
+    if columns.step is None:
+        return SaidTable(table, columns, why="no column of the line that --as says counts steps: say which, as {step}")
+    measures = [(token, meaning) for token, meaning in told if meaning.kind in ("rate", "duration")]
+    unknown = next((token.name for token, meaning in measures if not meaning.unit), "")
+    if unknown:
+        example = f"{{{unknown}:{'samples/s' if unknown == 'rate' else 'ms'}}}"
+        return SaidTable(table, columns, why=f"no line says the unit of {unknown}: say it in --as, such as {example}")
+    values = [
+        Value(meaning, token.name, token.span or "interval") for token, meaning in measures
+        if token.span or token.name == "interval_time"
+    ]  # fmt: skip
+    if len(values) < len(measures):
+        return SaidTable(table, columns)  # of which steps the others are, the log must show
+    elapsed = columns.of_kind("elapsed") if any(token.name == "elapsed" for token in said.tokens) else []
+    values += [Value(meaning, "elapsed", "cumulative") for meaning in elapsed]
+    return SaidTable(table, columns, tuple(values))
+
+
+def _meaning(table: Table, own: Columns, token: Token, place: int) -> Meaning:
+    """A token as the meaning of a column; a unit that is not said is the log's."""
+    by_log = next((meaning for meaning in own.measures if meaning.place == place), None)
+    kind = _KINDS[token.name]
+    same = by_log is not None and by_log.kind == kind
+    unit = token.unit or (by_log.unit if by_log is not None and same else "")
+    if kind == "elapsed" and not unit:
+        unit = "clock" if table.kinds[place] == "clock" else "s"
+    is_devices = token.is_devices or (by_log is not None and same and by_log.scope == "device")
+    steps = 1 if token.name == "step_time" else 0
+    return Meaning(place, kind, unit, "device" if is_devices else "job", steps, key=key_of(table.words[place])[0])
+
+
+def why_none(tables: Sequence[Table], said: Said) -> str:
+    """Why no table fits what a user says: the line that fits farthest and the column where it stops, or the keys."""
+    if said.line:
+        able = [(said.fit(table.row(0)), table) for table in tables[:_MOST]]
+        fit, table = max(able, key=lambda one: one[0].parts, default=(None, None))
+        if fit is None or table is None or fit.parts == 0:
+            return "no line fits what --as says, from its first word on"
+        if fit.parts < len(said.line):
+            row, part = table.row(0), said.line[fit.parts]
+            expected = f"a number for {{{part}}}" if isinstance(part, Token) else repr(part)
+            return (
+                f"no line fits what --as says: line {int(table.lines[0])} does up to column {fit.end}, where "
+                f"{expected} is expected and {row[fit.end : fit.end + _SHOWN]!r} found"
+            )
+    known = dict.fromkeys(key for table in tables[:_MOST] for key in _keys(table) if " " not in key)
+    missing = next((token.key for token in said.keys if token.key not in known), "")
+    if missing:
+        names = ", ".join(list(known)[:_MOST])
+        return f"no number stands behind {missing!r}, which --as says{f'; there are {names}' if names else ''}"
+    return "no line holds all that --as says as numbers of their own"
+
+
+def to_paste(table: Table, tokens: Mapping[int, Token]) -> str:
+    """The option that says what a table's numbers are, to be pasted behind a command: by their keys in rows and JSON.
+
+    Args:
+        tokens: by their places in the line.
+    """
+    keys = {place: key_of(table.words[place])[0].rpartition(" ")[2] for place in tokens}
+    if (table.words[0].startswith("row ") or '"' in table.text) and all(keys.values()):
+        return " ".join(f"--as {quote(f'{token}={keys[place]}')}" for place, token in tokens.items())
+    line, between = "", ""
+    for place in range(max(tokens) + 1):
+        between += table.words[place]
+        if place in tokens:
+            line, between = f"{line}{plain_text(between)}{{{tokens[place]}}}", ""
+        else:
+            between += table.column(place).texts[0]
+    behind = re.match(r"\s?[^\s,;|]*", table.words[max(tokens) + 1])
+    line += plain_text(behind[0] if behind else "")
+    return f"--as {quote(line.strip())}"

@@ -114,11 +114,11 @@ EVALUATES = lazy_regex(
 #: Words of lines that say that something else than training happened.
 PAUSES = lazy_regex(
     r"(?<![A-Za-z])(?:[A-Za-z_]*(?:(?<![a-z])[Ee]val|EVAL|[Vv]alid|VALID|(?<![a-z])[Tt]est|TEST|[Ss]av(?:e|ing)"
-    r"|[Cc]heckpoint|[Cc]kpt|[Ss]napshot|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod)[a-z]*"
+    r"|[Cc]heckpoint|[Cc]kpt|[Ss]napshot|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod)[A-Za-z]*"
     r"|(?:val|Val|VAL|dev|Dev|DEV|[Ss]ample|[Ss]ampling)(?![A-Za-z]))"
 )
 SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
-TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
+TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train(?!er)\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
 _SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples"}
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
                 "ups": "steps"}  # fmt: skip
@@ -358,15 +358,17 @@ def _is_next_key(table: Table, place: int, key: str) -> bool:
 def _is_unit_of(table: Table, place: int) -> bool:
     """Whether the word between two numbers is the first one's unit: ``speed 4744 examples/s 20.9 ms/step``.
 
-    It is a unit per time, and the key before says that a speed comes, or the next number has a unit of its own behind.
+    It is a unit per time, and the key before says that a speed comes, or the next number has a unit of its own behind,
+    which is not the key of one more: ``loss 0.5 sec/batch 0.26 samples_per_sec 30.8``.
     """
     if place + 1 >= len(table.kinds) or not _ONE_WORD.fullmatch(table.words[place + 1]):
         return False
     behind, following = table.words[place + 1], table.words[place + 2]
     if not (_RATE_BEHIND.match(behind) or _PER_STEP_BEHIND.match(behind)):
         return False
-    own = bool(_RATE_BEHIND.match(following) or _PER_STEP_BEHIND.match(following) or _TIME_BEHIND.match(following))
-    return own or _SPEED_KEY.match(key_of(table.words[place])[0]) is not None
+    has_unit = _RATE_BEHIND.match(following) or _PER_STEP_BEHIND.match(following) or _TIME_BEHIND.match(following)
+    is_key = place + 2 < len(table.kinds) and _ONE_WORD.fullmatch(following) and not _is_unit_of(table, place + 1)
+    return bool(has_unit and not is_key) or _SPEED_KEY.match(key_of(table.words[place])[0]) is not None
 
 
 def key_of(before: str) -> tuple[str, str]:

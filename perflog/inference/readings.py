@@ -123,7 +123,7 @@ def _why_no_steps(series: Series) -> str:
     if any(not is_of_steps(meaning) and meaning.unit for meaning in columns.of_kind("rate")):
         return "its bar counts samples or tokens, and how many are a step no line tells"
     drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
-    common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > LEAST_ROWS else 1
+    common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1
     if common > 1:
         return f"all counts of its bar are multiples of {common}: they may be samples"
     clock = series.clock if series.clock is not None else np.zeros(1)

@@ -153,6 +153,7 @@ def test_an_inferred_format_is_written_as_a_parser_that_reads_the_log(tmp_path: 
         ("run_validation took 3 s", ["run_validation"]),
         ("Saving checkpoint to /x", ["Saving", "checkpoint"]),
         ("val_loss 0.4", ["val"]),
+        ("VALIDATION : Epoch 1", ["VALIDATION"]),
         ("dev loss 0.4", ["dev"]),
         ("device: 0, value 3, latest loss", []),
         ("samples seen 640, retrieval of fastest worker", []),

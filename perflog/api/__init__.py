@@ -15,6 +15,7 @@ Every function takes the options of extraction by the names that they have on th
 ``as_``                   what the lines of logs are: ``"step {step} … speed {rate:samples/s}"``, or keys such as
                           ``["step=iter", "rate=tokens_per_sec"]``
 ``without_slow``          ``True``: leave out the few slow records that rule a run's number, which notes name
+``sampled``               ``True``: take single steps, printed one in several, as a sample of all
 ``convention``            the rule of a family of published reports
 ``parser``, ``parsers``   parsers to use alone, by name; folders with parsers of the user's own
 ========================  ======================================================================================

@@ -36,6 +36,7 @@ class ExtractionOptions(TypedDict, total=False):
     aggregate: str | None
     values: str | None
     without_slow: bool | None
+    sampled: bool | None
     baseline: Mapping[str, Any] | None
     set: Mapping[str, Any] | None
     as_: str | list[str] | None

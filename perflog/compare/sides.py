@@ -146,7 +146,7 @@ def where(cases: Sequence[Case], wanted: Mapping[str, str]) -> list[Case]:
 # The sides of a comparison from their names: folders of logs, or campaigns saved in the history.
 
 #: Options that decide on the number of a run: where one is given, saved numbers must have been made by it.
-_RULE = ("warmup", "steps", "last", "estimator", "values", "convention", "without_slow", "as_")
+_RULE = ("warmup", "steps", "last", "estimator", "values", "convention", "without_slow", "as_", "sampled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def _common_options(saved: Mapping[str, Campaign], settings: Settings) -> Option
         options = replace(
             options, window=first.window, estimator=first.estimator, as_printed=first.as_printed,
             convention=first.convention, digits=first.digits, without_slow=first.without_slow, decided=first.decided,
-            said=first.said,
+            said=first.said, sampled=first.sampled,
         )  # fmt: skip
     for name, campaign in saved.items():
         own = _rule_text(campaign.extraction.options)

@@ -12,12 +12,16 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from perflog.measurements.rows import Floats, Ints, Values
+from perflog.measurements.rows import FIELDS, Floats, Ints, Values
 from perflog.measurements.segment import Segment, Taken
 from perflog.notes import Note
+from perflog.stats.student import t_quantile
 
 #: A measurement with no more than this share of the time cannot rule it: without it the rate would be 4 % higher.
 LIGHT = 0.04
+#: A sample of fewer steps says nothing of the others.
+LEAST_SAMPLE = 20
+_FIELD = {name: place for place, name in enumerate(FIELDS)}
 #: Steps that take so many times as long as the mean hold something else than the others.
 SLOW = 5.0
 
@@ -438,6 +442,23 @@ def total_of_records(segment: Segment, taken: Taken) -> float:
         return chain.from_iterable(rows[field, taken.holds(rows)] for rows in segment.store.blocks())
 
     return total_rate(inside(4), inside(3))
+
+
+def sampling_share(segment: Segment, taken: Taken) -> float:
+    """What measuring one step in several may hide of the mean, as a share: half the 95 % interval of the mean time per
+    step of a window's measurements; infinite for fewer than :data:`LEAST_SAMPLE`.
+
+    Student's interval of the mean of a sample without replacement (Cochran, Sampling Techniques, 1977, section 2.8);
+    steps at equal distances are taken to be like those between them.
+    """
+    parts = [rows[:, taken.holds(rows)] for rows in segment.store.blocks()]
+    covers, times = (np.concatenate([part[_FIELD[name]] for part in parts]) for name in ("covers", "time"))
+    if len(times) < LEAST_SAMPLE or not (covers > 0).all():
+        return math.inf
+    seconds = times / covers
+    finite = math.sqrt(max(1 - 1 / segment.count.interval, 0.0))
+    error = float(np.std(seconds, ddof=1)) / math.sqrt(len(seconds)) * finite
+    return t_quantile(0.975, len(seconds) - 1) * error / float(np.mean(seconds))
 
 
 def total_rate(works: Iterable[float], times: Iterable[float]) -> float:

@@ -360,5 +360,5 @@ def options_to(options: Options) -> dict[str, Any]:
     plain = asdict(options)
     plain |= {name: dict(plain[name]) for name in ("baseline", "set", "config_set")}
     # a campaign without what came later is the same as one that was saved before there was any
-    later = ("aliases", "without_slow", "decided", "said")
+    later = ("aliases", "without_slow", "decided", "said", "sampled")
     return {name: value for name, value in plain.items() if name not in later or value}

@@ -487,6 +487,17 @@ def _unit_behind(behind: str) -> str:
     return found[1] if found else ""
 
 
+def unnamed_times(table: Table, columns: Columns) -> list[Meaning]:
+    """The numbers with a unit of time of which no word says what they are the time of."""
+    taken = {meaning.place for meaning in (columns.step, columns.epoch, *columns.measures) if meaning is not None}
+    found = []
+    for place, kind in enumerate(table.kinds):
+        key, unit = key_of(table.words[place])[0], _unit_behind(table.words[place + 1])
+        if kind == "number" and unit and place not in taken and not _partial(key) and not _OTHERS.search(key):
+            found.append(Meaning(place, "duration", time_unit(unit), is_named=False, key=key))
+    return found
+
+
 def time_unit(text: str) -> str:
     """A unit of time in the words of the format language."""
     said = text.lower()

@@ -17,8 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
 from perflog.formats.line import Token
-from perflog.formats.printed import rate_unit, seconds_in
-from perflog.inference.columns import Columns, Meaning
+from perflog.formats.printed import half_digit, rate_unit, seconds_in
+from perflog.inference.columns import Columns, Meaning, unnamed_times
 from perflog.inference.formats import Value, parser_tables, step_pattern
 from perflog.inference.said import to_paste
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
@@ -286,15 +286,26 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
             f"{name!r} may be a mean since the beginning or one since the line before, and nothing else in the log "
             f"tells which: give {_pasted(series, meaning, 'rate', meaning.unit, 'interval')}, or say cumulative"
         )
-    for meaning in [rate for rate in rates if not rate.unit]:
-        pasted = _pasted(series, meaning, "rate", "samples/s", _span(series))
-        sight.why = sight.why or f"{meaning.key!r} is a rate without a unit: give {pasted}, if it counts samples"
     for meaning in [_in_seconds(series, meaning) for meaning in times]:
         name = _named(meaning)
         reason = _why_unstated(series, meaning, name)
         if not reason and _is_one_number(series, meaning):
             yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], "stated")
         sight.why = sight.why or reason
+    sight.why = sight.why or _why_unnamed(series)
+
+
+def _why_unnamed(series: Series) -> str:
+    """What a line lacks a word for: a rate without a unit, or a time of something; empty where it has neither."""
+    for meaning in series.columns.of_kind("rate"):
+        if not meaning.unit:
+            pasted = _pasted(series, meaning, "rate", "samples/s", _span(series))
+            return f"{meaning.key!r} is a rate without a unit: give {pasted}, if it counts samples"
+    for meaning in unnamed_times(series.table, series.columns):
+        printed = f"{series.table.column(meaning.place).texts[0]} {meaning.unit}"
+        pasted = _pasted(series, meaning, "step_time", meaning.unit, _span(series))
+        return f"no word says of what {printed!r} is the time: if it is a step's, give {pasted}"
+    return ""
 
 
 def _named(meaning: Meaning) -> str:
@@ -381,11 +392,8 @@ def _product(series: Series, rate: Meaning, time: Meaning) -> tuple[float, float
 def _last_digit(series: Series, meaning: Meaning) -> float:
     """What the last printed digit may hide of a column's numbers, as a share."""
     column = series.table.column(meaning.place)
-    shares = []
-    for text, value in list(zip(column.texts, column.values.tolist(), strict=True))[:50]:
-        decimals = len(text.partition(".")[2]) if "e" not in text.lower() else 6
-        if value > 0:
-            shares.append(0.5 * 10.0**-decimals / value)
+    both = list(zip(column.texts, column.values.tolist(), strict=True))[:50]
+    shares = [half / value for text, value in both if value > 0 and (half := half_digit(text.replace(",", "")))]
     return float(np.median(shares)) if shares else 1.0
 
 

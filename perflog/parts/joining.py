@@ -134,7 +134,8 @@ def _why_foreign(one: Part, other: Part) -> str:
 def different_options(one: Options, other: Options) -> list[str]:
     """The names of the options in which two differ, but for those that each command may choose anew."""
     names = [field.name for field in fields(Options) if field.name not in OF_ALL_LOGS]
-    return [name.replace("_", "-") for name in names if getattr(one, name) != getattr(other, name)]
+    different = [name for name in names if getattr(one, name) != getattr(other, name)]
+    return ["as" if name == "said" else name.replace("_", "-") for name in different]
 
 
 def _require_each_once(parts: Sequence[tuple[Path, Part]]) -> None:

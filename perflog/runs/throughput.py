@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from msgspec import Struct, field, structs
 
-from perflog.evidence.survey import Ruling, is_off, is_one_rank, unmeasured_tails
+from perflog.evidence.survey import LEAST_SAMPLE, Ruling, is_off, is_one_rank, sampling_share, unmeasured_tails
 from perflog.evidence.witness import Verdict, bounds, doubting, note_of
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Pattern
@@ -175,10 +175,15 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
     if speed.measured is None or evidence is None:
         return speed
     verdict = evidence.verdict
-    reason = "" if options.convention else verdict.reason or evidence.broken or why_uncarried(speed.measured, verdict)
+    reason = "" if options.convention else verdict.reason or evidence.broken
+    sample: Note | None = None
+    uncarried = "" if reason or options.convention else why_uncarried(speed.measured, verdict)
+    if uncarried:
+        reason, sample = _as_sample(speed.measured, speed.throughput, uncarried, options)
     reason = reason or _why_too_coarse(speed.throughput, evidence.rounding)
     doubts = [note_of(witness, verdict.corroborated) for witness in doubting(verdict.witnesses)]
     notes = [*speed.notes, *dict.fromkeys(doubts), *map(Note, verdict.remarks)]
+    notes += [sample] if sample is not None else []
     notes += _notes_of_slow(options, speed.throughput, evidence, notes)
     if evidence.ruling is not None and options.without_slow:
         speed = _without(evidence.ruling, speed)
@@ -194,6 +199,25 @@ def corroborated(options: Options, speed: Speed, evidence: Evidence | None) -> S
         farther = high if math.isfinite(high) else low
         notes.append(Note.of_number(text, value=throughput.value, other=farther, label="by the printed digits"))
     return structs.replace(speed, throughput=throughput, notes=notes, verdict=verdict)
+
+
+def _as_sample(measured: Measured, throughput: Metric, uncarried: str, options: Options) -> tuple[str, Note | None]:
+    """(why single steps, printed one in several, give no number; what is said of one that they give as a sample)."""
+    every = measured.segment.count.interval
+    if every <= 1 or measured.segment.count.firsts or measured.segment.count.keyless:
+        return uncarried, None
+    if not options.sampled:
+        return f"{uncarried}; --sampled takes these steps as a sample of all", None
+    share = sampling_share(measured.segment, measured.taken)
+    used, value = throughput.used, throughput.value
+    if value is None or not math.isfinite(share):
+        return f"{uncarried}; {used} of them are too few for a sample, {LEAST_SAMPLE} are needed", None
+    low, high = value / (1 + share), value / (1 - share) if share < 1 else math.inf
+    text = (
+        f"1 of {every:g} steps is measured: as a sample (--sampled) these {used} allow {low:.5g} to {high:.5g} "
+        f"{throughput.unit} (95 %)"
+    )
+    return "", Note.of_number(text, value=value, other=high if math.isfinite(high) else low, label="by the sample")
 
 
 def _notes_of_slow(options: Options, throughput: Metric, evidence: Evidence, said: Sequence[Note]) -> list[Note]:

@@ -131,8 +131,8 @@ _COMMAND_LINE = "command line"
 #: Options and their defaults, in the order they are shown.
 DEFAULTS: Mapping[str, Any] = {
     "warmup": "20", "steps": None, "last": None, "estimator": "total", "aggregate": "median", "baseline": {}, "set": {},
-    "aliases": {}, "as_": [], "values": "differenced", "without_slow": False, "convention": None, "parser": [],
-    "parsers": [], "format": "table", "database": None,
+    "aliases": {}, "as_": [], "values": "differenced", "without_slow": False, "sampled": False, "convention": None,
+    "parser": [], "parsers": [], "format": "table", "database": None,
 }  # fmt: skip
 #: The options that a convention decides on, each with its name in words.
 _OF_CONVENTIONS: Mapping[str, str] = {
@@ -199,6 +199,7 @@ class Settings:
             aliases=dict(values["aliases"]),
             without_slow=bool(values["without_slow"]),
             said=self._said(),
+            sampled=bool(values["sampled"]),
             decided=bool(values["without_slow"] or values["convention"] or self.sources["estimator"] != "default"),
         )
         if not values["convention"]:

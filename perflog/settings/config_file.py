@@ -48,6 +48,7 @@ class _ConfigFile(Struct, frozen=True, forbid_unknown_fields=True):
     aliases: _Aliases | None = None
     values: Values | None = None
     without_slow: bool | None = None
+    sampled: bool | None = None
     as_: _Names | None = field(name="as", default=None)
     convention: str | None = None
     parser: _Names | None = None

@@ -141,6 +141,7 @@ class Options:
         without_slow: leave out the slow records that rule a total.
         decided: whether the user says, by the estimator or ``without_slow``, which of two numbers is meant where a log
             leaves that open.
+        sampled: take single steps, printed one in several, as a sample of all.
         said: what the user says of the lines of logs (:mod:`perflog.formats.line`).
         digits: how a convention rounds a run's value (a printf form), empty for full precision.
     """
@@ -158,3 +159,4 @@ class Options:
     without_slow: bool = False
     decided: bool = False
     said: tuple[str, ...] = ()
+    sampled: bool = False

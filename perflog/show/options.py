@@ -59,6 +59,8 @@ EXTRACTION: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, te
      f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"),
     ("without_slow", "--without-slow", "",
      "Leave out the few slow records that rule a run's number, which notes name."),
+    ("sampled", "--sampled", "",
+     "Take the times of single steps, printed one in several, as a sample of all, with what that may hide."),
 )}  # fmt: skip
 #: Options of tables, pictures and reports.
 DOCUMENTS: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, text) for name, flags, value, text in (

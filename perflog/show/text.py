@@ -115,6 +115,8 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
     text = f"{options.aggregate} over n runs; estimator {options.estimator}; {options.window}"
     if options.without_slow:
         text += " without slow records"
+    if options.sampled:
+        text += "; single steps as a sample"
     if options.said:
         text += "; lines read as --as says"
     if options.convention:

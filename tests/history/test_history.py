@@ -93,6 +93,7 @@ def test_every_field_comes_back() -> None:
         True,
         True,
         ("step=iter",),
+        True,
     )
     assert all(getattr(other, f.name) != getattr(Options(), f.name) for f in fields(Options))
     assert options_of(json.loads(json.dumps(schema.options_to(other))), "these") == other

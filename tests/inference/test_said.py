@@ -85,6 +85,7 @@ def test_a_refusal_prints_the_line_that_gives_the_number(tmp_path: Path) -> None
         "train | it's step {n}/400 | loss 0.5123 | time {mean:.4f}s | lr 1e-4",
         '{{"step": {n}, "loss": 0.5, "throughput": {mean_rate:.3f}}}',
         "step {n} loss 0.5 | {mean:.4f} sec",
+        "step {n} loss 0.5 | it's {mean:.4f} s",
     ):
         log, per_step = written(tmp_path, line, stamps=False, every=10)
         (skipped,) = extracted(log).skipped

@@ -175,14 +175,15 @@ def config(
     file = find_config(logs or [])
     values = {key: chosen.values[key] for key in DEFAULTS} | {"set": {**chosen.config_set, **chosen.values["set"]}}
     values["database"] = values["database"] and without_password(values["database"])
+    rows = [(key.rstrip("_"), value, chosen.sources[key]) for key, value in values.items()]
     if form == "json":
-        options = {key.rstrip("_"): {"value": value, "source": chosen.sources[key]} for key, value in values.items()}
+        options = {name: {"value": value, "source": source} for name, value, source in rows}
         data = {"schema": "perflog/config/1", "file": None if file is None else str(file), "options": options}
         emit(json_text(data) + "\n", output, quiet)
         return
     lines = [f"config file: {file or 'none (no perflog.toml above the logs or the working folder)'}"]
     width = max(len(_shown(value)) for value in values.values())
-    lines += [f"{key.rstrip('_'):<12} {_shown(value):<{width}} {chosen.sources[key]}" for key, value in values.items()]
+    lines += [f"{name:<12} {_shown(value):<{width}} {source}" for name, value, source in rows]
     emit(prose("\n".join(lines) + "\n", output), output, quiet)
 
 

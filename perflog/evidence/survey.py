@@ -21,7 +21,7 @@ from perflog.stats.student import t_quantile
 LIGHT = 0.04
 #: A sample of fewer steps says nothing of the others.
 LEAST_SAMPLE = 20
-_FIELD = {name: place for place, name in enumerate(FIELDS)}
+_COVERS, _TIME, _WORK = (FIELDS.index(name) for name in ("covers", "time", "work"))
 #: Steps that take so many times as long as the mean hold something else than the others.
 SLOW = 5.0
 
@@ -441,7 +441,7 @@ def total_of_records(segment: Segment, taken: Taken) -> float:
     def inside(field: int) -> Iterator[float]:  # one block at a time, as in `median_of_records`
         return chain.from_iterable(rows[field, taken.holds(rows)] for rows in segment.store.blocks())
 
-    return total_rate(inside(4), inside(3))
+    return total_rate(inside(_WORK), inside(_TIME))
 
 
 def sampling_share(segment: Segment, taken: Taken) -> float:
@@ -452,7 +452,7 @@ def sampling_share(segment: Segment, taken: Taken) -> float:
     steps at equal distances are taken to be like those between them.
     """
     parts = [rows[:, taken.holds(rows)] for rows in segment.store.blocks()]
-    covers, times = (np.concatenate([part[_FIELD[name]] for part in parts]) for name in ("covers", "time"))
+    covers, times = (np.concatenate([part[field] for part in parts]) for field in (_COVERS, _TIME))
     if len(times) < LEAST_SAMPLE or not (covers > 0).all():
         return math.inf
     seconds = times / covers

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from perflog.errors import UsageError
 from perflog.formats.printed import is_time, rate_unit
@@ -21,7 +21,7 @@ from perflog.spelling import did_you_mean
 MEANINGS = {"step": "", "epoch": "", "rate": "rate", "step_time": "time", "interval_time": "time", "elapsed": "time"}
 #: Of which steps a rate or a time is: the last one, those since the line before, all since the beginning.
 SPANS = ("last", "interval", "cumulative")
-_TOKEN = lazy_regex(r"\{([A-Za-z_]+)(?::([^{}:]*))?(?::([^{}:]*))?\}")
+_TOKEN = lazy_regex(r"\{([A-Za-z_]+(?::[^{}:]*){0,2})\}")
 _DIGITS = r"[0-9](?:[0-9.,:]*[0-9])?(?:[eE][-+]?[0-9]+)?"
 _PART = lazy_regex(
     rf"(\s+|…|\.\.\.|(?<![A-Za-z_])(?:(?<![0-9])[-+])?{_DIGITS}|(?<![A-Za-z])(?:nan|inf)(?![A-Za-z]))", re.I
@@ -58,12 +58,10 @@ class Said(Struct, frozen=True):
     """What a user says of a log's lines.
 
     Attributes:
-        texts: as they were given.
         line: a line's parts: words, blanks, signs, and tokens; empty where keys alone are said.
         keys: tokens by the words before them.
     """
 
-    texts: tuple[str, ...]
     line: tuple[str | Token, ...]
     keys: tuple[Token, ...]
 
@@ -121,7 +119,7 @@ def said_of(texts: tuple[str, ...]) -> Said:
             line = _line(text)
         else:
             keys.append(_key(text))
-    said = Said(texts, line, tuple(keys))
+    said = Said(line, tuple(keys))
     names = [token.name for token in said.tokens]
     twice = next((name for name in ("step", "epoch", "elapsed") if names.count(name) > 1), "")
     if twice:
@@ -134,7 +132,7 @@ def _line(text: str) -> tuple[str | Token, ...]:
     at = 0
     for found in _TOKEN.finditer(text):
         parts += _texts(text[at : found.start()])
-        parts.append(_token(found[1], found[2] or "", found[3] or "", text))
+        parts.append(_token(found[1], text))
         at = found.end()
     if not any(isinstance(part, Token) for part in parts):
         raise UsageError(f"--as {text!r}: expected a line with tokens, such as {_EXAMPLE}")
@@ -160,16 +158,16 @@ def _regex(piece: str) -> str:
 
 def _key(text: str) -> Token:
     meaning, equals, key = (part.strip() for part in text.partition("="))
-    name, _, rest = meaning.partition(":")
-    unit, _, span = rest.partition(":")
     if not equals or not key:
         raise UsageError(f"--as {text!r}: expected a line such as {_EXAMPLE}, or a key such as rate=tokens_per_sec")
-    token = _token(name, unit, span, text)
-    return Token(token.name, token.unit, token.span, key, token.is_devices)
+    return structs.replace(_token(meaning, text), key=key)
 
 
-def _token(name: str, unit: str, span: str, text: str) -> Token:
+def _token(meaning: str, text: str) -> Token:
+    """``NAME:UNIT:SPAN`` as a token; ``text``: what it is said in."""
     place = f"--as {text!r}"
+    name, _, rest = meaning.partition(":")
+    unit, _, span = rest.partition(":")
     if name not in MEANINGS:
         hint = did_you_mean(name, MEANINGS)
         raise UsageError(f"{place}: nothing is called {name!r}{hint}; a number is one of {', '.join(MEANINGS)}")

@@ -116,10 +116,9 @@ def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
     from_memory = replace(log, size=len(text), pipe=None, text=text)
     logs = (from_memory,) if is_whole else (from_memory, log)
     text = _of_first_rank(text)
+    find = _said_in if options.said else _found_in
     with np.errstate(all="ignore"):  # damaged numbers may be of any size
-        if options.said:
-            return _said_in(text, _Trial(logs, catalog, options))
-        return _found_in(text, _Trial(logs, catalog, options))
+        return find(text, _Trial(logs, catalog, options))
 
 
 def _said_in(text: bytes, trial: _Trial) -> Finding:

@@ -419,11 +419,12 @@ def _convention(name: str, place: str = "--convention") -> Convention:
 
 def place_of(source: str, option: str) -> str:
     """An option as messages name it: ``--warmup``, or the place in the config file that gives it."""
+    name = option.rstrip("_")  # Python's as_ is `as` elsewhere
     if Path(source).name != FILE:
-        return f"--{option.rstrip('_')}"
+        return f"--{name}"
     from perflog.settings.config_file import place_of as place_in_file
 
-    return place_in_file(Path(source), option.rstrip("_"))
+    return place_in_file(Path(source), name)
 
 
 def one_of(option: str, value: Any, allowed: Sequence[str]) -> None:

@@ -156,11 +156,11 @@ def words_of(values: Mapping[str, Any]) -> list[str]:
     """Options of extraction as the words of a recipe or a command."""
     words: list[str] = []
     for name, value in values.items():
+        flag = EXTRACTION[name].flags[0]
         if value is True:
-            words.append(f"--{name.replace('_', '-')}")
+            words.append(flag)
         elif value is not None:
             texts = [f"{key}={text}" for key, text in value.items()] if isinstance(value, dict) else value
-            flag = f"--{name.rstrip('_')}"
             words += [word for text in (texts if isinstance(texts, list) else [texts]) for word in (flag, str(text))]
     return words
 

@@ -7,13 +7,13 @@ Every function takes the options of extraction by the names that they have on th
                           ``"10%"``, ``"auto"``
 ``steps``                 how many steps after the warm-up, or ``"100records"``; all when None
 ``last``                  the last so many steps, in place of ``warmup`` and ``steps``
-``estimator``             ``total``, ``mean``, ``median``, ``trimmed``, ``last`` or ``reported``
+``estimator``             ``total``, ``mean``, ``median``, ``trimmed``, ``last``, ``reported`` or ``since_start``
 ``aggregate``             the centre over runs: ``median``, ``mean`` or ``olympic``
 ``values``                running means and clocks: ``differenced``, or as ``printed``
 ``baseline``              the case that speedups are relative to: ``{"devices": 1}``
 ``set``                   facts that logs and paths do not tell: ``{"batch_size": 32}``
 ``as_``                   what the lines of logs are: ``"step {step} … speed {rate:samples/s}"``, or keys such as
-                          ``["step=iter", "rate=tokens_per_sec"]``
+                          ``["step=iter", "rate=tokens_per_sec"]``, or the training's progress bar, ``"bar=Training"``
 ``without_slow``          ``True``: leave out the few slow records that rule a run's number, which notes name
 ``sampled``               ``True``: take single steps, printed one in several, as a sample of all
 ``convention``            the rule of a family of published reports

@@ -1,4 +1,5 @@
-"""A line as its reader says it: ``step {step}/… speed {rate:samples/s}``, or a key: ``rate:samples/s=throughput``.
+"""A line as its reader says it: ``step {step}/… speed {rate:samples/s}``, a key: ``rate:samples/s=throughput``, or
+the training's progress bar: ``bar=Training``, ``bar=1000``.
 
 The text is a line as it stands in the log, with a token in braces for each number that counts. Other numbers stand for
 any number, blanks for any blanks, and ``…`` (or ``...``) for anything. It is the same grammar on the command line, in
@@ -26,6 +27,7 @@ _DIGITS = r"[0-9](?:[0-9.,:]*[0-9])?(?:[eE][-+]?[0-9]+)?"
 _PART = lazy_regex(
     rf"(\s+|…|\.\.\.|(?<![A-Za-z_])(?:(?<![0-9])[-+])?{_DIGITS}|(?<![A-Za-z])(?:nan|inf)(?![A-Za-z]))", re.I
 )
+_BAR = lazy_regex(r"\s*bar\s*=\s*(.*?\S)\s*")
 _DEVICE = lazy_regex(r"\s*(?:/|per)\s*(?:gpu|device|rank|chip|card|npu|tpu)s?$", re.I)
 #: Atomic, so that many numbers in a row are tried one way alone: a config file of others' may say the line.
 _NUMBER = rf"(?>[-+]?(?:{_DIGITS}|\.[0-9]+|(?i:nan|inf)))"
@@ -59,11 +61,12 @@ class Said(Struct, frozen=True):
 
     Attributes:
         line: a line's parts: words, blanks, signs, and tokens; empty where keys alone are said.
-        keys: tokens by the words before them.
+        keys: tokens by the words before them; ``bar``: the name of the training's progress bar, or its total.
     """
 
     line: tuple[str | Token, ...]
     keys: tuple[Token, ...]
+    bar: str = ""
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -112,14 +115,21 @@ def said_of(texts: tuple[str, ...]) -> Said:
     """
     line: tuple[str | Token, ...] = ()
     keys: list[Token] = []
+    bar = ""
     for text in texts:
-        if "{" in text:
+        if is_bar := _BAR.fullmatch(text):
+            if bar:
+                raise UsageError(f"--as {text!r}: a bar is said already; leave one of the two out")
+            bar = is_bar[1]
+        elif "{" in text:
             if line:
                 raise UsageError(f"--as {text!r}: a line is said already; leave one of the two out")
             line = _line(text)
         else:
             keys.append(_key(text))
-    said = Said(line, tuple(keys))
+    if bar and (line or keys):
+        raise UsageError(f"--as bar={bar}: a bar tells its steps and time by itself; leave out what else --as says")
+    said = Said(line, tuple(keys), bar)
     names = [token.name for token in said.tokens]
     twice = next((name for name in ("step", "epoch", "elapsed") if names.count(name) > 1), "")
     if twice:
@@ -159,7 +169,9 @@ def _regex(piece: str) -> str:
 def _key(text: str) -> Token:
     meaning, equals, key = (part.strip() for part in text.partition("="))
     if not equals or not key:
-        raise UsageError(f"--as {text!r}: expected a line such as {_EXAMPLE}, or a key such as rate=tokens_per_sec")
+        raise UsageError(
+            f"--as {text!r}: expected a line such as {_EXAMPLE}, a key such as rate=tokens_per_sec, or bar=NAME"
+        )
     return structs.replace(_token(meaning, text), key=key)
 
 

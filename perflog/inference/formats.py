@@ -204,6 +204,11 @@ def plain_pattern(table: Table, groups: Mapping[int, str], name: str, role: str)
     return {"name": name, "role": role, "literal": literal, "regex": regex, "sample": [sample]}
 
 
+def with_total(regex: str, total: str) -> str:
+    """The regex of a bar's lines for one total, or for one of several (``700|500``)."""
+    return regex.replace(f"(?P<run_steps>{_WHOLE})", f"(?P<run_steps>{total})")
+
+
 def pause_patterns(training: Table) -> list[dict[str, Any]]:
     """Patterns of lines that say that something else than training happened, between the training's own lines."""
     own, found = training.row(0), Counter[str]()

@@ -19,9 +19,11 @@ from msgspec import Struct
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
+from perflog.inference.columns import NO_STEPS
 from perflog.inference.formats import INFERRED
 from perflog.inference.readings import LEAST_ROWS, Basis, Candidate, Sight
 from perflog.inference.rows import with_names
+from perflog.inference.said import bars_of
 from perflog.inference.training import candidates_of, said_candidates
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
@@ -33,7 +35,7 @@ from perflog.matching.tables import Table, own_words, tables_of
 from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import NO_FORMAT, build_runs
+from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -185,7 +187,21 @@ def why(tables: list[Table], sight: Sight) -> str:
     """Why a log whose lines no format knows gives no number; empty where nothing can be said."""
     if not sight.why and sight.counted and any("loss" in table.text for table in tables):
         return "the log tells no time: it has losses at steps that it counts, and no stamp, duration or rate"
-    return sight.why
+    return sight.why or _why_no_bar(tables)
+
+
+#: So many bars are named in a reason.
+_MOST_BARS = 5
+
+
+def _why_no_bar(tables: list[Table]) -> str:
+    """Why bars with a clock give no number, the ones with most steps first; empty where there is none."""
+    bars = [bar for bar in bars_of(tables) if bar.clock >= 0 and not NO_STEPS.search(bar.name)]
+    named = dict.fromkeys(bar.name or bar.totals[0] for bar in bars)
+    if not named:
+        return ""
+    names = ", ".join(repr(name) for name in list(named)[:_MOST_BARS])
+    return f"no line says that one of its progress bars ({names}) is the training's: if one is, say it as --as bar=NAME"
 
 
 class _Trial(Struct, frozen=True):
@@ -272,7 +288,9 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
             return [_noted(run, found.why) for run in outcome] if options.said else outcome
-        is_named = bool(found.why) and (bool(options.said) or outcome.reason.startswith(NO_FORMAT))
+        is_named = bool(found.why) and (
+            bool(options.said) or outcome.reason.startswith(NO_FORMAT) or outcome.reason.endswith(NO_MEASUREMENT)
+        )
         return replace(outcome, reason=found.why) if is_named else outcome
     is_open = any(run.throughput.value is None for run in found.inferred.runs)
     if is_open and not options.said and not isinstance(outcome, Skipped):

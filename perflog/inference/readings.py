@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from perflog.formats.line import Token
 from perflog.formats.printed import half_digit, rate_unit, seconds_in
 from perflog.inference.columns import Columns, Meaning, unnamed_times
 from perflog.inference.formats import Value, parser_tables, step_pattern
-from perflog.inference.said import to_paste
+from perflog.inference.said import bars_of, to_paste
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
@@ -125,13 +126,21 @@ def _why_no_steps(series: Series) -> str:
     drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
     common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1
     if common > 1:
-        return f"all counts of its bar are multiples of {common}: they may be samples"
+        return (
+            f"all counts of its bar are multiples of {common}: they may be samples; if not, give {_pasted_bar(series)}"
+        )
     clock = series.clock if series.clock is not None else np.zeros(1)
     ticks = float(series.step[-1] - series.step[0])
     names_steps = re.search("step|iter|batch|it/s|s/it", series.table.text)
     if ticks > 0 and not names_steps and float(clock[-1] - clock[0]) / ticks > SLOWEST_TICK:
-        return "a tick of its bar may be an epoch: no word says what it counts"
+        return f"a tick of its bar may be an epoch: no word says what it counts; if steps, give {_pasted_bar(series)}"
     return ""
+
+
+def _pasted_bar(series: Series) -> str:
+    """The option that says that a bar is the training's, ready to be pasted: by its name, or its total."""
+    name = next((bar.name or bar.totals[0] for bar in bars_of([series.table])), "NAME_OR_TOTAL")
+    return f"--as {quote(f'bar={name}')}"
 
 
 def _goes_by_batches(series: Series, batches: Sequence[float]) -> bool:
@@ -146,7 +155,8 @@ def _goes_by_batches(series: Series, batches: Sequence[float]) -> bool:
 
 def said_reading(series: Series, values: Sequence[Value]) -> Candidate:
     """The reading that a user says; a clock of the lines is read beside it."""
-    clock = [series.clock_value] if series.clock_value is not None and series.clock_value not in values else []
+    places = [value.meaning.place for value in values]
+    clock = [one for one in [series.clock_value] if one is not None and one.meaning.place not in places]
     return _candidate(series, [*values, *clock], [value.text for value in values], "said")
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from shlex import quote
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from perflog.formats.line import Said, Token, plain_text
 from perflog.inference.columns import Columns, Kind, Meaning, columns_of, columns_with, key_of
-from perflog.inference.formats import Value
+from perflog.inference.formats import Value, plain_pattern, with_total
 from perflog.matching.tables import Table
 
 _KINDS: Mapping[str, Kind] = {
@@ -27,16 +30,20 @@ class SaidTable(Struct, frozen=True):
 
     Attributes:
         values: what its numbers are, where the user says of which steps all of them are; ``why``: why they are none.
+        total: how many steps its bar has, where that tells it from others.
     """
 
     table: Table
     columns: Columns
     values: tuple[Value, ...] = ()
     why: str = ""
+    total: str = ""
 
 
 def said_tables(tables: Sequence[Table], said: Said) -> list[SaidTable]:
     """The tables that fit what a user says, those with most rows first."""
+    if said.bar:
+        return [one for bar in bars_of(tables) if (one := _said_bar(bar, said.bar)) is not None]
     fitting = [(table, places) for table in tables if (places := _places(table, said)) is not None]
     return [_said_table(table, said, places) for table, places in fitting]
 
@@ -106,8 +113,91 @@ def _meaning(table: Table, own: Columns, token: Token, place: int) -> Meaning:
     return Meaning(place, kind, unit, "device" if is_devices else "job", steps, key=key_of(table.words[place])[0])
 
 
+#: What the rate of a bar says that it counts, and what that is where it is steps.
+_UNIT = re.compile(r"[0-9?] ?([A-Za-z]+)/s(?![A-Za-z])|[0-9?] ?s/([A-Za-z]+)")
+_OF_STEPS = re.compile("(?:it|iter|iteration|step|batch|ba|b|mini-?batch|update)(?:e?s)?", re.I)
+
+
+class Bar(Struct, frozen=True):
+    """Lines that draw a progress bar: its name, and where its steps, their total and the time since its start stand.
+
+    ``clock``: -1 where it tells none.
+    """
+
+    table: Table
+    name: str
+    step: int
+    total: int
+    clock: int
+
+    @property
+    def totals(self) -> list[str]:
+        """The totals of the bars that are drawn so, each once."""
+        return list(dict.fromkeys(self.table.column(self.total).texts))
+
+
+def bars_of(tables: Sequence[Table]) -> list[Bar]:
+    """The tables whose lines draw a bar of so many steps."""
+    return [bar for table in tables if (bar := _bar_of(table)) is not None]
+
+
+def _bar_of(table: Table) -> Bar | None:
+    kinds = table.kinds
+    begin = kinds.index("bar") if "bar" in kinds else next((n for n, w in enumerate(table.words) if w[:1] == "%"), -1)
+    step = next((n for n in range(begin + 1, len(kinds) - 1) if table.words[n + 1].strip() == "/"), -1)
+    if begin < 0 or step < 0 or kinds[step : step + 2] != ("number", "number"):
+        return None
+    clock = next((n for n in range(step + 2, len(kinds)) if kinds[n] == "clock"), -1)
+    behind = next((n for n in range(begin + 1) if table.words[n + 1].lstrip()[:1] == "%"), begin)
+    name = "".join(table.words[: behind + 1]).strip(" \t:|-")
+    return Bar(table, name, step, step + 1, clock)
+
+
+def _said_bar(bar: Bar, said: str) -> SaidTable | None:
+    """A bar as the training's, where it has the name or the total that a user says."""
+    table, total = bar.table, ""
+    if said.lower() != bar.name.lower():
+        if said not in bar.totals:
+            return None
+        table, total = table.where(np.array([text == said for text in table.column(bar.total).texts])), said
+    clock = Meaning(bar.clock, "elapsed", "clock")
+    columns = columns_with(table, columns_of(table), [Meaning(bar.step, "step"), clock])
+    columns = replace(columns, total=bar.total, is_bar=True)
+    unit = _UNIT.search(table.row(0))
+    if unit is not None and not _OF_STEPS.fullmatch(unit[1] or unit[2]):
+        return SaidTable(table, columns, why=f"the bar {said} counts {unit[1] or unit[2]} and no steps")
+    if bar.clock < 0:
+        return SaidTable(table, columns, why=f"the bar {said} tells no time since its start")
+    return SaidTable(table, columns, (Value(replace(clock, key=f"bar {said}"), "elapsed", "cumulative"),), total=total)
+
+
+def other_bars(tables: Sequence[Table], own: SaidTable) -> list[dict[str, Any]]:
+    """Patterns of the bars that are not the training's: where one begins, something else happens.
+
+    A pattern that the training's own lines would fit is left out.
+    """
+    row, patterns = own.table.row(0), list[dict[str, Any]]()
+    for bar in bars_of(tables):
+        groups = {bar.step: "step", bar.total: "run_steps"}
+        is_own = bar.table.outline == own.table.outline
+        totals = [total for total in bar.totals if total != own.total]
+        if is_own and not (own.total and totals):
+            continue
+        table = bar.table.where(np.isin(bar.table.column(bar.total).texts, totals)) if is_own else bar.table
+        pattern = plain_pattern(table, groups, f"bar_{len(patterns) + 1}", "ignore")
+        if pattern is not None and is_own:
+            pattern["regex"] = with_total(pattern["regex"], "|".join(totals))
+        if pattern is not None and not re.search(pattern["regex"], row):
+            patterns.append(pattern)
+    return patterns[:_MOST]
+
+
 def why_none(tables: Sequence[Table], said: Said) -> str:
     """Why no table fits what a user says: the line that fits farthest and the column where it stops, or the keys."""
+    if said.bar:
+        known = dict.fromkeys(name for bar in bars_of(tables) for name in (bar.name, *bar.totals) if name)
+        names = f"; there are {', '.join(list(known)[:_MOST])}" if known else "; the log draws none of known steps"
+        return f"no bar is called {said.bar!r} or has that total, as --as says{names}"
     if said.line:
         able = [(said.fit(table.row(0)), table) for table in tables[:_MOST]]
         fit, table = max(able, key=lambda one: one[0].parts, default=(None, None))

@@ -10,9 +10,9 @@ import numpy as np
 
 from perflog.formats.line import Said
 from perflog.inference.columns import EVALUATES, NO_STEPS, PAUSES, TRAINS, Columns, columns_of
-from perflog.inference.formats import Value, pause_patterns, plain_pattern
+from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
 from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
-from perflog.inference.said import said_tables, why_none
+from perflog.inference.said import SaidTable, other_bars, said_tables, why_none
 from perflog.inference.series import Series
 from perflog.matching.tables import Table, own_words
 
@@ -57,10 +57,24 @@ def said_candidates(tables: Sequence[Table], said: Said, sight: Sight) -> Iterat
         sight.why = why_none(tables, said)
         return
     for one in fitting:
-        why = one.why or ("" if len(one.table) >= LEAST_ROWS else f"fewer than {LEAST_ROWS} lines fit what --as says")
+        least = 1 if said.bar else LEAST_ROWS
+        why = one.why or ("" if len(one.table) >= least else f"fewer than {LEAST_ROWS} lines fit what --as says")
         sight.why = sight.why or why
-        if not why:
+        if not why and said.bar:
+            yield from _bar_in(tables, one)
+        elif not why:
             yield from _candidates_in(tables, one.table, one.columns, sight, one.values)
+
+
+def _bar_in(tables: Sequence[Table], one: SaidTable) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """The reading of the bar that a user says is the training's, where its lines can be told from those of others."""
+    candidate = said_reading(Series(one.table, one.columns), one.values)
+    found = candidate.tables([*other_bars(tables, one), *pause_patterns(one.table)])
+    if found is None:
+        return
+    step = found["pattern"][-1]
+    step["regex"] = with_total(step["regex"], one.total) if one.total else step["regex"]
+    yield candidate, found
 
 
 def _candidates_in(

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
+from numpy.typing import NDArray
 
 from perflog.formats.printed import clock_seconds, scaled_number
 from perflog.lazy_regex import lazy_regex
@@ -139,6 +140,16 @@ class Table(Struct):
             texts = self._in_order([self._text.tokens(part, place) for part in self._parts])
             self._columns[place] = Column(texts, np.array([read(text) for text in texts]))
         return self._columns[place]
+
+    def where(self, keep: NDArray[np.bool_]) -> Table:
+        """Some of the rows, (n,) in the order of the lines, as a table."""
+        rows = self._rows[keep]
+        parts = [
+            _Part(part.rows[own], part.runs[own], part.tokens, part.own)
+            for part in self._parts
+            if (own := np.isin(part.rows, rows)).any()
+        ]
+        return Table(self.words, self.kinds, self.first, self.lines[keep], self._text, parts, {}, rows)
 
     def heads(self) -> list[bytes]:
         """What stands on each line before the program's own words, in the order of the lines."""

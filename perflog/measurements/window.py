@@ -114,10 +114,14 @@ def _may_matter(rows: NDArray[np.float64]) -> bool:
         return bool((rates.max() - rates.min()) > DIFFERENCE * rates.min())
 
 
+#: What an excerpt of a bar tells all the same.
+SINCE_START = "--estimator since_start takes its mean since the beginning"
 #: Steps are sums of floating-point numbers: a border is met within this much of a step.
 STEP_TOLERANCE = 1e-9
 #: A clock that shows less than the line before it so often, and in more than this share of all lines, is none.
 LEAST_FALLS, MOST_FALLS = 8, 0.25
+#: Steps that are so many times as fast as those behind them were none of the clock's.
+FASTER_BEFORE = 2.0
 #: Differences of stamps are no more exact than this many decimals.
 _DECIMALS = 6
 
@@ -134,6 +138,8 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     if segment.taken is not None and segment.taken.asked == (window, estimator, doubts):
         return segment.taken
     asked = (window, estimator, doubts)
+    if estimator == "since_start":
+        return _since_start(segment, asked)
     note = ""
     if window.warmup.unit == "auto":
         window, note, reason = settled(segment, window)
@@ -153,6 +159,37 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
         asked, result, selection.excluded, selection.first_line, selection.last_line,
         selection.first_step, selection.last_step, result.reason, note, late, means.result(),
     )  # fmt: skip
+
+
+def _since_start(segment: Segment, asked: tuple[Window, str, bool]) -> Taken:
+    """What the last line of a clock says of all steps since it began, whatever the window: the first ones are in it.
+
+    That is all that an excerpt of a progress bar tells: it may hold one state.
+    """
+    basis, last = segment.basis, segment.running
+    reason = ""
+    if basis is None or basis.value.quantity != "elapsed" or basis.counts_work or basis.batch_on_line:
+        reason = "no line tells the time since the steps began, which --estimator since_start takes"
+    elif last.counted <= 0 or last.total <= 0:
+        reason = "no measurement in the log"
+    elif _began_later(segment):
+        reason = "the clock began at a later step than the first: nothing says how many steps its time is of"
+    if reason:
+        return Taken(asked, Estimate(reason=reason), reason=reason)
+    result = Estimate(last.counted / last.total, 1, last.counted, last.total, last.counted)
+    return Taken(asked, result, {}, segment.last_line, segment.last_line, 0.0, last.counted)
+
+
+def _began_later(segment: Segment) -> bool:
+    """Whether a clock's steps before its first line are so much faster than those behind it that they were not its own.
+
+    The bar of a training that goes on counts the steps of before, and none of their time.
+    """
+    rows = rows_of(segment)
+    rows = rows[:, rows[6] == rows[6, -1]] if rows.shape[1] else rows
+    covers, time = float(rows[2].sum()), float(rows[3].sum())
+    steps, seconds = segment.running.counted - covers, segment.running.total - time
+    return bool(covers > 0 and time > 0 and steps > 0 and seconds * covers * FASTER_BEFORE < time * steps)
 
 
 def _digits_of(segment: Segment) -> Digits:
@@ -272,12 +309,8 @@ def borders(window: Window, total: float, leading: int = 0) -> tuple[float, floa
 def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     """Why the window cannot be taken, in the words shown instead of a number; empty when it can."""
     count, total = segment.store.count, segment.count.end - segment.count.origin
-    if not count and segment.tally.unknown:
-        if segment.basis is not None and segment.basis.value.span == "interval":
-            return "the log holds one record, and nothing tells how many steps: those before are missing, or it resumed"
-        return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
     if not count:
-        return "no measurement in the log"
+        return _why_empty(segment)
     fallen = segment.running.fallen
     if fallen >= LEAST_FALLS and fallen > MOST_FALLS * segment.tally.printed:
         return (
@@ -294,9 +327,23 @@ def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     if window.warmup.unit == "s" and scale is None:
         return "the log's rates cannot be turned into seconds without the batch size: give --set batch_size=N"
     unit = "records" if window.warmup.unit == "records" else "steps"
-    if window.warmup.unit in ("steps", "%", "records"):
-        return _too_short(float(count) if unit == "records" else total, window, unit, segment.tally.leading)
-    return ""
+    if window.warmup.unit not in ("steps", "%", "records"):
+        return ""
+    ends = _too_short(float(count) if unit == "records" else total, window, unit, segment.tally.leading)
+    if ends and segment.running.counted > total + 1 and segment.basis is not None and segment.basis.first_is_start:
+        return f"{ends}; {SINCE_START}"
+    return ends
+
+
+def _why_empty(segment: Segment) -> str:
+    """Why a segment without measurements has none."""
+    if segment.tally.unknown:
+        if segment.basis is not None and segment.basis.value.span == "interval":
+            return "the log holds one record, and nothing tells how many steps: those before are missing, or it resumed"
+        return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
+    if segment.running.known and segment.basis is not None and segment.basis.first_is_start:
+        return f"the log holds one state of its bar: {SINCE_START}"
+    return "no measurement in the log"
 
 
 def _too_short(have: float, window: Window, unit: str, leading: int) -> str:

@@ -275,7 +275,8 @@ class Reading(Struct):
         if common > 1 and not self._tells(pattern.parser, pattern.ticks_told_by):
             return (
                 f"all counts of its bars are multiples of {common:,}, so that they may count samples in batches of "
-                f"{common:,}, or steps and be drawn at each {common:,}th, and no line says which"
+                f"{common:,}, or steps and be drawn at each {common:,}th, and no line says which; if they are "
+                "steps, give --as bar=NAME_OR_TOTAL"
             )
         if pattern.told_by and not self._tells(pattern.parser, pattern.told_by):
             return (

@@ -64,7 +64,7 @@ def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float], starts: Ints) -
             numbers = ", ".join(f"{number:g}" for number in sorted({number for _, number in tracks.series}))
             return {}, (
                 f"the log draws progress bars without a name ({numbers} steps), and no line says which one is the "
-                "training's"
+                f"training's: say it as --as bar={max(number for _, number in tracks.series):g}"
             )
     chosen = chosen or set(tracks.series)
     ranks: dict[int, RankSeries] = {}
@@ -72,7 +72,10 @@ def ranks_of(tracks: Tracks, lines: Ints, told: Iterable[float], starts: Ints) -
         parts = [tracks.series[track] for track in sorted(chosen) if track[0] == rank]
         if _overlap(parts):
             numbers = ", ".join(f"{number:g}" for of_rank, number in sorted(chosen) if of_rank == rank)
-            return {}, f"progress bars of {numbers} steps alternate, and no line says which one is the training's"
+            return {}, (
+                f"progress bars of {numbers} steps alternate, and no line says which one is the training's: say it as "
+                "--as bar=N"
+            )
         ranks[rank] = _one_after_the_other(pattern, tracks.as_printed, parts, starts)
     return ranks, ""
 

@@ -44,7 +44,7 @@ from perflog.runs.throughput import (
 from perflog.settings.options import Amount, Options, Window
 
 #: How the reason begins of a log in which no format knows a line.
-NO_FORMAT = "no line of a known format"
+NO_FORMAT, NO_MEASUREMENT = "no line of a known format", "but no measurement among them"
 
 # ----------------------------------------------------------------------------------------------------
 # A run before its number is held against its log: everything that is made log by log.
@@ -329,7 +329,7 @@ def why_no_run(reading: Reading) -> str:
         {pattern.parser for _, pattern, account in tried if account.matches and pattern.role != "metadata"}
     )
     if matched:
-        return f"lines of {', '.join(matched)}, but no measurement among them"
+        return f"lines of {', '.join(matched)}, {NO_MEASUREMENT}"
     steps = [pattern for _, pattern, account in tried if account.candidates and pattern.role == "step"]
     seen = sorted({pattern.parser for pattern in steps if pattern.words})
     if seen:

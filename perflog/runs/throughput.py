@@ -363,6 +363,10 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
         time_per_step=None if reason else taken.estimate.time / taken.estimate.covers,
     )
     notes = [Note(taken.note)]
+    if not reason and options.estimator == "since_start":
+        seconds = taken.estimate.time
+        text = f"{taken.last_step:g} steps in {seconds:g} s since the clock began, the first ones among them"
+        return Speed(throughput, _step_time(taken, scale, throughput), [Note(text), Note(factor.note)])
     if not reason:
         tails = None if options.as_printed else unmeasured_tails(segment, taken, value, factor.unit)
         said = [*_notes_of_value(pattern, segment, taken), note_of_work(segment, taken), tails, taken.doubt]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perflog.formats.catalog import Catalog
     from perflog.settings.confinement import Confinement
     from perflog.settings.convention import Convention
-    from perflog.settings.options import Options
+    from perflog.settings.options import Options, Window
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -176,20 +176,15 @@ class Settings:
         Raises:
             UsageError: for a value that is not right, naming the option.
         """
-        from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES, Options, window_of
+        from perflog.settings.options import AGGREGATES, ESTIMATORS, VALUES, Options
 
         values = self.values
         one_of("estimator", values["estimator"], ESTIMATORS)
         one_of("aggregate", values["aggregate"], AGGREGATES)
         one_of("values", values["values"], VALUES)
         self._check_facts()
-        if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
-            raise UsageError(
-                f"{self._place('last')} and --warmup exclude each other: the last steps are taken whatever the "
-                "warm-up; leave one of them out"
-            )
         options = Options(
-            window_of(values["warmup"], values["steps"], values["last"], self._place),
+            self._window(),
             values["estimator"],
             values["aggregate"],
             dict(values["baseline"]),
@@ -221,6 +216,25 @@ class Settings:
 
         catalog = load_catalog(self.values["parsers"])
         return catalog.only(self.values["parser"], self._place("parser")) if self.values["parser"] else catalog
+
+    def _window(self) -> Window:
+        """The window that is asked for; of all steps since the start nothing is left out."""
+        from perflog.settings.options import Amount, Window, window_of
+
+        values = self.values
+        if values["last"] is not None and self.sources["warmup"] == _COMMAND_LINE:
+            raise UsageError(
+                f"{self._place('last')} and --warmup exclude each other: the last steps are taken whatever the "
+                "warm-up; leave one of them out"
+            )
+        window = window_of(values["warmup"], values["steps"], values["last"], self._place)
+        if values["estimator"] != "since_start":
+            return window
+        given = next((name for name in ("warmup", "steps", "last") if self.sources[name] == _COMMAND_LINE), "")
+        if given:
+            place = self._place(given)
+            raise UsageError(f"{place} and --estimator since_start exclude each other: leave one of them out")
+        return Window(Amount(0))
 
     def _said(self) -> tuple[str, ...]:
         """What is said of the logs' lines, as it was given."""

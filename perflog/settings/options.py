@@ -117,7 +117,7 @@ def window_of(warmup: Scalar, steps: Scalar | None, last: Scalar | None, named: 
     return window
 
 
-Estimator = Literal["total", "mean", "median", "trimmed", "last", "reported"]
+Estimator = Literal["total", "mean", "median", "trimmed", "last", "reported", "since_start"]
 Aggregate = Literal["median", "mean", "olympic"]
 Values = Literal["differenced", "printed"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)

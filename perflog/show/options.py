@@ -50,7 +50,7 @@ EXTRACTION: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, te
     ("baseline", "--baseline", _PAIR, "The case that speedups are relative to: devices=8. [default: one device]"),
     ("set", "--set -s", _PAIR, "A fact about the runs that logs and paths do not tell: batch_size=32."),
     ("as_", "--as", "LINE",
-     "What a log's lines are: 'step {step} … speed {rate:samples/s}', or rate=tokens_per_sec (may be repeated)."),
+     "What lines of a log are: 'step {step} … speed {rate:samples/s}', rate=tokens_per_sec, bar=NAME (repeatable)."),
     ("parser", "--parser", "NAME", "Use this parser alone (may be repeated)."),
     ("parsers", "--parsers", "FOLDER", "A folder of own parsers, or the file of one."),
     ("convention", "--convention -c", "NAME",

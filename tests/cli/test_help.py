@@ -97,7 +97,7 @@ def test_the_help_of_extract_says_every_default_and_name() -> None:
     for default in ("20", "all", "total", "median", "one device", "differenced", "table"):
         assert f"[default: {default}]" in flat
     assert all(name in flat for name in FORMATS)
-    assert "total, mean, median, trimmed, last or reported" in flat
+    assert "total, mean, median, trimmed, last, reported or since_start" in flat
     options = (option.rstrip("_").replace("_", "-") for option in set(DEFAULTS) - {"database", "aliases"})
     assert all(f"--{option}" in flat for option in options)
 

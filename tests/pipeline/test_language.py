@@ -174,7 +174,8 @@ def test_the_bar_that_encloses_the_losses_is_the_trainings(extracted: Callable[.
 def test_without_a_line_that_says_so_no_bar_is_the_trainings(all_of: Callable[..., Extraction]) -> None:
     extraction = all_of(bar(TRACKED), drawn((10, 20), (20, 40), (30, 60)))
     assert [skipped.reason for skipped in extraction.skipped] == [
-        "the log draws progress bars without a name (300 steps), and no line says which one is the training's"
+        "the log draws progress bars without a name (300 steps), and no line says which one is the training's: say it "
+        "as --as bar=300"
     ]
 
 

@@ -175,13 +175,16 @@ def test_parsers_that_are_not_there_are_told_with_their_place(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"estimator": "best"}, "--estimator 'best': expected one of total, mean, median, trimmed, last, reported"),
+        (
+            {"estimator": "best"},
+            "--estimator 'best': expected one of total, mean, median, trimmed, last, reported, since_start",
+        ),
         ({"aggregate": "mode"}, "--aggregate 'mode': expected one of median, mean, olympic"),
         ({"values": "raw"}, "--values 'raw': expected one of differenced, printed"),
         ({"steps": "0"}, "--steps '0': expected 1 or more"),
         (
             {"estimator": "medan"},
-            "--estimator 'medan': expected one of total, mean, median, trimmed, last, reported; did",
+            "--estimator 'medan': expected one of total, mean, median, trimmed, last, reported, since_start; did",
         ),
         ({"set": {"device": "1"}}, "--set device=1: there is no fact 'device'; did you mean devices?"),
         ({"baseline": {"bs": "1"}}, "--baseline bs=1: there is no fact 'bs'; did you mean batch_size?"),
@@ -219,7 +222,7 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
         ("warmup = [5]", "warmup = [5]: expected an amount such as 100"),
         (
             'estimator = "totl"',
-            "estimator = 'totl': expected one of total, mean, median, trimmed, last, reported; did you mean 'total'?",
+            "estimator = 'totl': expected one of total, mean, median, trimmed, last, reported, since_start; did you mean 'total'?",
         ),
         ("set = 5", "set = 5: expected a table, such as { devices = 8 }"),
         (

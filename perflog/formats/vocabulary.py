@@ -17,7 +17,17 @@ from perflog.lazy_regex import lazy_regex
 #: The keys that tell configurations apart, in the order of tables; any other key is a label and does so too.
 CASE_KEYS = ("framework", "framework_version", "model", "precision", "batch_size", "nodes", "devices", "accelerator")
 INTEGERS = frozenset(
-    {"batch_size", "global_batch_size", "tokens_per_step", "devices", "devices_per_node", "nodes", "threads", "repeat"}
+    {
+        "batch_size",
+        "global_batch_size",
+        "tokens_per_step",
+        "devices",
+        "devices_per_node",
+        "nodes",
+        "threads",
+        "repeat",
+        "epoch_steps",
+    }
 )
 #: The facts that decide on numbers and on cases; any other key is a label of the user's own.
 FACTS = (

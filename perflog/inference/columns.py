@@ -40,7 +40,7 @@ _NO_KEY = r"(?![A-Za-z0-9_])(?!\s*[:=])"
 _RATE_BEHIND = lazy_regex(rf"^\s*({_WORK}){_PER}{_SECOND}(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
 _SHORT_BEHIND = lazy_regex(rf"^\s*([km]?)\s*(wps|fps|ips)(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
 _PER_STEP_BEHIND = lazy_regex(rf"^\s*({_TIME}){_PER}(?:([0-9]+)\s*)?{_STEP_WORD}{_NO_KEY}", re.I)
-_PER_EPOCH_BEHIND = lazy_regex(rf"^\s*{_TIME}{_PER}(?:epoch|episode|file|shard)s?{_NO_KEY}", re.I)
+_PER_EPOCH_BEHIND = lazy_regex(rf"^\s*({_TIME}){_PER}(?:epoch|episode|file|shard)s?{_NO_KEY}", re.I)
 _TIME_BEHIND = lazy_regex(rf"^\s*({_TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{_PER}[A-Za-z])", re.I)
 _PERCENT_BEHIND = lazy_regex(r"^\s*%")
 #: The key before a number, with a unit in brackets, if one is there.
@@ -495,6 +495,32 @@ def unnamed_times(table: Table, columns: Columns) -> list[Meaning]:
         key, unit = key_of(table.words[place])[0], _unit_behind(table.words[place + 1])
         if kind == "number" and unit and place not in taken and not _partial(key) and not _OTHERS.search(key):
             found.append(Meaning(place, "duration", time_unit(unit), is_named=False, key=key))
+    return found
+
+
+#: Words that say that a time is a whole epoch's, or the training's part of it.
+_OF_EPOCH = lazy_regex(r"(?:epochs?|ep|train(?:ing)?)[_ ]?", re.I)
+
+
+def epoch_times(table: Table) -> list[Meaning]:
+    """The times with their unit on lines that tell an epoch each: those that no word says are of another part of it."""
+    columns = columns_of(table)
+    if columns.epoch is None or columns.step is not None:
+        return []
+    found = []
+    for place, kind in enumerate(table.kinds):
+        key, unit = key_of(table.words[place])
+        own, behind = _OF_EPOCH.sub("", key).strip(" _"), table.words[place + 1]
+        at_hand = (unit if re.fullmatch(_TIME, unit, re.I) else "") or _unit_behind(behind)
+        per_epoch = _PER_EPOCH_BEHIND.match(behind)
+        at_hand = at_hand or (per_epoch[1] if per_epoch else "")
+        at_hand = "clock" if kind == "clock" else at_hand
+        named = not own or _TIME_KEY.match(own) or _TOOK.search(table.words[place]) or per_epoch
+        if place == columns.epoch.place or kind not in ("number", "clock") or not (at_hand and named):
+            continue
+        if _partial(own) or _OTHERS.search(own) or _rises_by_epochs(table.column(place).values):
+            continue
+        found.append(Meaning(place, "duration", at_hand if kind == "clock" else time_unit(at_hand), key=key))
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ from msgspec import Struct
 from perflog.errors import ParserError
 from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
+from perflog.formats.vocabulary import whole_count
 from perflog.inference.columns import NO_STEPS
 from perflog.inference.formats import INFERRED
 from perflog.inference.readings import LEAST_ROWS, Basis, Candidate, Sight
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
-from perflog.inference.training import candidates_of, said_candidates
+from perflog.inference.training import candidates_of, epoch_candidates, said_candidates
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
@@ -142,7 +144,8 @@ def _found_in(text: bytes, trial: _Trial) -> Finding:
     tables = tables_of(text)
     own = partial(_unclaimed, text=text, catalog=trial.catalog)
     refused: Inferred | None = None
-    for number, (candidate, format_) in enumerate(candidates_of(tables, sight, own)):
+    able = chain(candidates_of(tables, sight, own), epoch_candidates(tables, trial.epoch_steps, sight))
+    for number, (candidate, format_) in enumerate(able):
         if number == MOST_READINGS:
             break
         read = trial.read(candidate, format_)
@@ -210,6 +213,12 @@ class _Trial(Struct, frozen=True):
     logs: tuple[LogFile, ...]
     catalog: Catalog
     options: Options
+
+    @property
+    def epoch_steps(self) -> int:
+        """The steps of an epoch, where the user says them; 0 where not."""
+        facts = {**self.options.config_set, **self.options.set}
+        return whole_count(str(facts.get("epoch_steps", ""))) or 0
 
     def read(self, candidate: Candidate, tables: dict[str, Any]) -> Inferred | None:
         """What a reading gives; None where it reads nothing, or something in the log contradicts or doubts it."""

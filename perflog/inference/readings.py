@@ -61,6 +61,7 @@ class Candidate(Struct, frozen=True):
     Attributes:
         rests: what agrees, in words; ``basis``: whether it is ``inferred`` from two parts of the log, ``stated`` by
             the line alone, or what the user ``said``.
+        epoch_steps: the steps of a line where each tells of a whole epoch, as the user says; 0 for other lines.
     """
 
     table: Table
@@ -69,6 +70,7 @@ class Candidate(Struct, frozen=True):
     rests: tuple[str, ...]
     basis: Basis = "inferred"
     stamped: bool = False
+    epoch_steps: int = 0
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         """The parser's file as tables; None where no text tells its lines from others.
@@ -78,6 +80,9 @@ class Candidate(Struct, frozen=True):
         """
         position = next((pattern["name"] for pattern in beside if pattern["role"] == "position"), "")
         step = step_pattern(self.table, self.columns, self.values, stamped=self.stamped, position=position)
+        if step is not None and self.epoch_steps:
+            assumption = f"an epoch has {self.epoch_steps} steps, as --set epoch_steps says"
+            step |= {"assumed_covers": self.epoch_steps, "assumption": assumption}
         return None if step is None else parser_tables([*beside, step])
 
 

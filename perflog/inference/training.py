@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from perflog.formats.line import Said
-from perflog.inference.columns import EVALUATES, NO_STEPS, PAUSES, TRAINS, Columns, columns_of
+from perflog.inference.columns import (
+    EVALUATES,
+    NO_STEPS,
+    PAUSES,
+    SAYS_TRAIN,
+    TRAINS,
+    Columns,
+    Meaning,
+    columns_of,
+    epoch_times,
+)  # fmt: skip
 from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
 from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
 from perflog.inference.said import SaidTable, other_bars, said_tables, why_none
@@ -22,6 +32,8 @@ FEWER = 0.2
 MOST_CUT = 0.6
 #: A line that begins a run says so much.
 LEAST_WORDS = 8
+#: So many lines tell an epoch each.
+LEAST_EPOCHS = 3
 
 
 def candidates_of(
@@ -44,6 +56,42 @@ def candidates_of(
     for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
         sight.counted = max(sight.counted, len(table))
         yield from _candidates_in(tables, table, columns, sight)
+
+
+def epoch_candidates(
+    tables: Sequence[Table], epoch_steps: int, sight: Sight
+) -> Iterator[tuple[Candidate, dict[str, Any]]]:
+    """The readings of lines that tell the time of each epoch, as a parser's tables; none where its steps are unknown.
+
+    Args:
+        epoch_steps: how many steps an epoch has, 0 where nobody says it.
+        sight: what is seen on the way; changed here.
+    """
+    for table in [table for table in tables if len(table) >= LEAST_EPOCHS]:
+        columns, times = columns_of(table), epoch_times(table)
+        if columns.epoch is None or not times or not (np.diff(table.column(columns.epoch.place).values) == 1).all():
+            continue
+        sight.why = sight.why or _why_no_epochs(table, times, epoch_steps)
+        if sight.why:
+            return
+        value = Value(times[0], "interval_time", "interval")
+        candidate = Candidate(
+            table, columns, (value,), (f"{value.text!r} of each epoch",), "stated", False, epoch_steps
+        )
+        found = candidate.tables([])
+        if found is not None:
+            yield candidate, found
+
+
+def _why_no_epochs(table: Table, times: Sequence[Meaning], epoch_steps: int) -> str:
+    """Why the times of epochs give no number; empty where they do."""
+    if len(times) > 1 or (
+        (EVALUATES.search(table.text) or table.others(PAUSES.search)) and not SAYS_TRAIN.search(times[0].key)
+    ):
+        return "the log tells the time of whole epochs alone, which may hold their evaluation"
+    if not epoch_steps:
+        return "the log tells the time of whole epochs alone: give --set epoch_steps=N, the steps of an epoch"
+    return ""
 
 
 def said_candidates(tables: Sequence[Table], said: Said, sight: Sight) -> Iterator[tuple[Candidate, dict[str, Any]]]:

@@ -73,7 +73,7 @@ _FORMS = (
           lambda g: _of_date(int(g[2]), int(g[0]), int(g[1]))),
     _Form("glog", lazy_regex(rb"(?:^|[^A-Za-z0-9])[IWEF](\d{2})(\d{2}) +" + _TIME),
           lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),
-    _Form("syslog", lazy_regex(rb"(?:^|[^A-Za-z])([A-Z][a-z]{2}) +(\d{1,2}) " + _TIME),
+    _Form("syslog", lazy_regex(rb"(?:^|[^A-Za-z])([A-Z][a-z]{2}) +(\d{1,2}),? " + _TIME),
           lambda g: _of_date(_LEAP_YEAR, _MONTHS[g[0].decode().lower()], int(g[1]))),
     _Form("month-day", lazy_regex(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[ T]" + _TIME),
           lambda g: _of_date(_LEAP_YEAR, int(g[0]), int(g[1]))),

@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|[-+]?\.[0-9]
 _DIGITS = re.compile(r"[-+]?(\d[\d,]*)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$")
 _DAYS = re.compile(r"([0-9]+) days?, *")
 _COLONS = re.compile(r"[0-9]+(?::[0-9]{1,2}){1,2}(?:[.,][0-9]+)?")
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([a-z]+)[, ]*(?:and +)?")
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([a-z]+)[,: ]*(?:and +)?")
 _SECONDS = {
     **dict.fromkeys(("d", "day", "days"), 86_400.0),
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3_600.0),
@@ -34,8 +34,8 @@ def number_in(text: str, form: str) -> float | None:
 def clock_seconds(text: str) -> float | None:
     """A duration in seconds.
 
-    >>> [clock_seconds(text) for text in ("04:00", "26:03:11", "1 day, 2:03:11", "18m 42s", "1d 2h 3m 4s", "49.5s")]
-    [240.0, 93791.0, 93791.0, 1122.0, 93784.0, 49.5]
+    >>> [clock_seconds(text) for text in ("04:00", "26:03:11", "1 day, 2:03:11", "18m 42s", "18m:42s", "1d 2h 3m 4s")]
+    [240.0, 93791.0, 93791.0, 1122.0, 1122.0, 93784.0]
     >>> clock_seconds("14 minutes and 44.12 seconds"), clock_seconds("12.5"), clock_seconds("?")
     (884.12, 12.5, None)
     """
@@ -71,7 +71,7 @@ def clock_digit(text: str) -> float | None:
     (1.0, 0.1, 1.0, 0.001, None)
     """
     text = text.strip().lower()
-    if ":" in text:
+    if ":" in text and not text.endswith("s"):
         return float(f"1e-{len(text.replace(',', '.').partition('.')[2])}")
     parts = list(_PART.finditer(text)) if clock_seconds(text) is not None else []
     if not parts:

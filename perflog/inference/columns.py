@@ -26,8 +26,8 @@ Kind = Literal["step", "epoch", "rate", "duration", "elapsed", "moment"]
 
 _STEP_WORD = r"(?:it|iter|itr|iteration|step|batch|batche|minibatch|mini-batch|update|mb|opt[_ ]?step)s?"
 _WORK = (
-    r"(?:[km]?[ _-]?(?:tokens?|toks?|t|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?|examples?|ex"
-    rf"|records?|videos?|clips?|words?|w)|{_STEP_WORD})"
+    r"(?:[km]?[ _-]?(?:tokens?|toks?|t|im|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?|examples?"
+    rf"|ex|records?|videos?|clips?|words?|w)|{_STEP_WORD})"
 )
 _SECOND = r"(?:s|secs?|seconds?)"
 _PART = r"(?:gpus?|devices?|ranks?|chips?|cards?|cores?|workers?|npus?|tpus?)"
@@ -119,14 +119,15 @@ PAUSES = lazy_regex(
 )
 SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
 TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train(?!er)\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
-_SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples"}
+_SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples",
+            "im": "images"}  # fmt: skip
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
                 "ups": "steps"}  # fmt: skip
 _UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))
 #: Seconds since 1970 lie here: of 2001 to 2064; in milliseconds a thousand times as much.
 _SINCE_1970 = (1e9, 3e9)
 #: A time of so many rows that falls in fewer than this share of them has elapsed; of steps alike it falls in half.
-LEAST_RISING, FEW_FALLS = 6, 0.1
+LEAST_RISING, FEW_FALLS, MORE_RISES = 6, 0.1, 2
 #: A column counts when it rises from row to row in so many of them.
 _MOST_RISE = 0.9
 
@@ -458,6 +459,8 @@ def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
     """A duration such as 0:10:00: one that has elapsed rises, the time that is left falls."""
     values, behind = table.column(place).values, table.words[place + 1]
     is_left = table.words[place].endswith("<") or re.search(r"eta|left|remain|finish", key, re.I)
+    if not is_left and not _rises_by_epochs(values) and _TIME_KEY.match(key) and not _partial(key):
+        return Meaning(place, "duration", "clock", key=key)
     if is_left or not _rises_by_epochs(values):
         return None
     named = bool(behind.startswith("<") or _ELAPSED_KEY.search(key) or _TIME_KEY.match(key))
@@ -465,13 +468,13 @@ def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
 
 
 def _rises_by_epochs(values: Floats) -> bool:
-    """Whether a time rises from row to row, but where it begins anew."""
+    """Whether a time rises from row to row, but where it begins anew: more often than it falls, and never below 0."""
     known = values[np.isfinite(values)]
     if len(known) < 2:
         return len(known) == 1
     changes = np.diff(known)
-    falls = int((changes < 0).sum())
-    return bool((changes > 0).any()) and falls <= FEW_FALLS * len(changes)
+    rises, falls = int((changes > 0).sum()), int((changes < 0).sum())
+    return rises > MORE_RISES * falls and falls <= FEW_FALLS * len(changes) and bool((known >= 0).all())
 
 
 def _partial(key: str) -> bool:

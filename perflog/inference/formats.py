@@ -65,11 +65,13 @@ def step_pattern(
         pattern["position"] = position
     if columns.is_bar:
         pattern |= {"redrawn": True, "irregular": True, "first_is_start": True, "restarts": True}
-    elif position or _per_epoch(table, columns):
+    elif not position and _per_epoch(table, columns):
         pattern["step_per"] = "epoch"
-    elif columns.epoch is None and _falls(table, columns):
+    elif not position and columns.epoch is None and _falls(table, columns):
         pattern["step_per"] = "unnamed"
-    if "step_per" in pattern and any(value.span == "interval" and value.quantity != "timestamp" for value in values):
+    if (position or "step_per" in pattern) and any(
+        value.span == "interval" and value.quantity != "timestamp" for value in values
+    ):
         pattern["drops_first"] = "epoch"  # how many steps its number is of, no line tells
     scaled = [name for place, name in groups.items() if _is_scaled(table, place)]
     if scaled:

@@ -368,7 +368,9 @@ def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
 
 def _of_pair(series: Series, rate: Meaning, time: Meaning, counter: str) -> Candidate | None:
     """A rate and a time of each line whose product is one number."""
-    product = _product(series, rate, time)
+    product, of_all = _product(series, rate, time), False
+    if product is None and time.unit and not time.steps and time.kind == "duration":
+        product, of_all = _product(series, rate, time, per_step=True), True  # of all steps since the line before
     if product is None:
         return None
     batch, hidden = product
@@ -379,17 +381,23 @@ def _of_pair(series: Series, rate: Meaning, time: Meaning, counter: str) -> Cand
     values = [Value(rate, "rate", _span(series))] if rate.unit else []
     if series.every == 1 or time.steps == 1 or time.kind == "rate":
         values.append(Value(time, "rate" if time.kind == "rate" else "step_time", _span(series)))
-    names = f"{rate.key or rate.unit!r} times {time.key or time.unit!r} is {batch:.4g} on each line"
+    elif of_all:
+        values.append(Value(time, "interval_time", "interval"))
+    place = "of each step" if of_all else "on each line"
+    names = f"{rate.key or rate.unit!r} times {time.key or time.unit!r} is {batch:.4g} {place}"
     return _candidate(series, values, [counter, names]) if values else None
 
 
-def _product(series: Series, rate: Meaning, time: Meaning) -> tuple[float, float] | None:
-    """(the product of a rate and a time, what digits hide of it as a share), where it is one number on all lines.
+def _product(series: Series, rate: Meaning, time: Meaning, *, per_step: bool = False) -> tuple[float, float] | None:
+    """(the product of a rate and a time, what digits hide of it as a share), where it is one number on all lines, or
+    one number ``per_step`` since the line before.
 
     Neither may be one number by itself.
     """
     rates, times = (series.table.column(m.place).values for m in (rate, time))
     product = rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
+    if per_step:
+        product = product[1:] / series.between
     known = product[np.isfinite(product) & (product > 0)]
     if len(known) < LEAST_ROWS:
         return None

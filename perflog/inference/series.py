@@ -58,15 +58,16 @@ class Series:
     def _find_clock(self) -> None:
         """The clock of the lines: a time that has elapsed, or the stamps of all rows."""
         elapsed = sorted(self.columns.of_kind("elapsed"), key=lambda meaning: not meaning.is_named)
-        if elapsed and not self.columns.is_bar:
-            best = elapsed[0]
+        for best in elapsed if not self.columns.is_bar else []:
             clock = self.table.column(best.place).values * (1.0 if best.unit == "clock" else seconds_in(best.unit))
             begun = np.diff(clock) < 0
             if (begun & ~self.fallen).any():
-                self.why = f"{best.key!r} begins anew where the steps go on"
-                return
-            self.clock = clock
+                self.why = self.why or f"{best.key!r} begins anew where the steps go on"
+                continue
+            self.clock, self.why = clock, ""
             self.clock_value = Value(best, "elapsed", "cumulative", "epoch" if begun.any() else "run")
+            return
+        if self.why:
             return
         if elapsed:
             self.clock_value = Value(elapsed[0], "elapsed", "cumulative")

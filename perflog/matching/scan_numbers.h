@@ -226,7 +226,7 @@ static double seconds_of_unit(const uint8_t *at, size_t size) {
     return 0;
 }
 
-/* "18m 42s", "14 minutes and 44.12 seconds". */
+/* "18m 42s", "18m:42s", "14 minutes and 44.12 seconds". */
 static int with_words(const uint8_t *at, const uint8_t *end, scratch *buffer, double *seconds) {
     if (at == end) return NO_NUMBER;
     for (*seconds = 0; at < end;) {
@@ -241,7 +241,7 @@ static int with_words(const uint8_t *at, const uint8_t *end, scratch *buffer, do
         double value;
         if (to_double(at, (size_t)(last - at), buffer, &value) == NO_ROOM) return NO_ROOM;
         *seconds += value * unit;
-        for (at = behind; at < end && (*at == ',' || *at == ' ');) at++;
+        for (at = behind; at < end && (*at == ',' || *at == ':' || *at == ' ');) at++;
         if (end - at >= 4 && lower(at[0]) == 'a' && lower(at[1]) == 'n' && lower(at[2]) == 'd' && at[3] == ' ')
             for (at += 4; at < end && *at == ' ';) at++;
     }

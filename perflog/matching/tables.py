@@ -40,8 +40,8 @@ _TOKEN = lazy_regex(
     rb"|(?P<stamp>(?<![0-9])[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}[T ,_]+[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
     rb"(?:Z|[+-][0-9]{2}:?[0-9]{2})?)"
     rb"|(?P<clock>(?<![A-Za-z0-9_.@])(?:[0-9]+ days?, *)?[0-9]+(?::[0-9]{2})+(?:[.,][0-9]+)?(?![0-9:])"
-    rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?h(?:ours?)? ?[0-9]+ ?m(?:in(?:utes?)?)?(?: ?[0-9.]+ ?s)?(?![A-Za-z])"
-    rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?m(?:in(?:utes?)?)? ?[0-9.]+ ?s(?:ec(?:onds?)?)?(?![A-Za-z]))"
+    rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?h(?:ours?)?:? ?[0-9]+ ?m(?:in(?:utes?)?)?(?::? ?[0-9.]+ ?s)?(?![A-Za-z])"
+    rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?m(?:in(?:utes?)?)?:? ?[0-9.]+ ?s(?:ec(?:onds?)?)?(?![A-Za-z]))"
     rb"|(?P<number>(?<![A-Za-z_@])(?<![A-Za-z_@][0-9])(?:(?<![0-9A-Za-z)\].])[-+])?"
     rb"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?:[kKMGBT](?![A-Za-z0-9_]))?"
     rb"|(?<![A-Za-z_])[-+]?(?:nan|inf|NaN|Inf|NAN|INF)(?![A-Za-z_]))"
@@ -56,7 +56,7 @@ _PREFIX = lazy_regex(
     + rb"|\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}[ ,]+"
     + _TIME
     + rb"|\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}(?=[ T,:_|\]])"
-    rb"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,?|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +"
+    rb"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,?|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2},? +"
     + _TIME
     + rb"(?: \d{4}(?!\d))?|"
     + _TIME

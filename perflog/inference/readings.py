@@ -47,6 +47,9 @@ SLOWEST_TICK = 1.0
 LONGEST_UNNAMED = 20.0
 #: Digits may hide so much of a number that is taken for a whole one.
 MOST_HIDDEN = 0.3
+#: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
+#: and its digits; and by so many times the digits.
+LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
 #: A share of lines on which a product may be another number.
 FEW = 0.1
 
@@ -61,6 +64,7 @@ class Candidate(Struct, frozen=True):
     Attributes:
         rests: what agrees, in words; ``basis``: whether it is ``inferred`` from two parts of the log, ``stated`` by
             the line alone, or what the user ``said``.
+        repeats: whether lines that repeat the step before them are left out.
         epoch_steps: the steps of a line where each tells of a whole epoch, as the user says; 0 for other lines.
     """
 
@@ -70,6 +74,7 @@ class Candidate(Struct, frozen=True):
     rests: tuple[str, ...]
     basis: Basis = "inferred"
     stamped: bool = False
+    repeats: bool = False
     epoch_steps: int = 0
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
@@ -80,6 +85,8 @@ class Candidate(Struct, frozen=True):
         """
         position = next((pattern["name"] for pattern in beside if pattern["role"] == "position"), "")
         step = step_pattern(self.table, self.columns, self.values, stamped=self.stamped, position=position)
+        if step is not None and self.repeats:
+            step["redrawn"] = True
         if step is not None and self.epoch_steps:
             assumption = f"an epoch has {self.epoch_steps} steps, as --set epoch_steps says"
             step |= {"assumed_covers": self.epoch_steps, "assumption": assumption}
@@ -167,7 +174,7 @@ def said_reading(series: Series, values: Sequence[Value]) -> Candidate:
 
 def _candidate(series: Series, values: Sequence[Value], rests: Sequence[str], basis: Basis = "inferred") -> Candidate:
     stamped = series.stamped and any(value.quantity == "timestamp" for value in values)
-    return Candidate(series.table, series.columns, tuple(values), tuple(rests), basis, stamped)
+    return Candidate(series.table, series.columns, tuple(values), tuple(rests), basis, stamped, series.repeats)
 
 
 def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Candidate]:
@@ -293,6 +300,7 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
     if timed and any(rate.unit for rate in works):  # one of the two is a mean of other steps than the other
         sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {_named(timed[0])!r} is no one number"
         return
+    yield from _of_means(series, [*(m for m in works if m.unit), *of_steps, *(m for m in times if m.unit)])
     for meaning in [*(m for m in works if m.unit), *of_steps]:
         name = meaning.key or meaning.unit
         if _is_one_number(series, meaning):
@@ -308,6 +316,16 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
             yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], "stated")
         sight.why = sight.why or reason
     sight.why = sight.why or _why_unnamed(series)
+
+
+def _of_means(series: Series, meanings: Sequence[Meaning]) -> Iterator[Candidate]:
+    """The numbers that can be nothing but a mean since the beginning."""
+    for meaning in meanings:
+        if _moves_as_mean(series, meaning):
+            quantity = "rate" if meaning.kind == "rate" else "step_time"
+            value = Value(meaning, quantity, "cumulative", "epoch" if series.falls else "run")
+            moves = f"{_named(meaning)!r} moves as a mean since the beginning does"
+            yield _candidate(series, [value], [f"counter {_counter(series)}", moves])
 
 
 def _why_unnamed(series: Series) -> str:
@@ -426,9 +444,7 @@ def _is_one_number(series: Series, meaning: Meaning) -> bool:
     of_training = np.append(True, np.isfinite(series.between) | series.fallen)
     if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
         return False
-    if series.falls:  # of each epoch
-        return not any(_may_be_mean(part) for part in _parts(series, values, meaning))
-    return not _may_be_mean((counted_steps(series), values, _seconds(values, meaning)))
+    return not any(_may_be_mean(part) for part in _parts(series, values, meaning))
 
 
 def _is_ruled(seconds: Floats) -> bool:
@@ -443,6 +459,7 @@ def _seconds(values: Floats, meaning: Meaning) -> Floats:
 
 
 def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """(the steps that are done, the numbers, the seconds of a step) of each epoch, or of all where none begins."""
     edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
     for begin, end in pairwise(edges):
         yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
@@ -477,6 +494,33 @@ def _may_be_mean(part: tuple[Floats, Floats, Floats]) -> bool:
         / (counted[-1] - counted[len(counted) // 4])
     )
     return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) > max(AGREE, min(digit, SAME))
+
+
+def _moves_as_mean(series: Series, meaning: Meaning) -> bool:
+    """Whether numbers can be nothing but a mean since the beginning: they fall, or rise, along ``a + b / steps``.
+
+    So does the mean of steps that are alike behind a slow first one; numbers of single steps or of single intervals
+    scatter around one, and smoothed ones go there exponentially.
+    """
+    values = series.table.column(meaning.place).values
+    moves = [_mean_moves(*part) for part in _parts(series, values, meaning) if len(part[0]) >= LEAST_MOVING]
+    return any(moves) and all(moved is not None for moved in moves)
+
+
+def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None:
+    """Whether the times of a step move along ``a + b / steps`` behind the first tenth; None where they go elsewhere."""
+    late = slice(len(seconds) // 10, None)
+    known = np.isfinite(seconds[late]) & (seconds[late] > 0) & (counted[late] > 0)
+    counted, values, seconds = counted[late][known], values[late][known], seconds[late][known]
+    if len(seconds) < LEAST_MOVING - 1:
+        return None
+    slope, level = np.polyfit(1 / counted, seconds, 1, w=1 / seconds)
+    off = np.abs((level + slope / counted) / seconds - 1)
+    digit = (printed_quantum(values) or 0.0) / values
+    if level <= 0 or not bool((off <= digit + MOST_OFF).all()):
+        return None
+    moved = float(seconds.max() / seconds.min()) - 1
+    return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
 
 
 def _spread(numbers: Floats) -> float:

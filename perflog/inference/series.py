@@ -34,6 +34,7 @@ class Series:
             something else than training happens.
         every: the usual number of steps between two rows.
         falls, fallen: how often the counter begins anew, and where, (n - 1,).
+        repeats: whether rows are left out that repeat the step before them.
         clock: seconds, (n,), None where the lines tell no time; ``clock_value``: what tells it.
     """
 
@@ -49,7 +50,7 @@ class Series:
         self.every = _mode(known)
         self.clock: Floats | None = None
         self.clock_value: Value | None = None
-        self.stamped, self.why = False, ""
+        self.stamped, self.why, self.repeats = False, "", False
         self._find_clock()
         pauses = np.array(table.others(PAUSES.search), dtype=np.int64)
         places = np.searchsorted(pauses, table.lines)

@@ -78,7 +78,7 @@ def epoch_candidates(
             return
         value = Value(times[0], "interval_time", "interval")
         candidate = Candidate(
-            table, columns, (value,), (f"{value.text!r} of each epoch",), "stated", False, epoch_steps
+            table, columns, (value,), (f"{value.text!r} of each epoch",), "stated", epoch_steps=epoch_steps
         )
         found = candidate.tables([])
         if found is not None:
@@ -134,7 +134,9 @@ def _candidates_in(
     if columns.step is not None and _is_cut(table, columns.step.place):
         sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
         return
+    table, repeats = _without_repeats(table, columns)
     series = Series(table, columns)
+    series.repeats = repeats
     beside = _beside(tables, series, sight)
     if beside is None:
         return
@@ -142,6 +144,20 @@ def _candidates_in(
         found = candidate.tables(beside)
         if found is not None:
             yield candidate, found
+
+
+def _without_repeats(table: Table, columns: Columns) -> tuple[Table, bool]:
+    """(the rows of the training, whether others are left out): of two rows of one step behind each other with a line
+    between that says that something else happens, the second is an evaluation's.
+    """
+    if columns.step is None or columns.is_bar:
+        return table, False
+    same = np.append(False, np.diff(table.column(columns.step.place).values) == 0)
+    pauses = np.array(table.others(lambda line: PAUSES.search(line) or EVALUATES.search(line)), dtype=np.int64)
+    passed = np.append(False, np.diff(np.searchsorted(pauses, table.lines)) > 0)
+    if not same.any() or not passed[same].all():
+        return table, False
+    return table.where(~same), True
 
 
 def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[str, Any]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ FEWER = 0.2
 MOST_CUT = 0.6
 #: A line that begins a run says so much.
 LEAST_WORDS = 8
+#: So many lines that begin a program stand once more where another one goes on.
+LEAST_REPEATED = 3
 #: From so many per cent on a share that is printed whole tells its whole within a tenth.
 LEAST_SHARE = 10
 #: So many lines tell an epoch each.
@@ -176,7 +179,8 @@ def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[
                 f"the steps of its lines begin anew {series.falls} times, and no line tells the epoch"
             )
             return None
-    return [*pause_patterns(table), *([heading] if heading is not None else [])]
+    resumed = _resumption(series) if heading is None or heading["role"] != "ignore" else None
+    return [*pause_patterns(table), *(one for one in (heading, resumed) if one is not None)]
 
 
 def _is_cut(table: Table, step: int) -> bool:
@@ -265,7 +269,7 @@ def _start_of_runs(series: Series) -> dict[str, Any] | None:
     for row in np.flatnonzero(begun).tolist():
         between = table.lines_within(int(table.lines[row]), int(table.lines[row + 1]))
         able &= {own_words(line) for line in between}
-    words = [max(re.findall(r"[A-Za-z][A-Za-z ]+", line), key=len, default="").strip() for line in able]
+    words = [_longest_words(line) for line in able]
     words = [word for word in words if not EVALUATES.search(word) and not re.search("epoch", word, re.I)]
     said = max((word for word in words if len(word) >= LEAST_WORDS and word not in table.row(0)), key=len, default="")
     if not said:
@@ -275,6 +279,31 @@ def _start_of_runs(series: Series) -> dict[str, Any] | None:
         "name": "start", "role": "ignore", "literal": said, "regex": re.sub(" +", "[ \\t]+", said), "starts_run": True,
         "sample": [{"line": line}],
     }  # fmt: skip
+
+
+def _resumption(series: Series) -> dict[str, Any] | None:
+    """The pattern of a line that stands before the first row and, with others of those, once more where the steps go
+    on: the program died there, and another one took its place.
+    """
+    table = series.table
+    again = Counter(own_words(line) for line in table.other_lines())
+    begun = [line for line in table.lines_within(0, int(table.lines[0])) if own_words(line) in again]
+    able = [
+        line for line in begun if again[own_words(line)] <= FEWER * len(table) and not re.search("epoch", line, re.I)
+    ]
+    said = max((_longest_words(line) for line in able), key=len, default="")
+    if len(able) < LEAST_REPEATED or len(said) < LEAST_WORDS or said in table.row(0):
+        return None
+    line = next(line for line in able if said in line)
+    return {
+        "name": "resumed", "role": "ignore", "literal": said, "regex": re.sub(" +", "[ \\t]+", said), "pauses": True,
+        "sample": [{"line": line}],
+    }  # fmt: skip
+
+
+def _longest_words(line: str) -> str:
+    """The longest text of letters and blanks of a line's own words."""
+    return max(re.findall(r"[A-Za-z][A-Za-z ]+", own_words(line)), key=len, default="").strip()
 
 
 def _falls_alike(series: Series) -> bool:

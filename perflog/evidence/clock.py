@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -174,10 +175,20 @@ def _pauses(whole: Stretch, marks: Marks) -> str:
     outside = 1 - whole.measured / whole.clock
     if outside <= TOLERANCE + whole.tolerance:
         return ""
+    return _outside(outside, (int(marks.lines[0]), int(marks.lines[-1])))
+
+
+def _outside(share: float, lines: tuple[int, int]) -> str:
     return (
-        f"{outside:.0%} of the time between lines {marks.lines[0]} and {marks.lines[-1]} lies outside the measurements "
+        f"{share:.0%} of the time between lines {lines[0]} and {lines[1]} lies outside the measurements "
         "(evaluation, saving, waiting for data)"
     )
+
+
+def outside_of(witness: Witness) -> Witness:
+    """A clock that is slower, where what lies between the measurements is known to be no training."""
+    remark = _outside(1 - witness.measured / witness.told, witness.lines)
+    return replace(witness, agreement="slower", remark=remark)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -69,6 +69,10 @@ _FORMS = (
     _Form("TeamCity", lazy_regex(rb"^ *\[" + _TIME + rb"\][WEFi ]:"), lambda _: 0, collected=True),
     _Form("year-month-day", lazy_regex(_NOT_DIGIT + rb"(\d{4})[-/](\d{2})[-/](\d{2})[T ,_]+" + _TIME),
           lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
+    # Ray Tune's date, and names of folders; the year must be there, or any dates were one
+    _Form("year-month-day_hour-minute-second",
+          lazy_regex(_NOT_DIGIT + rb"(\d{4})-(\d{2})-(\d{2})[_T ](\d{2})-(\d{2})-(\d{2})(?![-\d])()"),
+          lambda g: _of_date(int(g[0]), int(g[1]), int(g[2]))),
     _Form("month/day/year", lazy_regex(_NOT_DIGIT + rb"(\d{2})[-/](\d{2})[-/](\d{4})[T ,]+" + _TIME),
           lambda g: _of_date(int(g[2]), int(g[0]), int(g[1]))),
     _Form("glog", lazy_regex(rb"(?:^|[^A-Za-z0-9])[IWEF](\d{2})(\d{2}) +" + _TIME),

@@ -70,6 +70,8 @@ _ELAPSED_KEY = lazy_regex(
 _MOMENT_KEY = lazy_regex(
     r"^(?:.*[_ ./-])?(?:time|timestamp|_timestamp|ts|wall[_ ]?time|date|datetime|epoch_time)$", re.I
 )
+#: What stands behind a time that is left, and belongs to it and not to the next number: ``4.7 min left  speed: ``.
+_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:left|remain(?:ing|s)?|elapsed|to go)(?![A-Za-z])", re.I)
 #: Words before a time that is followed by its unit.
 _TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent|time|dt)\s*[:=]?\s*$|\(\s*$", re.I)
 #: Times of a part of a step, or of something else.
@@ -120,7 +122,7 @@ PAUSES = lazy_regex(
 SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
 TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train(?!er)\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
 _SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples",
-            "im": "images"}  # fmt: skip
+            "im": "images", "kt": "ktokens", "mt": "mtokens"}  # fmt: skip
 _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
                 "ups": "steps"}  # fmt: skip
 _UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))
@@ -328,7 +330,8 @@ def is_rising(values: Floats) -> bool:
 
 def _measure(table: Table, place: int) -> Meaning | None:
     """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
-    key, unit = key_of(table.words[place]) if not place or not _is_unit_of(table, place - 1) else ("", "")
+    before = _LEFT.sub(" ", table.words[place]) if place else table.words[place]
+    key, unit = key_of(before) if not place or not _is_unit_of(table, place - 1) else ("", "")
     if _OTHERS.search(key):
         return None
     behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""

@@ -25,12 +25,13 @@ _BEGIN = "(?:^|[^0-9A-Za-z_.])"
 _HEAD = r"^(?P<timestamp>[^\n]*?[^0-9A-Za-z_.])"
 #: Numbers may end in one of these: thousands, millions and so on.
 _SUFFIXES = frozenset("kKMGBT")
+_NUMBERS = lazy_regex("[0-9]+(?:[.][0-9]+)?")
 #: The rank that speaks, where the head of the lines tells it.
 _RANKS = lazy_regex(rb"[^\n]*[Rr]ank[ =:]?[0-9]+")
 _RANK = r"(?:\[|\()?[Rr]ank[ =:]?(?P<rank>[0-9]+)[^0-9A-Za-z\n][^\n]*?"
 _WHOLE, _GROUPED = "[0-9]+", "[0-9,]+"
 _NUMBER, _SCALED = "[-+]?[0-9.nNiI][-+0-9.eEnaifNAIF]*", "[-+]?[0-9.nNiI][-+0-9.,eEnaifNAIF]*[kKMGBT]?"
-_CLOCK, _WORDS, _STAMP = "[0-9][0-9:.]*", "[0-9][0-9A-Za-z:., ]*[0-9A-Za-z]", "[0-9][-0-9T:.,Z+/ _]*"
+_CLOCK, _STAMP = "[0-9][0-9:.]*", "[0-9][-0-9T:.,Z+/ _]*"
 
 
 class Value(Struct, frozen=True):
@@ -174,10 +175,20 @@ def _form(table: Table, place: int, group: str | None) -> str:
     if kind == "stamp":
         return _STAMP
     if kind == "clock":
-        return _WORDS if any(re.search("[a-z]", text) for text in texts) else _CLOCK
+        return _in_words(texts) if any(re.search("[a-z]", text) for text in texts) else _CLOCK
     if group in ("step", "epoch", "epoch_steps", "run_steps"):
         return _GROUPED if _is_scaled(table, place) else _WHOLE
     return _SCALED if group is None or _is_scaled(table, place) else _NUMBER
+
+
+def _in_words(texts: Sequence[str]) -> str:
+    """The forms in which durations are printed with letters: ``1h 2m``, ``2m 3s``."""
+    shapes = dict.fromkeys(_NUMBERS.sub("0", text) for text in texts)
+    forms = [
+        _NUMBERS.sub("[0-9][0-9.]*", re.sub(" +", "[ \\\\t]*", shape))
+        for shape in sorted(shapes, key=len, reverse=True)
+    ]
+    return "|".join(forms) if len(forms) == 1 else f"(?:{'|'.join(forms)})"
 
 
 def _escaped(text: str) -> str:

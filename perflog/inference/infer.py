@@ -18,6 +18,9 @@ import numpy as np
 from msgspec import Struct
 
 from perflog.errors import ParserError
+from perflog.evidence.clock import NAME as CLOCK
+from perflog.evidence.clock import outside_of
+from perflog.evidence.witness import judged, sentence
 from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
 from perflog.formats.vocabulary import whole_count
@@ -234,7 +237,8 @@ class _Trial(Struct, frozen=True):
         runs: list[Run] = []
         for log in self.logs:
             runs = self._runs(log, alone)
-            if not runs or (candidate.basis != "said" and not all(_stands(run) for run in runs)):
+            runs = list(map(_between_pauses, runs)) if candidate.by_clock else runs
+            if not runs or (candidate.basis != "said" and not all(map(_stands, runs))):
                 return None
         text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
@@ -249,6 +253,18 @@ class _Trial(Struct, frozen=True):
                 raise RuntimeError(outcome.reason)
             return []
         return outcome
+
+
+def _between_pauses(run: Run) -> Run:
+    """A run whose number the clock of the lines bears out between the pauses, and that is slower over all by it."""
+    witnesses = run.evidence.witnesses if run.evidence is not None else ()
+    slow = [one for one in witnesses if one.agreement == "doubts" and one.name == CLOCK and one.told > one.measured]
+    if not slow:
+        return run
+    said = {sentence(one) for one in slow}
+    settled = judged([outside_of(one) if one in slow else one for one in witnesses])
+    notes = [note for note in run.notes if note.text not in said] + [Note(text) for text in settled.remarks]
+    return replace(run, evidence=settled, notes=list(dict.fromkeys(notes)))
 
 
 def _stands(run: Run) -> bool:

@@ -64,6 +64,7 @@ class Candidate(Struct, frozen=True):
     Attributes:
         rests: what agrees, in words; ``basis``: whether it is ``inferred`` from two parts of the log, ``stated`` by
             the line alone, or what the user ``said``.
+        by_clock: whether the stamps of the lines bear it out wherever no pause stands between two.
         repeats: whether lines that repeat the step before them are left out.
         epoch_steps: the steps of a line where each tells of a whole epoch, as the user says; 0 for other lines.
     """
@@ -74,6 +75,7 @@ class Candidate(Struct, frozen=True):
     rests: tuple[str, ...]
     basis: Basis = "inferred"
     stamped: bool = False
+    by_clock: bool = False
     repeats: bool = False
     epoch_steps: int = 0
 
@@ -174,7 +176,10 @@ def said_reading(series: Series, values: Sequence[Value]) -> Candidate:
 
 def _candidate(series: Series, values: Sequence[Value], rests: Sequence[str], basis: Basis = "inferred") -> Candidate:
     stamped = series.stamped and any(value.quantity == "timestamp" for value in values)
-    return Candidate(series.table, series.columns, tuple(values), tuple(rests), basis, stamped, series.repeats)
+    by_clock = basis == "inferred" and series.clock_value is not None and series.clock_value.quantity == "timestamp"
+    return Candidate(
+        series.table, series.columns, tuple(values), tuple(rests), basis, stamped, by_clock, series.repeats
+    )
 
 
 def _with_clock(series: Series, counts_steps: bool, sight: Sight) -> Iterator[Candidate]:

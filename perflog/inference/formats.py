@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from perflog.formats.meaning import RESERVED_GROUPS
 from perflog.inference.columns import PAUSES, Columns, Meaning
+from perflog.inference.pairs import Pair
 from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Table
 
@@ -42,10 +44,45 @@ class Value(Struct, frozen=True):
     span: str
     since: str = "run"
 
+    def moved(self, places: int) -> Value:
+        """The same value so many places further on."""
+        return replace(self, meaning=replace(self.meaning, place=self.meaning.place + places))
+
     @property
     def text(self) -> str:
         """How people name it: its key, or its unit."""
         return self.meaning.key.strip() or self.meaning.unit or self.quantity
+
+
+def step_patterns(
+    table: Table, columns: Columns, values: Sequence[Value], *, stamped: bool, position: str = ""
+) -> list[dict[str, Any]]:
+    """The patterns of lines that measure steps, those of the line that counts them first where that is another one;
+    none where no text tells them from others.
+
+    Args:
+        stamped: whether the stamp at the head of the lines is the clock; ``position``: the pattern of headings.
+    """
+    if not isinstance(table, Pair):
+        step = step_pattern(table, columns, values, stamped=stamped, position=position)
+        return [] if step is None else [step]
+    first = len(table.upper.kinds)
+    counted = {place: name for place, name in _groups(table, columns, ()).items() if place < first}
+    counter = plain_pattern(table.upper, counted, "counter", "position")
+    below = [value.moved(-first) if value.meaning.place >= first else value for value in values]
+    alone = replace(columns, step=None, epoch=None, total=None)
+    step = step_pattern(table.lower, alone, below, stamped=stamped, position="counter")
+    if counter is None or step is None:
+        return []
+    placed = {"position": position} if position else _counted_per(table, columns)
+    return [{**counter, "step_base": "first", **placed}, step]
+
+
+def _counted_per(table: Table, columns: Columns) -> dict[str, str]:
+    """What the counter of steps counts: the steps of each epoch, or of the run."""
+    if _per_epoch(table, columns):
+        return {"step_per": "epoch"}
+    return {"step_per": "unnamed"} if columns.epoch is None and _falls(table, columns) else {}
 
 
 def step_pattern(
@@ -61,15 +98,15 @@ def step_pattern(
     if literal is None:
         return None
     sample = {name: table.column(place).texts[0] for place, name in groups.items() if name != "timestamp"}
-    pattern: dict[str, Any] = {"name": "step", "role": "step", "literal": literal, "regex": regex, "step_base": "first"}
+    pattern: dict[str, Any] = {"name": "step", "role": "step", "literal": literal, "regex": regex}
+    if columns.step is not None or not position:
+        pattern["step_base"] = "first"
     if position:
         pattern["position"] = position
     if columns.is_bar:
         pattern |= {"redrawn": True, "irregular": True, "first_is_start": True, "restarts": True}
-    elif not position and _per_epoch(table, columns):
-        pattern["step_per"] = "epoch"
-    elif not position and columns.epoch is None and _falls(table, columns):
-        pattern["step_per"] = "unnamed"
+    elif not position:
+        pattern |= _counted_per(table, columns)
     if (position or "step_per" in pattern) and any(
         value.span == "interval" and value.quantity != "timestamp" for value in values
     ):

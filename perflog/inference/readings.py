@@ -20,7 +20,7 @@ from msgspec.structs import replace as with_fields
 from perflog.formats.line import Token
 from perflog.formats.printed import half_digit, rate_unit, seconds_in
 from perflog.inference.columns import Columns, Meaning, unnamed_times
-from perflog.inference.formats import Value, parser_tables, step_pattern
+from perflog.inference.formats import Value, parser_tables, step_patterns
 from perflog.inference.said import bars_of, to_paste
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
 from perflog.matching.tables import Table
@@ -86,13 +86,15 @@ class Candidate(Struct, frozen=True):
             beside: the patterns of lines between the training's own: pauses, a heading, the beginning of a run.
         """
         position = next((pattern["name"] for pattern in beside if pattern["role"] == "position"), "")
-        step = step_pattern(self.table, self.columns, self.values, stamped=self.stamped, position=position)
-        if step is not None and self.repeats:
-            step["redrawn"] = True
-        if step is not None and self.epoch_steps:
+        steps = step_patterns(self.table, self.columns, self.values, stamped=self.stamped, position=position)
+        if not steps:
+            return None
+        if self.repeats:
+            steps[-1]["redrawn"] = True
+        if self.epoch_steps:
             assumption = f"an epoch has {self.epoch_steps} steps, as --set epoch_steps says"
-            step |= {"assumed_covers": self.epoch_steps, "assumption": assumption}
-        return None if step is None else parser_tables([*beside, step])
+            steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": assumption}
+        return parser_tables([*beside, *steps])
 
 
 class Sight(Struct):

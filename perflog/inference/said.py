@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from perflog.formats.line import Said, Token, plain_text
 from perflog.inference.columns import Columns, Kind, Meaning, columns_of, columns_with, key_of
 from perflog.inference.formats import Value, plain_pattern, with_total
+from perflog.inference.pairs import Pair
 from perflog.matching.tables import Table
 
 _KINDS: Mapping[str, Kind] = {
@@ -222,8 +223,10 @@ def to_paste(table: Table, tokens: Mapping[int, Token]) -> str:
     """The option that says what a table's numbers are, to be pasted behind a command: by their keys in rows and JSON.
 
     Args:
-        tokens: by their places in the line.
+        tokens: by their places in the line. Of a record of two lines no option says it, and the answer is a format's.
     """
+    if isinstance(table, Pair):
+        return "a format (`perflog parsers new`)"
     keys = {place: key_of(table.words[place])[0].rpartition(" ")[2] for place in tokens}
     if (table.words[0].startswith("row ") or '"' in table.text) and all(keys.values()):
         return " ".join(f"--as {quote(f'{token}={keys[place]}')}" for place, token in tokens.items())

@@ -22,6 +22,7 @@ from perflog.inference.columns import (
     epoch_times,
 )  # fmt: skip
 from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
+from perflog.inference.pairs import Pair, pairs_of
 from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
 from perflog.inference.said import SaidTable, other_bars, said_tables, why_none
 from perflog.inference.series import Series
@@ -61,6 +62,11 @@ def candidates_of(
     for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
         sight.counted = max(sight.counted, len(table))
         yield from _candidates_in(tables, table, columns, sight)
+    for pair in pairs_of(read):
+        columns = columns_of(pair)
+        is_own = len(unclaimed([pair.upper, pair.lower])) == 2
+        if is_own and columns.step is not None and columns.trains and _may_train(pair, columns, trains):
+            yield from _candidates_in(tables, pair, columns, sight)
 
 
 def epoch_candidates(
@@ -144,9 +150,15 @@ def _candidates_in(
     if beside is None:
         return
     for candidate in [said_reading(series, values)] if values else readings_of(series, sight):
+        if isinstance(table, Pair) and table.is_shifted and any(_is_mean(value) for value in candidate.values):
+            continue  # the steps that it is a mean of are another line's
         found = candidate.tables(beside)
         if found is not None:
             yield candidate, found
+
+
+def _is_mean(value: Value) -> bool:
+    return value.span == "cumulative" and value.quantity in ("rate", "step_time")
 
 
 def _without_repeats(table: Table, columns: Columns) -> tuple[Table, bool]:

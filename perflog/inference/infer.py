@@ -90,6 +90,7 @@ def _text_of(log: LogFile) -> tuple[bytes, bool]:
 _MAY_TRAIN = lazy_regex(rb"(?i)loss|step|iter|epoch|batch|train|update|it/s|s/it|samples|tokens")
 #: The size of a batch as logs tell it.
 _BATCH = lazy_regex(rb"(?i)batch[_ ]?size[^0-9\n]{1,16}([0-9]{1,7})(?![0-9.])")
+_SPACES = lazy_regex(" +")
 #: How programs tell the rank that speaks, near the beginning of a line.
 _RANK = lazy_regex(rb"^[^\n]{0,80}?[Rr]ank[ =:]?([0-9]+)")
 
@@ -158,18 +159,27 @@ def _found_in(text: bytes, trial: _Trial) -> Finding:
     return Finding(refused, why(tables, sight))
 
 
-#: Lines of so many endings that are all as long as the longest, in bytes at least, were cut there.
+#: Lines of so many endings that no shorter line has, all as long as the longest, in bytes at least, were cut there.
 CUT_ENDINGS, CUT_LENGTH, CUT_LINES = 2, 30, 3
+#: So many letters of a line, digits as one, are its ending.
+CUT_ENDING = 8
 
 
 def _why_cut(text: bytes) -> str:
     """Why a text's numbers may lack digits: its lines were all cut at one column; empty where they were not."""
     lines = text.split(b"\n")
     longest = max(map(len, lines))
-    ends = [own_words(line[-12:].decode("utf-8", "replace")) for line in lines if len(line) == longest]
-    if longest < CUT_LENGTH or len(ends) < CUT_LINES or len(set(ends)) < CUT_ENDINGS:
+    if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
+        return ""
+    of_shorter = {_ending(line) for line in lines if len(line) < longest}
+    if len({_ending(line) for line in lines if len(line) == longest} - of_shorter) < CUT_ENDINGS:
         return ""
     return f"lines of many kinds end at column {longest}, as lines do that were all cut there"
+
+
+def _ending(line: bytes) -> str:
+    """How a line ends: its last letters, digits and blanks as one."""
+    return _SPACES.sub(" ", own_words(line.decode("utf-8", "replace")).replace("nan", "0"))[-CUT_ENDING:]
 
 
 #: Parsers of lower priority know a shape of lines and no program: what they match is open to other readings.

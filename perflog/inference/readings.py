@@ -47,6 +47,8 @@ SLOWEST_TICK = 1.0
 LONGEST_UNNAMED = 20.0
 #: Digits may hide so much of a number that is taken for a whole one.
 MOST_HIDDEN = 0.3
+#: Of fewer lines a mean is what the lines are.
+LEAST_OF_MEAN = 4
 #: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
 #: and its digits; and by so many times the digits.
 LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
@@ -451,7 +453,10 @@ def _is_one_number(series: Series, meaning: Meaning) -> bool:
     of_training = np.append(True, np.isfinite(series.between) | series.fallen)
     if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
         return False
-    return not any(_may_be_mean(part) for part in _parts(series, values, meaning))
+    parts = [part for part in map(_known, _parts(series, values, meaning)) if len(part[0]) >= LEAST_OF_MEAN]
+    if any(len(part[0]) >= LEAST_MOVING and _is_no_mean(part) for part in parts):
+        return True  # what it is in one epoch it is in all
+    return all(_is_no_mean(part) or _is_same_as_mean(part) for part in parts)
 
 
 def _is_ruled(seconds: Floats) -> bool:
@@ -465,42 +470,69 @@ def _seconds(values: Floats, meaning: Meaning) -> Floats:
     return np.asarray(1.0 / values if meaning.kind == "rate" else values)
 
 
-def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """(the steps that are done, the numbers, the seconds of a step) of each epoch, or of all where none begins."""
+def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[_Part]:
+    """The parts of a table: of each epoch, or of all where none begins."""
     edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
     for begin, end in pairwise(edges):
         yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
 
 
-def _may_be_mean(part: tuple[Floats, Floats, Floats]) -> bool:
-    """Whether times may be a mean since the beginning that is another number than the mean of the lines.
+#: The steps that are done, the numbers, the seconds of a step: of each line of an epoch, (n,).
+_Part = tuple[Floats, Floats, Floats]
+
+
+def _known(part: _Part) -> _Part:
+    counted, values, seconds = part
+    known = np.isfinite(seconds) & (seconds > 0)
+    return counted[known], values[known], seconds[known]
+
+
+def _is_no_mean(part: _Part) -> bool:
+    """Whether times can be no mean since the beginning.
 
     Of a running mean the times between two lines follow; taken from single steps these scatter far more than the lines
     themselves, or fall below nothing.
     """
     counted, values, seconds = part
-    known = np.isfinite(seconds) & (seconds > 0)
-    counted, values, seconds = counted[known], values[known], seconds[known]
-    if len(seconds) < 4:
-        return False
+    hidden = (printed_quantum(values) or 0.0) / values
+    if _falls_below(counted, seconds, hidden) and _falls_below(counted, values, hidden):
+        return True  # neither a mean of times nor one of rates
     between = np.diff(counted * seconds) / np.diff(counted)
-    digit = (printed_quantum(values) or 0.0) / float(np.median(values))
+    digit = _digit_of(values)
     moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
     able = FARTHEST * np.diff(counted) / counted[1:] + digit  # a mean moves by no more than the share of the new steps
     late = slice(len(moved) // 2, None)
     if float((moved[late] > usual * able[late]).mean()) > MOST_MOVES:
-        return False
+        return True
     rough = digit * counted[-1] / float(np.diff(counted).max())
     late = slice(len(between) // 4, None)
-    if rough < ROUGH and (
-        (between[late] <= 0).any() or _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
-    ):
-        return False
-    by_means = float(
-        (counted[-1] * seconds[-1] - counted[len(counted) // 4] * seconds[len(counted) // 4])
-        / (counted[-1] - counted[len(counted) // 4])
-    )
-    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) > max(AGREE, min(digit, SAME))
+    scatters = _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
+    return rough < ROUGH and bool((between[late] <= 0).any() or scatters)
+
+
+def _is_same_as_mean(part: _Part) -> bool:
+    """Whether times give the same number where they are a mean since the beginning, and where they are single steps."""
+    counted, values, seconds = part
+    first = len(counted) // 4
+    by_means = float((counted[-1] * seconds[-1] - counted[first] * seconds[first]) / (counted[-1] - counted[first]))
+    same = max(AGREE, min(_digit_of(values), SAME))
+    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) <= same
+
+
+def _digit_of(values: Floats) -> float:
+    """What the last digit of numbers may hide, as a share of the usual one."""
+    return (printed_quantum(values) or 0.0) / float(np.median(values))
+
+
+def _falls_below(counted: Floats, means: Floats, hidden: Floats) -> bool:
+    """Whether something of less than nothing would stand between two means, if they began with the first of them.
+
+    Args:
+        hidden: what the digits may hide of each, as a share, (n,).
+    """
+    totals = (counted - counted[0] + (counted[1] - counted[0])) * means
+    slack = totals * hidden
+    return bool((np.diff(totals) < -(slack[1:] + slack[:-1])).any())
 
 
 def _moves_as_mean(series: Series, meaning: Meaning) -> bool:

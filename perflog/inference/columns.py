@@ -128,6 +128,8 @@ _ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "token
 _UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))
 #: Seconds since 1970 lie here: of 2001 to 2064; in milliseconds a thousand times as much.
 _SINCE_1970 = (1e9, 3e9)
+#: One that is called elapsed may begin anew with short epochs.
+FEW_EPOCHS = 0.34
 #: A time of so many rows that falls in fewer than this share of them has elapsed; of steps alike it falls in half.
 LEAST_RISING, FEW_FALLS, MORE_RISES = 6, 0.1, 2
 #: A column counts when it rises from row to row in so many of them.
@@ -443,7 +445,7 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
     named, values = _TIME_KEY.match(key), table.column(place).values
     elapsed = _ELAPSED_KEY.search(key)
     if elapsed or (named and len(values) > LEAST_RISING and _rises_by_epochs(values)):
-        if not _rises_by_epochs(values):
+        if not _rises_by_epochs(values, FEW_EPOCHS if elapsed else FEW_FALLS):
             return None
         return Meaning(place, "elapsed", time_unit(at_hand) if at_hand else "s", key=key)
     if _partial(key):
@@ -470,14 +472,18 @@ def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
     return Meaning(place, "elapsed", "clock", is_named=named, key=key)
 
 
-def _rises_by_epochs(values: Floats) -> bool:
-    """Whether a time rises from row to row, but where it begins anew: more often than it falls, and never below 0."""
+def _rises_by_epochs(values: Floats, falling: float = FEW_FALLS) -> bool:
+    """Whether a time rises from row to row, but where it begins anew: more often than it falls, and never below 0.
+
+    Args:
+        falling: in this share of the rows at most.
+    """
     known = values[np.isfinite(values)]
     if len(known) < 2:
         return len(known) == 1
     changes = np.diff(known)
     rises, falls = int((changes > 0).sum()), int((changes < 0).sum())
-    return rises > MORE_RISES * falls and falls <= FEW_FALLS * len(changes) and bool((known >= 0).all())
+    return rises > MORE_RISES * falls and falls <= falling * len(changes) and bool((known >= 0).all())
 
 
 def _partial(key: str) -> bool:

@@ -39,6 +39,8 @@ RULED = 0.05
 FARTHEST, MOST_MOVES = 2.0, 0.2
 #: Where digits may hide so much of the time between two lines, no line can be told from a mean by it.
 ROUGH = 0.3
+#: Numbers of single steps move so many times as much from line to line as a mean of several does.
+RAW = 3.0
 #: The intervals between means scatter so many times as much where they are differences of single steps.
 SCATTER = 3.0
 #: A bar whose ticks take longer, in seconds, may count epochs.
@@ -306,8 +308,11 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
                 yield found
                 return
     timed = [time for time in times if time.unit]
-    if timed and any(rate.unit for rate in works):  # one of the two is a mean of other steps than the other
-        sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {_named(timed[0])!r} is no one number"
+    apart = [time for time in timed if any(_is_apart(series, rate, time) for rate in works if rate.unit)]
+    if apart and _is_of_single_steps(series, apart[0], works):
+        yield _candidate(series, [Value(apart[0], "step_time", "last")], [counter, f"{_named(apart[0])!r}"], "stated")
+    if apart:  # one of the two is a mean of other steps than the other
+        sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {_named(apart[0])!r} is no one number"
         return
     yield from _of_means(series, [*(m for m in works if m.unit), *of_steps, *(m for m in times if m.unit)])
     for meaning in [*(m for m in works if m.unit), *of_steps]:
@@ -439,6 +444,30 @@ def _product(series: Series, rate: Meaning, time: Meaning, *, per_step: bool = F
     return centre, digits
 
 
+def _is_apart(series: Series, rate: Meaning, time: Meaning) -> bool:
+    """Whether the product of a rate and a time is no one number by more than their digits hide."""
+    rates, times = (series.table.column(m.place).values for m in (rate, time))
+    product = rates * times
+    known = product[np.isfinite(product) & (product > 0)]
+    digits = _last_digit(series, rate) + _last_digit(series, time)
+    off = np.abs(known / float(middle(known)) - 1) if len(known) else known
+    return len(known) < LEAST_ROWS or float((off > max(digits, 1e-4) + 1e-3).mean()) > FEW
+
+
+def _is_of_single_steps(series: Series, time: Meaning, rates: Sequence[Meaning]) -> bool:
+    """Whether a time is each step's own, where every step is printed and the rates beside it are means of several:
+    these scatter far less from line to line.
+    """
+    own, *others = (_scatter(series.table.column(meaning.place).values) for meaning in (time, *rates))
+    return series.every == 1 and own > RAW * max(others)
+
+
+def _scatter(values: Floats) -> float:
+    """How far numbers move from line to line, as a share, behind the first quarter."""
+    late = values[len(values) // 4 :]
+    return float(middle(np.abs(np.diff(late)))) / float(middle(late)) if len(late) > 1 else 0.0
+
+
 def _last_digit(series: Series, meaning: Meaning) -> float:
     """What the last printed digit may hide of a column's numbers, as a share."""
     column = series.table.column(meaning.place)
@@ -454,7 +483,7 @@ def _is_one_number(series: Series, meaning: Meaning) -> bool:
     if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
         return False
     parts = [part for part in map(_known, _parts(series, values, meaning)) if len(part[0]) >= LEAST_OF_MEAN]
-    if any(len(part[0]) >= LEAST_MOVING and _is_no_mean(part) for part in parts):
+    if any(_is_impossible(part) or (len(part[0]) >= LEAST_MOVING and _is_no_mean(part)) for part in parts):
         return True  # what it is in one epoch it is in all
     return all(_is_no_mean(part) or _is_same_as_mean(part) for part in parts)
 
@@ -493,10 +522,9 @@ def _is_no_mean(part: _Part) -> bool:
     Of a running mean the times between two lines follow; taken from single steps these scatter far more than the lines
     themselves, or fall below nothing.
     """
+    if _is_impossible(part):
+        return True
     counted, values, seconds = part
-    hidden = (printed_quantum(values) or 0.0) / values
-    if _falls_below(counted, seconds, hidden) and _falls_below(counted, values, hidden):
-        return True  # neither a mean of times nor one of rates
     between = np.diff(counted * seconds) / np.diff(counted)
     digit = _digit_of(values)
     moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
@@ -522,6 +550,13 @@ def _is_same_as_mean(part: _Part) -> bool:
 def _digit_of(values: Floats) -> float:
     """What the last digit of numbers may hide, as a share of the usual one."""
     return (printed_quantum(values) or 0.0) / float(np.median(values))
+
+
+def _is_impossible(part: _Part) -> bool:
+    """Whether something of less than nothing would stand between two lines, were they means of times or of rates."""
+    counted, values, seconds = part
+    hidden = (printed_quantum(values) or 0.0) / values
+    return _falls_below(counted, seconds, hidden) and _falls_below(counted, values, hidden)
 
 
 def _falls_below(counted: Floats, means: Floats, hidden: Floats) -> bool:

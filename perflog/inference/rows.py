@@ -16,7 +16,7 @@ from perflog.lazy_regex import lazy_regex
 _FEWEST, _ROWS = 2, 3
 _NAME = lazy_regex(r"[A-Za-z_][\w./|@()%:\- ]*")
 _NUMBER = lazy_regex(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?"
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?|_\d\d-\d\d-\d\d)|\d+(?::\d\d){1,2}(?:\.\d+)?"
     r"|[-+]?(?:[0-9][0-9,]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+|nan|inf|NaN|True|False|N/A|-)?(?:%|s|ms)?"
 )
 #: A header of a training's table names a counter.
@@ -25,7 +25,7 @@ _COUNTER = lazy_regex(
 )
 _HAS_COUNTER = lazy_regex(r"step|iter|update|batch|epoch", re.I)
 #: How a header may look: a counter among cells, without the signs of prose and keys.
-_MAY_NAME = lazy_regex(rb"(?im)^[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*[,;\t|\xe2 ][^=:\n]*$")
+_MAY_NAME = lazy_regex(rb"(?im)^(?=[^=:\n]*[,;\t|\xe2 ])[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*$")
 _TAG = lazy_regex(r"\[1,\d+\]<stdout>:|\[(?:rank|default)\d+\]:\s?")
 _RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
 

@@ -298,6 +298,9 @@ def drawn_once(pattern: Pattern, rows: Rows, last: Drawn, starts: Ints) -> tuple
     begins = _bar_begins(clock, last.clock) & ~_goes_on(rows, last)
     if pattern.redrawn or pattern.step_counts == "samples":  # a step's samples are not told by a distance of nothing
         fresh = (step != shifted(step, last.step)) | begins
+        if not pattern.restarts and "epoch" in rows.columns:  # of each epoch a log may hold the last state alone
+            epoch = rows.columns["epoch"]
+            fresh |= epoch != shifted(epoch, last.epoch)
         if not pattern.redrawn:
             fresh |= clock != shifted(clock, last.clock)
         rows, clock, step, begins = rows.take(fresh), clock[fresh], step[fresh], begins[fresh]

@@ -149,7 +149,7 @@ def _keep(folder: Path, log: str, kept: Path) -> None:
     shutil.copyfile(folder / file, kept / file)
 
 
-def try_whole(programs: Programs) -> Iterator[list[str]]:
+def try_whole(programs: Programs, estimators: Sequence[str]) -> Iterator[list[str]]:
     """The differences in the logs as they are, and in fixtures with the options that each asks for."""
     calls: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
     for root in filter(Path.is_dir, WHOLE):
@@ -159,7 +159,7 @@ def try_whole(programs: Programs) -> Iterator[list[str]]:
             calls[tuple(wanted)].append(str(log))
     for wanted, these in calls.items():
         given = [] if these == [*wanted] else [*wanted]
-        for estimator in ESTIMATORS:
+        for estimator in estimators:
             chosen = given if "--estimator" in given else [*given, "--estimator", estimator]
             found = programs.differences("extract", *these, *chosen)
             yield [f"{log or these[0]} {' '.join(chosen)}: {words}" for log, words in found]
@@ -172,6 +172,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--whole", action="store_true", help="the logs at hand as they are, under every estimator")
     parser.add_argument(
+        "--estimators", nargs="+", choices=ESTIMATORS, default=list(ESTIMATORS), help="those that the old program has"
+    )
+    parser.add_argument(
         "--within", type=float, default=0.0, help="numbers as near as this share are equal (default: 0)"
     )
     parser.add_argument("--keep", metavar="FOLDER", type=Path, default=Path("build/against"), help="(build/against)")
@@ -180,7 +183,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=SCRATCH, prefix="perflog-against-") as name:
         programs = Programs(given.old.resolve(), Path(name), given.within)
         mutated_logs = partial(try_mutated, programs, given.keep, given.seed, given.count)
-        for differences in try_whole(programs) if given.whole else mutated_logs():
+        for differences in try_whole(programs, given.estimators) if given.whole else mutated_logs():
             count += len(differences)
             print("\n".join(differences), end="\n" if differences else "", flush=True)
     print(f"{count} differences in {'the logs at hand' if given.whole else f'{given.count} mutated logs'}")

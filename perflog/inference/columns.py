@@ -72,6 +72,7 @@ _MOMENT_KEY = lazy_regex(
 )
 #: What stands behind a time that is left, and belongs to it and not to the next number: ``4.7 min left  speed: ``.
 _LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:left|remain(?:ing|s)?|elapsed|to go)(?![A-Za-z])", re.I)
+_IS_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:left|remain(?:ing|s)?|to go)(?![A-Za-z])", re.I)
 #: Words before a time that is followed by its unit.
 _TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent|time|dt)\s*[:=]?\s*$|\(\s*$", re.I)
 #: Times of a part of a step, or of something else.
@@ -344,6 +345,8 @@ def _measure(table: Table, place: int) -> Meaning | None:
     for one in (_rate(place, key, unit, behind), _per_step(place, key, unit, behind)):
         if one is not None:
             return one
+    if _IS_LEFT.match(table.words[place + 1]):
+        return None
     if _PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not _TIME_BEHIND.match(behind)):
         return None  # what sticks to the number is part of it, and not understood
     values = table.column(place).values
@@ -444,7 +447,7 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
     at_hand = unit if re.fullmatch(_TIME, unit, re.I) else _unit_behind(behind)
     named, values = _TIME_KEY.match(key), table.column(place).values
     elapsed = _ELAPSED_KEY.search(key)
-    if elapsed or (named and len(values) > LEAST_RISING and _rises_by_epochs(values)):
+    if elapsed or (named and not _partial(key) and len(values) > LEAST_RISING and _rises_by_epochs(values)):
         if not _rises_by_epochs(values, FEW_EPOCHS if elapsed else FEW_FALLS):
             return None
         return Meaning(place, "elapsed", time_unit(at_hand) if at_hand else "s", key=key)

@@ -151,10 +151,15 @@ def _why_no_steps(series: Series) -> str:
         )
     clock = series.clock if series.clock is not None else np.zeros(1)
     ticks = float(series.step[-1] - series.step[0])
-    names_steps = re.search("step|iter|batch|it/s|s/it", series.table.text)
+    names_steps = re.search("step|iter|batch|it/s|s/it", series.table.text) or _is_of_epoch(series)
     if ticks > 0 and not names_steps and float(clock[-1] - clock[0]) / ticks > SLOWEST_TICK:
         return f"a tick of its bar may be an epoch: no word says what it counts; if steps, give {_pasted_bar(series)}"
     return ""
+
+
+def _is_of_epoch(series: Series) -> bool:
+    """Whether a bar is one epoch's, so that its ticks are none: it is named for one with its number, or begins anew."""
+    return series.columns.epoch is not None or series.falls > 0
 
 
 def _pasted_bar(series: Series) -> str:
@@ -465,7 +470,8 @@ def _is_of_single_steps(series: Series, time: Meaning, rates: Sequence[Meaning])
 def _scatter(values: Floats) -> float:
     """How far numbers move from line to line, as a share, behind the first quarter."""
     late = values[len(values) // 4 :]
-    return float(middle(np.abs(np.diff(late)))) / float(middle(late)) if len(late) > 1 else 0.0
+    usual = float(middle(late)) if len(late) > 1 else 0.0
+    return float(middle(np.abs(np.diff(late)))) / usual if usual > 0 else 0.0
 
 
 def _last_digit(series: Series, meaning: Meaning) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,9 +140,6 @@ def _candidates_in(
     tables: Sequence[Table], table: Table, columns: Columns, sight: Sight, values: tuple[Value, ...] = ()
 ) -> Iterator[tuple[Candidate, dict[str, Any]]]:
     """The readings of one table; ``values``: what its numbers are, where a user says it."""
-    if columns.step is not None and _is_cut(table, columns.step.place):
-        sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
-        return
     table, repeats = _without_repeats(table, columns)
     series = Series(table, columns)
     series.repeats = repeats
@@ -152,6 +149,10 @@ def _candidates_in(
     for candidate in [said_reading(series, values)] if values else readings_of(series, sight):
         if isinstance(table, Pair) and table.is_shifted and any(_is_mean(value) for value in candidate.values):
             continue  # the steps that it is a mean of are another line's
+        used = {*(value.meaning.place for value in candidate.values), columns.step.place if columns.step else -1}
+        if _is_cut(table, used):
+            sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
+            continue
         found = candidate.tables(beside)
         if found is not None:
             yield candidate, found
@@ -195,16 +196,19 @@ def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[
     return [*pause_patterns(table), *(one for one in (heading, resumed) if one is not None)]
 
 
-def _is_cut(table: Table, step: int) -> bool:
-    """Whether a table's rows were cut at one column: most are as long as the longest line of the text, and of these
-    the last number does not begin at one column, as it does on lines that were not cut; or the counter ends them.
+def _is_cut(table: Table, used: Collection[int]) -> bool:
+    """Whether a table's rows were cut inside a number that is used: it ends them, most are as long as the longest line
+    of the text, and it is printed with now more and now fewer decimals.
     """
+    last = len(table.kinds) - 1
+    if last not in used or table.words[-1].strip():
+        return False
     is_longest = table.lengths() == table.longest
     if float(is_longest.mean()) < MOST_CUT:
         return False
-    last = len(table.kinds) - 1
-    places = np.array(table.offsets(last))[is_longest]
-    return len(set(places.tolist())) > 1 or (step == last and not table.words[-1])
+    texts = [text for text, longest in zip(table.column(last).texts, is_longest.tolist(), strict=True) if longest]
+    decimals = {len(text.partition(".")[2]) for text in texts}
+    return len(decimals) > 1 or (decimals == {0} and len(set(map(len, texts))) > 1)
 
 
 def _says_training(table: Table, columns: Columns) -> bool:

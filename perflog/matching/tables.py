@@ -61,7 +61,7 @@ _PREFIX = lazy_regex(
     + rb"(?: \d{4}(?!\d))?|"
     + _TIME
     + rb"(?= *[^\s<|\d]|\s*\||\] )"
-    rb"|[A-Za-z_.]+:[A-Za-z_<>]+:\d+ -"
+    rb"|[A-Za-z_.]+:[A-Za-z_<>]+:\d+ -|[A-Za-z_][\w.]*(?= +- +(?:INFO|DEBUG|WARNING|WARN|ERROR) )"
     rb"|(?:INFO|DEBUG|WARNING|WARN|ERROR|I|root|__main__|[Rr]ank ?\d+|[A-Za-z_.]+\.py:\d+(?::\w+)?)(?![A-Za-z0-9_=])"
     rb"[\])>:]*)"
     rb"[\s\])>|,:-]*)*"

@@ -76,6 +76,24 @@ def whole_records(work: Floats, before: Works) -> tuple[Mask, Works]:
     return whole, Works(float(most[-1]), int(at_most[-1]), int(rows[-1]))
 
 
+def until_timed(paused: Mask, clock: Floats, before: bool) -> tuple[Mask, bool]:
+    """(which rows hold a pause since the last row that tells the time, (n,); the same of what comes behind them).
+
+    Args:
+        paused: which rows hold a pause since the row before them, (n,).
+        clock: the time that they tell, NaN for none, (n,).
+        before: whether a pause lies behind the last such row before these.
+    """
+    if not before and not paused.any():
+        return paused, False
+    known = np.isfinite(clock)
+    piece = np.cumsum(shifted(known.astype(np.float64), 0.0)).astype(np.int64)  # rows up to one that tells the time
+    counts = np.bincount(piece, paused, minlength=int(piece[-1]) + 1)
+    counts[0] += before
+    held = counts[piece] > 0
+    return held, bool(held[-1] and not known[-1])
+
+
 def unrounded(printed: Floats, before: Counter, interval: float | None) -> tuple[Floats, Counter, int]:
     """(the step at each row (n,), the counter after them, the first row that the interval does not fit, -1 for none).
 
@@ -339,6 +357,7 @@ class Segment(Struct):
     of a step that the lines print. ``recent``: the marks of the last rows, of patterns whose lines are drawn again.
     ``left_out``: what :mod:`perflog.measurements.structure` left out. ``printed_epochs``: the first and the last one
     that a bar prints. ``digit``: the last digit of a running mean, in its printed unit; 0 where none is measured.
+    ``paused``: whether a pause lies between the last row that tells the time and the rows behind it, which tell none.
     ``blend``: of lines of several processes, how many records each step has; the measurements are the slowest of each.
     """
 
@@ -361,6 +380,7 @@ class Segment(Struct):
     left_out: LeftOut = NOTHING_LEFT_OUT
     printed_epochs: tuple[float, float] = (NAN, NAN)
     digit: float = 0.0
+    paused: bool = False
 
     @property
     def prints_every_step(self) -> bool:

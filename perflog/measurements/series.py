@@ -56,6 +56,7 @@ from perflog.measurements.segment import (
     previous_of,
     steps_from_counter,
     unrounded,
+    until_timed,
     whole_records,
 )
 from perflog.measurements.steps import Steps, count_steps, explicit_covers
@@ -419,6 +420,8 @@ class RankSeries:
             return
         if segment.basis.value.span == "cumulative" and not segment.basis.value.is_clock:
             segment.digit = _finer(segment.digit, rows.columns[segment.basis.value.group])
+        if segment.basis.value.is_clock:
+            paused, segment.paused = until_timed(paused, rows.columns[segment.basis.value.group], segment.paused)
         measured = measure(self.pattern, segment.basis, rows, steps, count, segment.running, self.as_printed)
         segment.running = measured.running
         segment.tally.unknown += int(measured.unknown.sum())

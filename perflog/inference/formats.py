@@ -68,6 +68,8 @@ def step_patterns(
         return [] if step is None else [step]
     first = len(table.upper.kinds)
     counted = {place: name for place, name in _groups(table, columns, ()).items() if place < first}
+    if not any(value.meaning.place >= first for value in values):
+        return []  # a clock alone: the lines that count have it too
     counter = plain_pattern(table.upper, counted, "counter", "position")
     below = [value.moved(-first) if value.meaning.place >= first else value for value in values]
     alone = replace(columns, step=None, epoch=None, total=None)

@@ -64,8 +64,9 @@ def candidates_of(
         yield from _candidates_in(tables, table, columns, sight)
     for pair in pairs_of(read):
         columns = columns_of(pair)
-        is_own = len(unclaimed([pair.upper, pair.lower])) == 2
-        if is_own and columns.step is not None and columns.trains and _may_train(pair, columns, trains):
+        is_counted = columns.step is not None and columns.step.place < len(pair.upper.kinds)
+        is_own = is_counted and len(unclaimed([pair.upper, pair.lower])) == 2
+        if is_own and columns.trains and _may_train(pair, columns, trains):
             yield from _candidates_in(tables, pair, columns, sight)
 
 

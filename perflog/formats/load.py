@@ -129,7 +129,7 @@ def _pattern(parser: str, table: PatternKeys, of_file: ParserKeys, file: Path) -
     placing = (other for other in of_file.patterns if other.name == (table.position or table.block))
     counter = next(placing, table)
     numbers = table if "(?P<step>" in table.regex else counter  # a line that tells its step says what it counts from
-    paused = any(
+    paused = table.first_is_start or any(  # between the states of a bar anything may be drawn
         other.pauses or (other.role == "ignore" and "(?P<run_steps>" in other.regex) for other in of_file.patterns
     )
     return Pattern(**asdict(table) | {

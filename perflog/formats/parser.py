@@ -80,7 +80,7 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
         step_base_shown: whether the first line shows what ``step_base`` is.
         epochs_unnamed: whether a step that falls begins the next epoch, since no line tells it.
         speaks_for_training: whether another pattern names it in ``only_with``.
-        interrupted: whether a clock of it holds what ``pauses`` lines or other bars of its file mark.
+        interrupted: whether a clock of it holds what lines with ``pauses`` and other bars mark, of any format.
         heads: whether it is the head of a ``block``.
         tail: what follows the literal that the regex begins with; None where it does not.
         jump: the parts of that around its ``{TO}``.

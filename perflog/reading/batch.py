@@ -35,7 +35,7 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
     measured = _texts_measured(batch, len(readings), generic)
     singly = options is not None and options.estimator not in ("total", "reported") and not options.convention
     plain = {} if singly else _plain(batch, len(readings), measured, generic, readings[0].as_printed, options)
-    tried = _tried(batch, len(readings), measured, generic)
+    tried, pauses = _tried(batch, len(readings), measured, generic)
     for text, (reading, lines, cut) in enumerate(zip(readings, batch.lines.tolist(), batch.cut.tolist(), strict=True)):
         reading.counts.tried_on(tried, text)
         if text in plain:
@@ -43,7 +43,8 @@ def fold_batch(readings: Sequence[Reading], batch: Batch, catalog: Catalog, opti
             reading.end_block(lines, cut)
             reading.gather_facts()
         else:
-            found = [matches.of_text(text, low, high) for matches, low, high in tried.on(text) if low < high]
+            counting = [*tried.on(text), *pauses.on(text)]
+            found = [matches.of_text(text, low, high) for matches, low, high in counting if low < high]
             reading.add_counted(found, lines, cut)
             reading.settle(catalog)
 
@@ -57,17 +58,22 @@ def _texts_measured(batch: Batch, texts: int, generic: AbstractSet[str]) -> Mask
     return measured
 
 
-def _tried(batch: Batch, texts: int, measured: Mask, generic: AbstractSet[str]) -> Tried:
-    """Which patterns were tried on each text and count there, and where each one's matches in it begin and end."""
+def _tried(batch: Batch, texts: int, measured: Mask, generic: AbstractSet[str]) -> tuple[Tried, Tried]:
+    """(which patterns were tried on each text and count there, and where each one's matches in it begin and end; those
+    of generic parsers that tell of pauses and nothing else there, since a more specific one measured).
+    """
     borders, is_measured = np.arange(texts + 1), measured.tolist()
     of_text: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
+    pauses: list[list[tuple[Matches, int, int]]] = [[] for _ in range(texts)]
     for matches in batch.matches:
         bounds = np.searchsorted(matches.text, borders).tolist()
         is_generic = matches.pattern.parser in generic
         for text in matches.candidates:
             if not (is_generic and is_measured[text]):
                 of_text[text].append((matches, bounds[text], bounds[text + 1]))
-    return Tried(of_text)
+            elif matches.pattern.role == "ignore" and matches.pattern.pauses:
+                pauses[text].append((matches, bounds[text], bounds[text + 1]))
+    return Tried(of_text), Tried(pauses)
 
 
 def _plain(

@@ -124,7 +124,10 @@ def test_a_pause_counts_where_the_lines_behind_it_have_no_stamp(tmp_path: Path) 
     lines, paused, before = [], 0.0, ""
     for m in steps(5, 1000, seconds=0.19):
         stamp = f"{m.now + timedelta(seconds=paused):[%m/%d/%y %H:%M:%S]}"
-        lines.append(f"{stamp if stamp != before else ' ' * len(stamp)} INFO     Iteration {m.step} loss {m.loss:.4f}")
+        is_behind = bool(lines) and "Validation" in lines[-1]
+        lines.append(
+            f"{' ' * len(stamp) if is_behind or stamp == before else stamp} INFO     Iteration {m.step} loss {m.loss:.4f}"
+        )
         before = stamp
         if m.step % 100 == 0:
             paused += 10

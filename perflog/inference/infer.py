@@ -40,7 +40,7 @@ from perflog.matching.tables import Table, own_words, tables_of
 from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
+from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, SUMMARIES_ALONE, build_runs
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -91,6 +91,14 @@ _MAY_TRAIN = lazy_regex(rb"(?i)loss|step|iter|epoch|batch|train|update|it/s|s/it
 #: The size of a batch as logs tell it.
 _BATCH = lazy_regex(rb"(?i)batch[_ ]?size[^0-9\n]{1,16}([0-9]{1,7})(?![0-9.])")
 _SPACES = lazy_regex(" +")
+#: How many steps an epoch, or the run, has as logs tell it.
+_TOTAL = lazy_regex(
+    rb"(?i)(?:(?:steps?|iter(?:ation)?s?|(?:mini)?batch(?:es)?)[ _]?(?:per|in|/)[ _]?(?:an?[ _]|each[ _])?epoch"
+    rb"|num[ _](?:batches|training[ _]steps)|(?:max|total|train)[ _](?:steps|iter(?:ation)?s))"
+    rb"[^0-9\n]{1,16}([0-9]{1,9})(?![0-9.,])"
+)
+#: So many of these are looked at.
+MOST_TOLD = 20
 #: How programs tell the rank that speaks, near the beginning of a line.
 _RANK = lazy_regex(rb"^[^\n]{0,80}?[Rr]ank[ =:]?([0-9]+)")
 
@@ -142,7 +150,8 @@ def _said_in(text: bytes, trial: _Trial) -> Finding:
 
 def _found_in(text: bytes, trial: _Trial) -> Finding:
     """What a clean text shows, held against its log."""
-    sight = Sight(batches=tuple(float(size) for size in _BATCH.findall(text)[:20]), why=_why_cut(text))
+    batches, totals = (tuple(map(float, told.findall(text)[:MOST_TOLD])) for told in (_BATCH, _TOTAL))
+    sight = Sight(batches=batches, totals=totals, why=_why_cut(text))
     if sight.why:
         return Finding(None, sight.why)
     tables = tables_of(text)
@@ -322,7 +331,7 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
-            return [_noted(run, found.why) for run in outcome] if options.said else outcome
+            return [_noted(run, found.why) if options.said else _refused(run, found.why) for run in outcome]
         is_named = bool(found.why) and (
             bool(options.said) or outcome.reason.startswith(NO_FORMAT) or outcome.reason.endswith(NO_MEASUREMENT)
         )
@@ -338,6 +347,13 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         )
         for run in found.inferred.runs
     ]
+
+
+def _refused(run: Run, why: str) -> Run:
+    """A run of which a format reads what its program says alone, with why its lines give no number either."""
+    if not why or run.throughput.reason != SUMMARIES_ALONE:
+        return run
+    return replace(run, metrics={**run.metrics, "throughput": replace(run.throughput, reason=why)})
 
 
 def _noted(run: Run, why: str) -> Run:

@@ -107,11 +107,13 @@ class Sight(Struct):
     Attributes:
         counted: the lines that count steps, at most; ``why``: why the best of them give none.
         batches: the sizes of batches that the log tells.
+        totals: how many steps it says that an epoch or the run has.
     """
 
     counted: int = 0
     why: str = ""
     batches: tuple[float, ...] = ()
+    totals: tuple[float, ...] = ()
 
 
 def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
@@ -130,6 +132,8 @@ def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
         sight.why = sight.why or series.why
         return
     counts_steps = series.every == 1 or (columns.step.is_named and not _goes_by_batches(series, sight.batches))
+    if columns.total is not None:  # 50/2280, and the log says that an epoch has 2280 steps
+        counts_steps = counts_steps or float(series.table.column(columns.total).values[0]) in sight.totals
     if series.clock is not None and series.clock_value is not None:
         yield from _with_clock(series, counts_steps, sight)
         return

@@ -351,7 +351,7 @@ def test_the_documentations_picture_is_true(tmp_path: Path) -> None:
             ["save", "fixtures/history/2025-01", "--label", "v1", "--database", "mysql://x"],
             "expected a file, or postgresql://",
         ),
-        (["save", "docs", "--label", "v1"], "nothing is saved"),
+        (["save", "templates", "--label", "v1"], "nothing is saved"),
         (["save", "fixtures/history/2025-01"], "Missing option"),
         (["history", "delete", "v1"], "no campaign 'v1'"),
     ],

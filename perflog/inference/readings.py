@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from shlex import quote
 from typing import Any, Literal
 
@@ -21,39 +20,23 @@ from perflog.formats.line import Token
 from perflog.formats.printed import half_digit, rate_unit, seconds_in
 from perflog.inference.columns import Columns, Meaning, unnamed_times
 from perflog.inference.formats import Value, parser_tables, step_patterns
+from perflog.inference.means import is_one_number, moves_as_mean
 from perflog.inference.said import bars_of, to_paste
 from perflog.inference.series import SAME, Series, counted_steps, is_of_steps, merged, steady
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
 from perflog.stats.arrays import middle
-from perflog.stats.resolution import printed_quantum
 
 #: A table measures steps when it has so many rows.
 LEAST_ROWS = 5
-#: Readings that are all possible must give numbers that are as near.
-AGREE = 0.01
-#: A sum that is so much more than its usual terms say is ruled by a few of them.
-RULED = 0.05
-#: A step takes at most so many times as long as usual, or holds something else; more moves than that share of the lines
-#: make are those of single steps.
-FARTHEST, MOST_MOVES = 2.0, 0.2
-#: Where digits may hide so much of the time between two lines, no line can be told from a mean by it.
-ROUGH = 0.3
 #: Numbers of single steps move so many times as much from line to line as a mean of several does.
 RAW = 3.0
-#: The intervals between means scatter so many times as much where they are differences of single steps.
-SCATTER = 3.0
 #: A bar whose ticks take longer, in seconds, may count epochs.
 SLOWEST_TICK = 1.0
 #: Longer times of a step than so many seconds are printed with their unit.
 LONGEST_UNNAMED = 20.0
 #: Digits may hide so much of a number that is taken for a whole one.
 MOST_HIDDEN = 0.3
-#: Of fewer lines a mean is what the lines are.
-LEAST_OF_MEAN = 4
-#: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
-#: and its digits; and by so many times the digits.
-LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
 #: A share of lines on which a product may be another number.
 FEW = 0.1
 
@@ -326,7 +309,7 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
     yield from _of_means(series, [*(m for m in works if m.unit), *of_steps, *(m for m in times if m.unit)])
     for meaning in [*(m for m in works if m.unit), *of_steps]:
         name = meaning.key or meaning.unit
-        if _is_one_number(series, meaning):
+        if is_one_number(series, meaning):
             yield _candidate(series, [Value(meaning, "rate", _span(series))], [counter, repr(name)], "stated")
         sight.why = sight.why or (
             f"{name!r} may be a mean since the beginning or one since the line before, and nothing else in the log "
@@ -335,7 +318,7 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
     for meaning in [_in_seconds(series, meaning) for meaning in times]:
         name = _named(meaning)
         reason = _why_unstated(series, meaning, name)
-        if not reason and _is_one_number(series, meaning):
+        if not reason and is_one_number(series, meaning):
             yield _candidate(series, [Value(meaning, "step_time", "last")], [counter, repr(name)], "stated")
         sight.why = sight.why or reason
     sight.why = sight.why or _why_unnamed(series)
@@ -344,7 +327,7 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
 def _of_means(series: Series, meanings: Sequence[Meaning]) -> Iterator[Candidate]:
     """The numbers that can be nothing but a mean since the beginning."""
     for meaning in meanings:
-        if _moves_as_mean(series, meaning):
+        if moves_as_mean(series, meaning):
             quantity = "rate" if meaning.kind == "rate" else "step_time"
             value = Value(meaning, quantity, "cumulative", "epoch" if series.falls else "run")
             moves = f"{_named(meaning)!r} moves as a mean since the beginning does"
@@ -484,129 +467,3 @@ def _last_digit(series: Series, meaning: Meaning) -> float:
     both = list(zip(column.texts, column.values.tolist(), strict=True))[:50]
     shares = [half / value for text, value in both if value > 0 and (half := half_digit(text.replace(",", "")))]
     return float(np.median(shares)) if shares else 1.0
-
-
-def _is_one_number(series: Series, meaning: Meaning) -> bool:
-    """Whether a number gives the same under every reading that its line allows: of single steps, or a running mean."""
-    values = series.table.column(meaning.place).values
-    of_training = np.append(True, np.isfinite(series.between) | series.fallen)
-    if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
-        return False
-    parts = [part for part in map(_known, _parts(series, values, meaning)) if len(part[0]) >= LEAST_OF_MEAN]
-    if any(_is_impossible(part) or (len(part[0]) >= LEAST_MOVING and _is_no_mean(part)) for part in parts):
-        return True  # what it is in one epoch it is in all
-    return all(_is_no_mean(part) or _is_same_as_mean(part) for part in parts)
-
-
-def _is_ruled(seconds: Floats) -> bool:
-    """Whether a few of the times rule their sum: of single steps they would stand for many that took no such time."""
-    known = seconds[np.isfinite(seconds)]
-    late = known[len(known) // 4 :]
-    return len(late) > 0 and abs(float(np.mean(late)) / float(middle(late)) - 1) > RULED
-
-
-def _seconds(values: Floats, meaning: Meaning) -> Floats:
-    return np.asarray(1.0 / values if meaning.kind == "rate" else values)
-
-
-def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[_Part]:
-    """The parts of a table: of each epoch, or of all where none begins."""
-    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
-    for begin, end in pairwise(edges):
-        yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
-
-
-#: The steps that are done, the numbers, the seconds of a step: of each line of an epoch, (n,).
-_Part = tuple[Floats, Floats, Floats]
-
-
-def _known(part: _Part) -> _Part:
-    counted, values, seconds = part
-    known = np.isfinite(seconds) & (seconds > 0)
-    return counted[known], values[known], seconds[known]
-
-
-def _is_no_mean(part: _Part) -> bool:
-    """Whether times can be no mean since the beginning.
-
-    Of a running mean the times between two lines follow; taken from single steps these scatter far more than the lines
-    themselves, or fall below nothing.
-    """
-    if _is_impossible(part):
-        return True
-    counted, values, seconds = part
-    between = np.diff(counted * seconds) / np.diff(counted)
-    digit = _digit_of(values)
-    moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
-    able = FARTHEST * np.diff(counted) / counted[1:] + digit  # a mean moves by no more than the share of the new steps
-    late = slice(len(moved) // 2, None)
-    if float((moved[late] > usual * able[late]).mean()) > MOST_MOVES:
-        return True
-    rough = digit * counted[-1] / float(np.diff(counted).max())
-    late = slice(len(between) // 4, None)
-    scatters = _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
-    return rough < ROUGH and bool((between[late] <= 0).any() or scatters)
-
-
-def _is_same_as_mean(part: _Part) -> bool:
-    """Whether times give the same number where they are a mean since the beginning, and where they are single steps."""
-    counted, values, seconds = part
-    first = len(counted) // 4
-    by_means = float((counted[-1] * seconds[-1] - counted[first] * seconds[first]) / (counted[-1] - counted[first]))
-    same = max(AGREE, min(_digit_of(values), SAME))
-    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) <= same
-
-
-def _digit_of(values: Floats) -> float:
-    """What the last digit of numbers may hide, as a share of the usual one."""
-    return (printed_quantum(values) or 0.0) / float(np.median(values))
-
-
-def _is_impossible(part: _Part) -> bool:
-    """Whether something of less than nothing would stand between two lines, were they means of times or of rates."""
-    counted, values, seconds = part
-    hidden = (printed_quantum(values) or 0.0) / values
-    return _falls_below(counted, seconds, hidden) and _falls_below(counted, values, hidden)
-
-
-def _falls_below(counted: Floats, means: Floats, hidden: Floats) -> bool:
-    """Whether something of less than nothing would stand between two means, if they began with the first of them.
-
-    Args:
-        hidden: what the digits may hide of each, as a share, (n,).
-    """
-    totals = (counted - counted[0] + (counted[1] - counted[0])) * means
-    slack = totals * hidden
-    return bool((np.diff(totals) < -(slack[1:] + slack[:-1])).any())
-
-
-def _moves_as_mean(series: Series, meaning: Meaning) -> bool:
-    """Whether numbers can be nothing but a mean since the beginning: they fall, or rise, along ``a + b / steps``.
-
-    So does the mean of steps that are alike behind a slow first one; numbers of single steps or of single intervals
-    scatter around one, and smoothed ones go there exponentially.
-    """
-    values = series.table.column(meaning.place).values
-    moves = [_mean_moves(*part) for part in _parts(series, values, meaning) if len(part[0]) >= LEAST_MOVING]
-    return any(moves) and all(moved is not None for moved in moves)
-
-
-def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None:
-    """Whether the times of a step move along ``a + b / steps`` behind the first tenth; None where they go elsewhere."""
-    late = slice(len(seconds) // 10, None)
-    known = np.isfinite(seconds[late]) & (seconds[late] > 0) & (counted[late] > 0)
-    counted, values, seconds = counted[late][known], values[late][known], seconds[late][known]
-    if len(seconds) < LEAST_MOVING - 1:
-        return None
-    slope, level = np.polyfit(1 / counted, seconds, 1, w=1 / seconds)
-    off = np.abs((level + slope / counted) / seconds - 1)
-    digit = (printed_quantum(values) or 0.0) / values
-    if level <= 0 or not bool((off <= digit + MOST_OFF).all()):
-        return None
-    moved = float(seconds.max() / seconds.min()) - 1
-    return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
-
-
-def _spread(numbers: Floats) -> float:
-    centre = float(middle(numbers))
-    return float(middle(np.abs(numbers - centre))) / abs(centre) if centre else float("inf")

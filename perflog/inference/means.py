@@ -1,0 +1,160 @@
+"""Whether a number of lines that tell no moment is one of single steps or a mean since the beginning, by how it moves.
+
+Where both are possible they must give the same number; where it can be only one of them, that is what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from perflog.inference.columns import Meaning
+from perflog.inference.series import SAME, Series, counted_steps
+from perflog.measurements.rows import Floats
+from perflog.stats.arrays import middle
+from perflog.stats.resolution import printed_quantum
+
+#: Readings that are all possible must give numbers that are as near.
+AGREE = 0.01
+#: A sum that is so much more than its usual terms say is ruled by a few of them.
+RULED = 0.05
+#: A step takes at most so many times as long as usual, or holds something else; more moves than that share of the lines
+#: make are those of single steps.
+FARTHEST, MOST_MOVES = 2.0, 0.2
+#: Where digits may hide so much of the time between two lines, no line can be told from a mean by it.
+ROUGH = 0.3
+#: The intervals between means scatter so many times as much where they are differences of single steps.
+SCATTER = 3.0
+#: Of fewer lines a mean is what the lines are.
+LEAST_OF_MEAN = 4
+#: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
+#: and its digits; and by so many times the digits.
+LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
+
+
+#: The steps that are done, the numbers, the seconds of a step: of each line of an epoch, (n,).
+_Part = tuple[Floats, Floats, Floats]
+
+
+def is_one_number(series: Series, meaning: Meaning) -> bool:
+    """Whether a number gives the same under every reading that its line allows: of single steps, or a running mean."""
+    values = series.table.column(meaning.place).values
+    of_training = np.append(True, np.isfinite(series.between) | series.fallen)
+    if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
+        return False
+    parts = [part for part in map(_known, _parts(series, values, meaning)) if len(part[0]) >= LEAST_OF_MEAN]
+    if any(_is_impossible(part) or (len(part[0]) >= LEAST_MOVING and _is_no_mean(part)) for part in parts):
+        return True  # what it is in one epoch it is in all
+    return all(_is_no_mean(part) or _is_same_as_mean(part) for part in parts)
+
+
+def _is_ruled(seconds: Floats) -> bool:
+    """Whether a few of the times rule their sum: of single steps they would stand for many that took no such time."""
+    known = seconds[np.isfinite(seconds)]
+    late = known[len(known) // 4 :]
+    return len(late) > 0 and abs(float(np.mean(late)) / float(middle(late)) - 1) > RULED
+
+
+def _seconds(values: Floats, meaning: Meaning) -> Floats:
+    return np.asarray(1.0 / values if meaning.kind == "rate" else values)
+
+
+def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[_Part]:
+    """The parts of a table: of each epoch, or of all where none begins."""
+    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
+    for begin, end in pairwise(edges):
+        yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
+
+
+def _known(part: _Part) -> _Part:
+    counted, values, seconds = part
+    known = np.isfinite(seconds) & (seconds > 0)
+    return counted[known], values[known], seconds[known]
+
+
+def _is_no_mean(part: _Part) -> bool:
+    """Whether times can be no mean since the beginning.
+
+    Of a running mean the times between two lines follow; taken from single steps these scatter far more than the lines
+    themselves, or fall below nothing.
+    """
+    if _is_impossible(part):
+        return True
+    counted, values, seconds = part
+    between = np.diff(counted * seconds) / np.diff(counted)
+    digit = _digit_of(values)
+    moved, usual = np.abs(np.diff(seconds)), float(middle(seconds))
+    able = FARTHEST * np.diff(counted) / counted[1:] + digit  # a mean moves by no more than the share of the new steps
+    late = slice(len(moved) // 2, None)
+    if float((moved[late] > usual * able[late]).mean()) > MOST_MOVES:
+        return True
+    rough = digit * counted[-1] / float(np.diff(counted).max())
+    late = slice(len(between) // 4, None)
+    scatters = _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
+    return rough < ROUGH and bool((between[late] <= 0).any() or scatters)
+
+
+def _is_same_as_mean(part: _Part) -> bool:
+    """Whether times give the same number where they are a mean since the beginning, and where they are single steps."""
+    counted, values, seconds = part
+    first = len(counted) // 4
+    by_means = float((counted[-1] * seconds[-1] - counted[first] * seconds[first]) / (counted[-1] - counted[first]))
+    same = max(AGREE, min(_digit_of(values), SAME))
+    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) <= same
+
+
+def _digit_of(values: Floats) -> float:
+    """What the last digit of numbers may hide, as a share of the usual one."""
+    return (printed_quantum(values) or 0.0) / float(np.median(values))
+
+
+def _is_impossible(part: _Part) -> bool:
+    """Whether something of less than nothing would stand between two lines, were they means of times or of rates."""
+    counted, values, seconds = part
+    hidden = (printed_quantum(values) or 0.0) / values
+    return _falls_below(counted, seconds, hidden) and _falls_below(counted, values, hidden)
+
+
+def _falls_below(counted: Floats, means: Floats, hidden: Floats) -> bool:
+    """Whether something of less than nothing would stand between two means, if they began with the first of them.
+
+    Args:
+        hidden: what the digits may hide of each, as a share, (n,).
+    """
+    totals = (counted - counted[0] + (counted[1] - counted[0])) * means
+    slack = totals * hidden
+    return bool((np.diff(totals) < -(slack[1:] + slack[:-1])).any())
+
+
+def moves_as_mean(series: Series, meaning: Meaning) -> bool:
+    """Whether numbers can be nothing but a mean since the beginning: they fall, or rise, along ``a + b / steps``.
+
+    So does the mean of steps that are alike behind a slow first one; numbers of single steps or of single intervals
+    scatter around one, and smoothed ones go there exponentially.
+    """
+    values = series.table.column(meaning.place).values
+    moves = [_mean_moves(*part) for part in _parts(series, values, meaning) if len(part[0]) >= LEAST_MOVING]
+    return any(moves) and all(moved is not None for moved in moves)
+
+
+def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None:
+    """Whether the times of a step move along ``a + b / steps`` behind the first tenth; None where they go elsewhere."""
+    late = slice(len(seconds) // 10, None)
+    known = np.isfinite(seconds[late]) & (seconds[late] > 0) & (counted[late] > 0)
+    counted, values, seconds = counted[late][known], values[late][known], seconds[late][known]
+    if len(seconds) < LEAST_MOVING - 1:
+        return None
+    slope, level = np.polyfit(1 / counted, seconds, 1, w=1 / seconds)
+    off = np.abs((level + slope / counted) / seconds - 1)
+    digit = (printed_quantum(values) or 0.0) / values
+    if level <= 0 or not bool((off <= digit + MOST_OFF).all()):
+        return None
+    moved = float(seconds.max() / seconds.min()) - 1
+    return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
+
+
+def _spread(numbers: Floats) -> float:
+    centre = float(middle(numbers))
+    return float(middle(np.abs(numbers - centre))) / abs(centre) if centre else float("inf")

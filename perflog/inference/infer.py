@@ -40,7 +40,7 @@ from perflog.matching.tables import Table, own_words, tables_of
 from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, SUMMARIES_ALONE, build_runs
+from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -215,6 +215,7 @@ def why(tables: list[Table], sight: Sight) -> str:
     return sight.why or _why_no_bar(tables)
 
 
+OF_BARS = "no line says that one of its progress bars"
 #: So many bars are named in a reason.
 _MOST_BARS = 5
 
@@ -226,7 +227,7 @@ def _why_no_bar(tables: list[Table]) -> str:
     if not named:
         return ""
     names = ", ".join(repr(name) for name in list(named)[:_MOST_BARS])
-    return f"no line says that one of its progress bars ({names}) is the training's: if one is, say it as --as bar=NAME"
+    return f"{OF_BARS} ({names}) is the training's: if one is, say it as --as bar=NAME"
 
 
 class _Trial(Struct, frozen=True):
@@ -331,9 +332,11 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
-            return [_noted(run, found.why) if options.said else _refused(run, found.why) for run in outcome]
+            return [_noted(run, found.why) for run in outcome] if options.said else outcome
         is_named = bool(found.why) and (
-            bool(options.said) or outcome.reason.startswith(NO_FORMAT) or outcome.reason.endswith(NO_MEASUREMENT)
+            bool(options.said)
+            or outcome.reason.startswith(NO_FORMAT)
+            or (outcome.reason.endswith(NO_MEASUREMENT) and found.why.startswith(OF_BARS))
         )
         return replace(outcome, reason=found.why) if is_named else outcome
     is_open = any(run.throughput.value is None for run in found.inferred.runs)
@@ -347,13 +350,6 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         )
         for run in found.inferred.runs
     ]
-
-
-def _refused(run: Run, why: str) -> Run:
-    """A run of which a format reads what its program says alone, with why its lines give no number either."""
-    if not why or run.throughput.reason != SUMMARIES_ALONE:
-        return run
-    return replace(run, metrics={**run.metrics, "throughput": replace(run.throughput, reason=why)})
 
 
 def _noted(run: Run, why: str) -> Run:

@@ -121,7 +121,7 @@ def test_stamps_of_json_lines(stamp: str, tmp_path: Path) -> None:
 
 def test_a_pause_counts_where_the_lines_behind_it_have_no_stamp(tmp_path: Path) -> None:
     """Rich prints a second once: the lines behind an evaluation may lack the stamp that tells its end."""
-    lines, paused, before = [], 0.0, ""
+    lines, paused, before = list[str](), 0.0, ""
     for m in steps(5, 4000, seconds=0.19):
         stamp = f"{m.now + timedelta(seconds=paused):[%m/%d/%y %H:%M:%S]}"
         is_behind = bool(lines) and "Validation" in lines[-1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +97,8 @@ _TOTAL = lazy_regex(
     rb"|num[ _](?:batches|training[ _]steps)|(?:max|total|train)[ _](?:steps|iter(?:ation)?s))"
     rb"[^0-9\n]{1,16}([0-9]{1,9})(?![0-9.,])"
 )
-#: So many of these are looked at.
-MOST_TOLD = 20
+#: So many of these are looked at, in so many bytes at the beginning, where programs print their settings.
+MOST_TOLD, SETTINGS = 20, 1 << 17
 #: How programs tell the rank that speaks, near the beginning of a line.
 _RANK = lazy_regex(rb"^[^\n]{0,80}?[Rr]ank[ =:]?([0-9]+)")
 
@@ -150,7 +150,10 @@ def _said_in(text: bytes, trial: _Trial) -> Finding:
 
 def _found_in(text: bytes, trial: _Trial) -> Finding:
     """What a clean text shows, held against its log."""
-    batches, totals = (tuple(map(float, told.findall(text)[:MOST_TOLD])) for told in (_BATCH, _TOTAL))
+    batches, totals = (
+        tuple(float(found[1]) for found in islice(told.finditer(text[:SETTINGS]), MOST_TOLD))
+        for told in (_BATCH, _TOTAL)
+    )
     sight = Sight(batches=batches, totals=totals, why=_why_cut(text))
     if sight.why:
         return Finding(None, sight.why)
@@ -180,8 +183,11 @@ def _why_cut(text: bytes) -> str:
     longest = max(map(len, lines))
     if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
         return ""
-    of_shorter = {_ending(line) for line in lines if len(line) < longest}
-    if len({_ending(line) for line in lines if len(line) == longest} - of_shorter) < CUT_ENDINGS:
+    endings = {_ending(line) for line in lines if len(line) == longest}
+    if (
+        len(endings) < CUT_ENDINGS
+        or len(endings - {_ending(line) for line in lines if len(line) < longest}) < CUT_ENDINGS
+    ):
         return ""
     return f"lines of many kinds end at column {longest}, as lines do that were all cut there"
 

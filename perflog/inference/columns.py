@@ -70,9 +70,10 @@ _ELAPSED_KEY = lazy_regex(
 _MOMENT_KEY = lazy_regex(
     r"^(?:.*[_ ./-])?(?:time|timestamp|_timestamp|ts|wall[_ ]?time|date|datetime|epoch_time)$", re.I
 )
-#: What stands behind a time that is left, and belongs to it and not to the next number: ``4.7 min left  speed: ``.
-_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:left|remain(?:ing|s)?|elapsed|to go)(?![A-Za-z])", re.I)
-_IS_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:left|remain(?:ing|s)?|to go)(?![A-Za-z])", re.I)
+#: What stands behind a time and belongs to it, not to the next number: ``4.7 min left  speed: ``; one that is left.
+_TO_GO = r"left|remain(?:ing|s)?|to go"
+_BEHIND_A_TIME = lazy_regex(rf"^\s*{_TIME}\s+(?:{_TO_GO}|elapsed)(?![A-Za-z])", re.I)
+_IS_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:{_TO_GO})(?![A-Za-z])", re.I)
 #: Words before a time that is followed by its unit.
 _TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent|time|dt)\s*[:=]?\s*$|\(\s*$", re.I)
 #: Times of a part of a step, or of something else.
@@ -333,7 +334,7 @@ def is_rising(values: Floats) -> bool:
 
 def _measure(table: Table, place: int) -> Meaning | None:
     """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
-    before = _LEFT.sub(" ", table.words[place]) if place else table.words[place]
+    before = _BEHIND_A_TIME.sub(" ", table.words[place]) if place else table.words[place]
     key, unit = key_of(before) if not place or not _is_unit_of(table, place - 1) else ("", "")
     if _OTHERS.search(key):
         return None
@@ -467,10 +468,11 @@ def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
     """A duration such as 0:10:00: one that has elapsed rises, the time that is left falls."""
     values, behind = table.column(place).values, table.words[place + 1]
     is_left = table.words[place].endswith("<") or re.search(r"eta|left|remain|finish", key, re.I)
-    if not is_left and not _rises_by_epochs(values) and _TIME_KEY.match(key) and not _partial(key):
-        return Meaning(place, "duration", "clock", key=key)
-    if is_left or not _rises_by_epochs(values):
+    if is_left:
         return None
+    if not _rises_by_epochs(values):
+        is_of_steps = _TIME_KEY.match(key) and not _partial(key)
+        return Meaning(place, "duration", "clock", key=key) if is_of_steps else None
     named = bool(behind.startswith("<") or _ELAPSED_KEY.search(key) or _TIME_KEY.match(key))
     return Meaning(place, "elapsed", "clock", is_named=named, key=key)
 
@@ -517,9 +519,8 @@ def unnamed_times(table: Table, columns: Columns) -> list[Meaning]:
 _OF_EPOCH = lazy_regex(r"(?:epochs?|ep|train(?:ing)?)[_ ]?", re.I)
 
 
-def epoch_times(table: Table) -> list[Meaning]:
+def epoch_times(table: Table, columns: Columns) -> list[Meaning]:
     """The times with their unit on lines that tell an epoch each: those that no word says are of another part of it."""
-    columns = columns_of(table)
     if columns.epoch is None or columns.step is not None:
         return []
     found = []

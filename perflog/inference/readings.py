@@ -422,13 +422,9 @@ def _product(series: Series, rate: Meaning, time: Meaning, *, per_step: bool = F
     product = rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
     if per_step:
         product = product[1:] / series.between
-    known = product[np.isfinite(product) & (product > 0)]
-    if len(known) < LEAST_ROWS:
-        return None
-    centre = float(middle(known))
     digits = _last_digit(series, rate) + _last_digit(series, time)
-    off = np.abs(known / centre - 1)
-    if float((off <= max(digits, 1e-4) + 1e-3).mean()) < 1 - FEW:
+    centre = _one_number(product, digits)
+    if centre is None:
         return None
     moves = [float(np.std(values / np.nanmean(values))) for values in (rates, times)]
     if min(moves) <= 2 * max(digits, 1e-5):
@@ -439,11 +435,17 @@ def _product(series: Series, rate: Meaning, time: Meaning, *, per_step: bool = F
 def _is_apart(series: Series, rate: Meaning, time: Meaning) -> bool:
     """Whether the product of a rate and a time is no one number by more than their digits hide."""
     rates, times = (series.table.column(m.place).values for m in (rate, time))
-    product = rates * times
+    return _one_number(rates * times, _last_digit(series, rate) + _last_digit(series, time)) is None
+
+
+def _one_number(product: Floats, digits: float) -> float | None:
+    """The middle of products, where nearly all are that number within what ``digits`` hide, as a share; else None."""
     known = product[np.isfinite(product) & (product > 0)]
-    digits = _last_digit(series, rate) + _last_digit(series, time)
-    off = np.abs(known / float(middle(known)) - 1) if len(known) else known
-    return len(known) < LEAST_ROWS or float((off > max(digits, 1e-4) + 1e-3).mean()) > FEW
+    if len(known) < LEAST_ROWS:
+        return None
+    centre = float(middle(known))
+    off = np.abs(known / centre - 1)
+    return centre if float((off <= max(digits, 1e-4) + 1e-3).mean()) >= 1 - FEW else None
 
 
 def _is_of_single_steps(series: Series, time: Meaning, rates: Sequence[Meaning]) -> bool:

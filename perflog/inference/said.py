@@ -15,6 +15,7 @@ from perflog.formats.line import Said, Token, plain_text
 from perflog.inference.columns import Columns, Kind, Meaning, columns_of, columns_with, key_of
 from perflog.inference.formats import Value, plain_pattern, with_total
 from perflog.inference.pairs import Pair
+from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Table
 
 _KINDS: Mapping[str, Kind] = {
@@ -115,8 +116,8 @@ def _meaning(table: Table, own: Columns, token: Token, place: int) -> Meaning:
 
 
 #: What the rate of a bar says that it counts, and what that is where it is steps.
-_UNIT = re.compile(r"[0-9?] ?([A-Za-z]+)/s(?![A-Za-z])|[0-9?] ?s/([A-Za-z]+)")
-_OF_STEPS = re.compile("(?:it|iter|iteration|step|batch|ba|b|mini-?batch|update)(?:e?s)?", re.I)
+_UNIT = lazy_regex(r"[0-9?] ?([A-Za-z]+)/s(?![A-Za-z])|[0-9?] ?s/([A-Za-z]+)")
+_OF_STEPS = lazy_regex("(?:it|iter|iteration|step|batch|ba|b|mini-?batch|update)(?:e?s)?", re.I)
 
 
 class Bar(Struct, frozen=True):

@@ -38,8 +38,8 @@ class Series:
         clock: seconds, (n,), None where the lines tell no time; ``clock_value``: what tells it.
     """
 
-    def __init__(self, table: Table, columns: Columns) -> None:
-        self.table, self.columns = table, columns
+    def __init__(self, table: Table, columns: Columns, *, repeats: bool = False) -> None:
+        self.table, self.columns, self.repeats = table, columns, repeats
         assert columns.step is not None
         self.step = table.column(columns.step.place).values
         changes = np.diff(self.step)
@@ -50,7 +50,7 @@ class Series:
         self.every = _mode(known)
         self.clock: Floats | None = None
         self.clock_value: Value | None = None
-        self.stamped, self.why, self.repeats = False, "", False
+        self.stamped, self.why = False, ""
         self._find_clock()
         pauses = np.array(table.others(PAUSES.search), dtype=np.int64)
         places = np.searchsorted(pauses, table.lines)

@@ -20,7 +20,7 @@ from perflog.inference.columns import (
     Meaning,
     columns_of,
     epoch_times,
-)  # fmt: skip
+)
 from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
 from perflog.inference.pairs import Pair, pairs_of
 from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
@@ -80,7 +80,8 @@ def epoch_candidates(
         sight: what is seen on the way; changed here.
     """
     for table in [table for table in tables if len(table) >= LEAST_EPOCHS]:
-        columns, times = columns_of(table), epoch_times(table)
+        columns = columns_of(table)
+        times = epoch_times(table, columns)
         if columns.epoch is None or not times or not (np.diff(table.column(columns.epoch.place).values) == 1).all():
             continue
         sight.why = sight.why or _why_no_epochs(table, times, epoch_steps)
@@ -142,8 +143,7 @@ def _candidates_in(
 ) -> Iterator[tuple[Candidate, dict[str, Any]]]:
     """The readings of one table; ``values``: what its numbers are, where a user says it."""
     table, repeats = _without_repeats(table, columns)
-    series = Series(table, columns)
-    series.repeats = repeats
+    series = Series(table, columns, repeats=repeats)
     beside = _beside(tables, series, sight)
     if beside is None:
         return
@@ -170,11 +170,11 @@ def _without_repeats(table: Table, columns: Columns) -> tuple[Table, bool]:
     if columns.step is None or columns.is_bar:
         return table, False
     same = np.append(False, np.diff(table.column(columns.step.place).values) == 0)
+    if not same.any():
+        return table, False
     pauses = np.array(table.others(lambda line: PAUSES.search(line) or EVALUATES.search(line)), dtype=np.int64)
     passed = np.append(False, np.diff(np.searchsorted(pauses, table.lines)) > 0)
-    if not same.any() or not passed[same].all():
-        return table, False
-    return table.where(~same), True
+    return (table.where(~same), True) if passed[same].all() else (table, False)
 
 
 def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[str, Any]] | None:
@@ -291,11 +291,7 @@ def _start_of_runs(series: Series) -> dict[str, Any] | None:
     said = max((word for word in words if len(word) >= LEAST_WORDS and word not in table.row(0)), key=len, default="")
     if not said:
         return None
-    line = next(line for line in table.lines_within(0, int(table.lines[0])) if said in line)
-    return {
-        "name": "start", "role": "ignore", "literal": said, "regex": re.sub(" +", "[ \\t]+", said), "starts_run": True,
-        "sample": [{"line": line}],
-    }  # fmt: skip
+    return _beginning("start", said, table.lines_within(0, int(table.lines[0]))) | {"starts_run": True}
 
 
 def _resumption(series: Series) -> dict[str, Any] | None:
@@ -308,19 +304,22 @@ def _resumption(series: Series) -> dict[str, Any] | None:
     able = [
         line for line in begun if again[own_words(line)] <= FEWER * len(table) and not re.search("epoch", line, re.I)
     ]
-    said = max((_longest_words(line) for line in able), key=len, default="")
+    said = max((_longest_words(own_words(line)) for line in able), key=len, default="")
     if len(able) < LEAST_REPEATED or len(said) < LEAST_WORDS or said in table.row(0):
         return None
-    line = next(line for line in able if said in line)
-    return {
-        "name": "resumed", "role": "ignore", "literal": said, "regex": re.sub(" +", "[ \\t]+", said), "pauses": True,
-        "sample": [{"line": line}],
-    }  # fmt: skip
+    return _beginning("resumed", said, able) | {"pauses": True}
 
 
-def _longest_words(line: str) -> str:
-    """The longest text of letters and blanks of a line's own words."""
-    return max(re.findall(r"[A-Za-z][A-Za-z ]+", own_words(line)), key=len, default="").strip()
+def _beginning(name: str, said: str, lines: Sequence[str]) -> dict[str, Any]:
+    """The pattern of a program's line that says so much; the first of some that does is its sample."""
+    line = next(line for line in lines if said in line)
+    regex = re.sub(" +", "[ \\t]+", said)
+    return {"name": name, "role": "ignore", "literal": said, "regex": regex, "sample": [{"line": line}]}
+
+
+def _longest_words(own: str) -> str:
+    """The longest text of letters and blanks in a line's own words."""
+    return max(re.findall(r"[A-Za-z][A-Za-z ]+", own), key=len, default="").strip()
 
 
 def _falls_alike(series: Series) -> bool:

@@ -292,8 +292,8 @@ def _millionths(places: NDArray[np.uint8], digits: NDArray[np.int64]) -> NDArray
     ended = behind == 0  # a shorter text is filled up with zeros
     pointed = (behind[:, 0] == ord(".")) | (behind[:, 0] == ord(","))
     decimals = np.where(ended[:, 1:], 0, digits[:, _TO_SECONDS + 1 :])
-    alone = behind.shape[1] == 1 or ended[:, 1]  # a point without decimals
-    if not (ended[:, 0] | (pointed & ~alone)).all() or not _are_digits(decimals):
+    pointed &= (~ended[:, 1:2]).any(axis=1)  # a point without decimals is none
+    if not (ended[:, 0] | pointed).all() or not _are_digits(decimals):
         return None
     for place, decimal in enumerate(decimals[:, :6].T):
         fraction += decimal * 10 ** (5 - place)

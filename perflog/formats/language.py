@@ -116,11 +116,12 @@ class ValueKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     ] = False
     """`true`: the pauses that `pauses` lines mark are in this time or rate; a record with one is left out."""
     scope: Annotated[
-        Literal["rank", "device", "node", "job"],
+        Literal["rank", "device", "node", "job", "unknown"],
         Key(quantities=("step_time", "rate", "time_per_work", "interval_time", "elapsed", "samples", "timestamp")),
     ] = "job"
-    """Whose work it is: `rank`, `device`, `node` (perflog multiplies by their number) or `job` (already everything;
-    default).
+    """Whose work it is: `rank`, `device`, `node` (perflog multiplies by their number), `job` (already everything;
+    default) or `unknown` (no line says it: the number stands where the log knows of one device or of none, else none is
+    given).
     """
     pick: Annotated[Literal["last", "first", "max", "min"], Key(of=("summary",))] = "last"
     """Where the value is printed several times: `last` (default), `first`, `max`, `min`."""

@@ -197,7 +197,7 @@ def describe_parser(parser: Parser) -> str:
             )
             lines.append(
                 f"  {value.group}: {value.quantity.replace('_', ' ')} {value.unit}".rstrip()
-                + f", {span}, of the {value.scope}"
+                + f", {span}, {'of whom no line says' if value.scope == 'unknown' else f'of the {value.scope}'}"
             )
         lines += [f"  sample: {sample.line}" for sample in pattern.samples[:2]]
     lines += [f"trap: {trap}" for trap in parser.traps]

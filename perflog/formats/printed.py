@@ -141,7 +141,8 @@ def half_digit(printed: str) -> float | None:
 # different names; tokens, words and steps are kinds of their own.
 
 _ITEMS = {
-    "images": ("image", "images", "img", "imgs", "frames", "frame"),
+    "images": ("image", "images", "img", "imgs"),
+    "frames": ("frame", "frames"),
     "samples": ("sample", "samples", "instance", "instances", "item", "items"),
     "sequences": ("sequence", "sequences", "seq", "seqs", "sents", "sentences"),
     "examples": ("example", "examples"),
@@ -175,7 +176,7 @@ _TIME = {"clock": 1.0, "s": 1.0, "sec": 1.0, "secs": 1.0, "second": 1.0, "second
          "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0}  # fmt: skip
 #: A time may be of several units of work: `ms/64 images`.
 _NUMBERED = re.compile(r"(?:([1-9][0-9]*) )?(.*)", re.DOTALL)
-_ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words"}
+_ABBREVIATED = {"fps": "frames", "ips": "samples", "wps": "words"}
 
 
 @lru_cache(maxsize=1024)  # pure, and asked for every log

@@ -15,119 +15,13 @@ import numpy as np
 from msgspec import Struct, structs
 
 from perflog.formats.printed import rate_unit
-from perflog.lazy_regex import lazy_regex
+from perflog.inference import words
 from perflog.matching.tables import Column, Table
 from perflog.measurements.rows import Floats
 
 Kind = Literal["step", "epoch", "rate", "duration", "elapsed", "moment"]
+Scope = Literal["job", "device", "unknown"]
 
-# ----------------------------------------------------------------------------------------------------
-# The field's words.
-
-_STEP_WORD = r"(?:it|iter|itr|iteration|step|batch|batche|minibatch|mini-batch|update|mb|opt[_ ]?step)s?"
-_WORK = (
-    r"(?:[km]?[ _-]?(?:tokens?|toks?|t|im|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?|examples?"
-    rf"|ex|records?|videos?|clips?|words?|w)|{_STEP_WORD})"
-)
-_SECOND = r"(?:s|secs?|seconds?)"
-_PART = r"(?:gpus?|devices?|ranks?|chips?|cards?|cores?|workers?|npus?|tpus?)"
-_TIME = r"(?:ms|msecs?|milliseconds?|us|µs|usecs?|microseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
-_PER = r"[ _-]*(?:/|per)[ _-]*"
-#: Words that nothing but blanks parts from the numbers on both sides, or a key.
-_ONE_WORD = lazy_regex(r"\s[A-Za-z][^\s,;|]*\s?(?:[\[(][^\[\]()]*[\])])?\s?[:=]?\s?")
-#: Behind a number: a rate, a time for one or several steps, a time. What a colon or an equals sign follows is a key.
-_NO_KEY = r"(?![A-Za-z0-9_])(?!\s*[:=])"
-_RATE_BEHIND = lazy_regex(rf"^\s*({_WORK}){_PER}{_SECOND}(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
-_SHORT_BEHIND = lazy_regex(rf"^\s*([km]?)\s*(wps|fps|ips)(?:{_PER}({_PART}))?{_NO_KEY}", re.I)
-_PER_STEP_BEHIND = lazy_regex(rf"^\s*({_TIME}){_PER}(?:([0-9]+)\s*)?{_STEP_WORD}{_NO_KEY}", re.I)
-_PER_EPOCH_BEHIND = lazy_regex(rf"^\s*({_TIME}){_PER}(?:epoch|episode|file|shard)s?{_NO_KEY}", re.I)
-_TIME_BEHIND = lazy_regex(rf"^\s*({_TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{_PER}[A-Za-z])", re.I)
-_PERCENT_BEHIND = lazy_regex(r"^\s*%")
-#: The key before a number, with a unit in brackets, if one is there.
-_KEY = lazy_regex(
-    r"([A-Za-z_][A-Za-z0-9_/. -]*?)[\s\"']*(?:[(\[]([A-Za-zµ/ _]+)[)\]])?\s*(?:[:=]|->|=>|is\b)?[\s\"'(\[]*$"
-)
-_RATE_KEY = lazy_regex(
-    rf"^(?:.*[_ ./-])?({_WORK})(?:{_PER}|p){_SECOND}(?:{_PER}({_PART}))?(?:[_ .-](?:avg|mean|train|instant))?$", re.I
-)
-_JOINED_KEY = lazy_regex(rf"^(?:.*[_ ./-])?(?:throughput|thpt|tput|speed|rate)[_ ]({_WORK})[_ ]{_SECOND}$", re.I)
-_SHORT_KEY = lazy_regex(r"^(?:.*[_ ./-])?(fps|ips|wps|tgs|its|ups)(?:[_ ./-](?:avg|mean|train))?$", re.I)
-_SPEED_KEY = lazy_regex(r"^(?:.*[_ ./-])?(?:throughput|thpt|tput|thru|speed)$", re.I)
-_PER_STEP_KEY = lazy_regex(
-    rf"^(?:.*[_ ./-])?(?:({_TIME}){_PER}{_STEP_WORD}|(?:time|duration|cost|elapsed){_PER}{_STEP_WORD}"
-    rf"|(?:avg|average|mean|total)?[_ -]?{_STEP_WORD}[_ -]?(?:time|duration|cost|latency|wall)[_ -]?"
-    rf"(?:({_TIME})|avg|mean)?"
-    rf"|{_STEP_WORD}[_ -]?(ms|sec|secs|seconds?))$", re.I
-)  # fmt: skip
-_TIME_KEY = lazy_regex(
-    rf"^(?:.*[_ ./-])?(?:dt|time|t|took|takes|duration|cost|secs?|seconds?|time[_ ](?:taken|used|spent|cost)"
-    rf"|(?:time|dt|duration)[_ -]?({_TIME}))$", re.I
-)  # fmt: skip
-_ELAPSED_KEY = lazy_regex(
-    r"(?:elapsed|total[_ ]?time|train(?:ing)?[_ ]?(?:run)?time|time[_ ]?(?:elapsed|so far)|wall[_ ]?(?:time|clock)|wall"
-    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time)", re.I
-)  # fmt: skip
-_MOMENT_KEY = lazy_regex(
-    r"^(?:.*[_ ./-])?(?:time|timestamp|_timestamp|ts|wall[_ ]?time|date|datetime|epoch_time)$", re.I
-)
-#: What stands behind a time and belongs to it, not to the next number: ``4.7 min left  speed: ``; one that is left.
-_TO_GO = r"left|remain(?:ing|s)?|to go"
-_BEHIND_A_TIME = lazy_regex(rf"^\s*{_TIME}\s+(?:{_TO_GO}|elapsed)(?![A-Za-z])", re.I)
-_IS_LEFT = lazy_regex(rf"^\s*{_TIME}\s+(?:{_TO_GO})(?![A-Za-z])", re.I)
-#: Words before a time that is followed by its unit.
-_TOOK = lazy_regex(r"(?:^|[^A-Za-z])(?:took|takes|in|cost|costs|used|spent|time|dt)\s*[:=]?\s*$|\(\s*$", re.I)
-#: Times of a part of a step, or of something else.
-_PARTIAL = lazy_regex(
-    r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|forward|fwd|backward|bwd|opt(?:im(?:izer)?)?|comm|sync|io"
-    r"|wait|eta|left|remain(?:ing|s)?|gen(?:erate|eration)?|rollout|sampl(?:e|ing)|reward|sav(?:e|ing)|ckpt|checkpoint"
-    r"|compile|copy|h2d|d2h|loss|cuda|gpu|cpu|prep(?:are|rocess)?|log(?:ging)?|end|start|max|min|std|epoch|eval|val"
-    r"|valid(?:ation)?|test|infer(?:ence)?|download|render|setup|init|p\d\d|var|expected|finish)(?:[^a-z]|$)", re.I
-)  # fmt: skip
-#: Rates of another work than the training's, and bounds of rates.
-_OTHER_RATE = lazy_regex(
-    r"(?:^|[^a-z])(?:eval|val|valid(?:ation)?|test|infer(?:ence)?|generation|gen|rollout|decode|prefill|data|load(?:er|ing)?"
-    r"|io|disk|net|read|max|min|peak|std|h2d|d2h|target|theoretical)(?:[^a-z]|$)", re.I
-)  # fmt: skip
-#: What a number is that is neither a time nor a rate, by its key.
-_OTHERS = lazy_regex(
-    r"(?:^|[^a-z])(?:lr|learning[_ ]rate|[a-z_]*loss[a-z_]*|acc(?:uracy)?|grad(?:ient)?[_ ]?norm|norm|ppl|perplexity"
-    r"|mem(?:ory)?|tps|sps|top[-_ ]?[0-9]|mfu|wd|momentum|scale)$", re.I
-)  # fmt: skip
-_STEP = lazy_regex(
-    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|it|i|(?:mini-?)?batch(?:es)?|updates?|n_iter"
-    r"|num_updates|optimizer[_ ]steps?|ticks?)"
-    r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(<]*$", re.I
-)  # fmt: skip
-_EPOCH = lazy_regex(r"(?:^|[^A-Za-z])(?:epochs?|ep)(?:[_ ]?(?:num|number|no|idx|id)\.?)?[\s\"':=#\[(<]*$", re.I)
-#: What counts neither steps nor a training's work.
-NO_STEPS = lazy_regex(
-    r"(?:^|[^A-Za-z])(?:epochs?|files?|shards?|episodes?|folds?|trials?|games?|rounds?|generations?|layers?|seeds?|tasks?"
-    r"|chunks?|parts?|phases?|stages?|workers?|ranks?|nodes?)(?![A-Za-z])", re.I
-)  # fmt: skip
-#: What a place of a whole counts, by the word behind it.
-_OF_STEPS = lazy_regex(rf"^\s*{_STEP_WORD}(?![A-Za-z])", re.I)
-_OF_WORK = lazy_regex(
-    r"^\s*(?:samples?|images?|imgs?|examples?|sequences?|tokens?|rows?|items?|files?|epochs?)(?![A-Za-z])(?!\s*[:=])",
-    re.I,
-)
-_BETWEEN = lazy_regex(r"[\s\])]*[\[(|,-][\s\[(]*$")
-EVALUATES = lazy_regex(
-    r"(?:^|[^a-z])(?:eval|evaluat\w*|valid\w*|val|test\w*|infer\w*|predict\w*|dev(?= )|generat\w*|decod\w*|sampling)"
-    r"(?![a-z])", re.I
-)  # fmt: skip
-#: Words of lines that say that something else than training happened.
-PAUSES = lazy_regex(
-    r"(?<![A-Za-z])(?:[A-Za-z_]*(?:(?<![a-z])[Ee]val|EVAL|[Vv]alid|VALID|(?<![a-z])[Tt]est|TEST|[Ss]av(?:e|ing)"
-    r"|[Cc]heckpoint|[Cc]kpt|[Ss]napshot|[Ii]nference|[Pp]redict|[Gg]enerat|[Dd]ecod)[A-Za-z]*"
-    r"|(?:val|Val|VAL|dev|Dev|DEV|[Ss]ample|[Ss]ampling)(?![A-Za-z]))"
-)
-SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
-TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train(?!er)\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
-_SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples",
-            "im": "images", "kt": "ktokens", "mt": "mtokens"}  # fmt: skip
-_ABBREVIATED = {"fps": "images", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
-                "ups": "steps"}  # fmt: skip
-_UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))
 #: Seconds since 1970 lie here: of 2001 to 2064; in milliseconds a thousand times as much.
 _SINCE_1970 = (1e9, 3e9)
 #: One that is called elapsed may begin anew with short epochs.
@@ -144,7 +38,7 @@ class Meaning(Struct, frozen=True):
     Attributes:
         kind: ``step`` and ``epoch`` count, ``moment`` is a stamp.
         unit: of a rate (``images/s``) or a time; ``clock`` of one that is printed as 0:10:00; empty where none is said.
-        scope: whose work a rate counts: the ``job``'s or a ``device``'s.
+        scope: whose work a rate counts: the ``job``'s, a ``device``'s, or ``unknown`` where no word says it.
         steps: of a duration, over how many steps the line says that it is (1: ``s/it``); 0 where it does not say.
         is_named: whether words beside it say that it is this; else its form alone does.
         key: the words before it.
@@ -153,7 +47,7 @@ class Meaning(Struct, frozen=True):
     place: int
     kind: Kind
     unit: str = ""
-    scope: Literal["job", "device"] = "job"
+    scope: Scope = "job"
     steps: int = 0
     is_named: bool = True
     key: str = ""
@@ -188,9 +82,9 @@ def columns_of(table: Table) -> Columns:
     counters = [
         place for place in places
         if table.kinds[place] == "number" and table.column(place).is_whole
-        and not _PERCENT_BEHIND.match(table.words[place + 1])
+        and not words.PERCENT_BEHIND.match(table.words[place + 1])
     ]  # fmt: skip
-    epoch = next((place for place in counters if _EPOCH.search(table.words[place])), None)
+    epoch = next((place for place in counters if words.EPOCH.search(table.words[place])), None)
     step = _step_of(table, counters, epoch)
     if epoch is None and step is not None:
         epoch = _epoch_beside(table, counters, step)
@@ -207,10 +101,19 @@ def columns_of(table: Table) -> Columns:
     stamp = next((place for place, kind in enumerate(table.kinds) if kind == "stamp"), None)
     text = table.text
     return Columns(
-        step, None if epoch is None else Meaning(epoch, "epoch"), total, tuple(measures),
+        step, None if epoch is None else Meaning(epoch, "epoch"), total, _of_two_scopes(measures),
         moment if stamp is None else Meaning(stamp, "moment"), "bar" in table.kinds or _is_meter(table),
-        bool(EVALUATES.search(text)), bool(TRAINS.search(text)),
+        bool(words.EVALUATES.search(text)), bool(words.TRAINS.search(text)),
     )  # fmt: skip
+
+
+def _of_two_scopes(measures: Sequence[Meaning]) -> tuple[Meaning, ...]:
+    """The measures of a line; where it tells one device's rate, the other one in that unit is all devices'."""
+    of_device = {meaning.unit for meaning in measures if meaning.scope == "device"}
+    return tuple(
+        structs.replace(one, scope="job") if one.scope == "unknown" and one.unit in of_device else one
+        for one in measures
+    )
 
 
 def columns_with(table: Table, columns: Columns, told: Sequence[Meaning]) -> Columns:
@@ -245,21 +148,21 @@ def _is_meter(table: Table) -> bool:
 def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning | None:
     """The column that counts steps: whole numbers that rise from row to row."""
     counting = [place for place in places if place != epoch and counts(table.column(place))]
-    named = [place for place in counting if _STEP.search(table.words[place]) and not _measure(table, place)]
+    named = [place for place in counting if words.STEP.search(table.words[place]) and not _measure(table, place)]
     if named:  # one that counts through the whole run before one that begins anew with each epoch
         through = [place for place in named if is_rising(table.column(place).values)]
         return Meaning(through[0] if through else named[0], "step")
     for place in counting:
         before, behind = table.words[place], table.words[place + 1]
-        if NO_STEPS.search(before[-20:]) or _OF_WORK.match(behind) or _measure(table, place):
+        if words.NO_STEPS.search(before[-20:]) or words.OF_WORK.match(behind) or _measure(table, place):
             continue
         if _of_whole(table, place):
-            of_work = _OF_WORK.match(table.words[place + 2])
+            of_work = words.OF_WORK.match(table.words[place + 2])
             return None if of_work else Meaning(place, "step", is_named=_says_steps(table, place))
-        begins = place == min(places) and not re.search("[A-Za-z]{2}", SAYS_TRAIN.sub("", before))
+        begins = place == min(places) and not re.search("[A-Za-z]{2}", words.SAYS_TRAIN.sub("", before))
         if begins and not re.fullmatch(r",\s*", behind):
             return Meaning(place, "step")
-        if _BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
+        if words.BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
             return Meaning(place, "step")
     return None
 
@@ -269,7 +172,7 @@ def _says_steps(table: Table, place: int) -> bool:
 
     Programs that count samples do so in each epoch, whose number stands before them, by whole batches.
     """
-    if _OF_STEPS.match(table.words[place + 2]):
+    if words.OF_STEPS.match(table.words[place + 2]):
         return True
     changes = np.diff(table.column(place).values)
     usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
@@ -334,24 +237,24 @@ def is_rising(values: Floats) -> bool:
 
 def _measure(table: Table, place: int) -> Meaning | None:
     """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
-    before = _BEHIND_A_TIME.sub(" ", table.words[place]) if place else table.words[place]
+    before = words.BEHIND_A_TIME.sub(" ", table.words[place]) if place else table.words[place]
     key, unit = key_of(before) if not place or not _is_unit_of(table, place - 1) else ("", "")
-    if _OTHERS.search(key):
+    if words.OTHERS.search(key):
         return None
     behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""
     if table.kinds[place] == "clock":
         return _of_clock(table, place, key)
-    if _PERCENT_BEHIND.match(behind):
+    if words.PERCENT_BEHIND.match(behind):
         return None
     for one in (_rate(place, key, unit, behind), _per_step(place, key, unit, behind)):
         if one is not None:
             return one
-    if _IS_LEFT.match(table.words[place + 1]):
+    if words.IS_LEFT.match(table.words[place + 1]):
         return None
-    if _PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not _TIME_BEHIND.match(behind)):
+    if words.PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not words.TIME_BEHIND.match(behind)):
         return None  # what sticks to the number is part of it, and not understood
     values = table.column(place).values
-    if (not key or _MOMENT_KEY.match(key)) and _is_since_1970(values):
+    if (not key or words.MOMENT_KEY.match(key)) and _is_since_1970(values):
         return Meaning(place, "moment", "ms" if values[0] > _SINCE_1970[1] else "s", key=key)
     return _time(table, place, key, unit, behind)
 
@@ -362,7 +265,8 @@ def _is_next_key(table: Table, place: int, key: str) -> bool:
     Of ``step time 25.6 ips 9999`` the word between is the second number's key; of ``5.2 it/s 0.19 s/it`` the first
     number has no key, so that it is its unit.
     """
-    return bool(key) and place + 1 < len(table.kinds) and _ONE_WORD.fullmatch(table.words[place + 1]) is not None
+    is_next = place + 1 < len(table.kinds) and table.kinds[place + 1] != "stamp"  # a stamp has no key
+    return bool(key) and is_next and words.ONE_WORD.fullmatch(table.words[place + 1]) is not None
 
 
 def _is_unit_of(table: Table, place: int) -> bool:
@@ -371,37 +275,38 @@ def _is_unit_of(table: Table, place: int) -> bool:
     It is a unit per time, and the key before says that a speed comes, or the next number has a unit of its own behind,
     which is not the key of one more: ``loss 0.5 sec/batch 0.26 samples_per_sec 30.8``.
     """
-    if place + 1 >= len(table.kinds) or not _ONE_WORD.fullmatch(table.words[place + 1]):
+    if place + 1 >= len(table.kinds) or not words.ONE_WORD.fullmatch(table.words[place + 1]):
         return False
     behind, following = table.words[place + 1], table.words[place + 2]
-    if not (_RATE_BEHIND.match(behind) or _PER_STEP_BEHIND.match(behind)):
+    if not (words.RATE_BEHIND.match(behind) or words.PER_STEP_BEHIND.match(behind)):
         return False
-    has_unit = _RATE_BEHIND.match(following) or _PER_STEP_BEHIND.match(following) or _TIME_BEHIND.match(following)
-    is_key = place + 2 < len(table.kinds) and _ONE_WORD.fullmatch(following) and not _is_unit_of(table, place + 1)
-    return bool(has_unit and not is_key) or _SPEED_KEY.match(key_of(table.words[place])[0]) is not None
+    units = (words.RATE_BEHIND, words.PER_STEP_BEHIND, words.TIME_BEHIND)
+    has_unit = any(unit.match(following) for unit in units)
+    is_key = place + 2 < len(table.kinds) and words.ONE_WORD.fullmatch(following) and not _is_unit_of(table, place + 1)
+    return bool(has_unit and not is_key) or words.SPEED_KEY.match(key_of(table.words[place])[0]) is not None
 
 
 def key_of(before: str) -> tuple[str, str]:
     """(the words before a number, the unit in brackets behind them); empty where there are none."""
-    found = _KEY.search(before)
+    found = words.KEY.search(before)
     return (found[1].strip(" -."), (found[2] or "").strip()) if found else ("", "")
 
 
 def _rate(place: int, key: str, unit: str, behind: str) -> Meaning | None:
     """A rate by what stands behind it, or by its key."""
-    found = _RATE_BEHIND.match(behind)
+    found = words.RATE_BEHIND.match(behind)
     if found:
         return _rate_of(place, found[1], found[2], key)
-    short = _SHORT_BEHIND.match(behind)
+    short = words.SHORT_BEHIND.match(behind)
     if short:
-        return _rate_of(place, short[1] + _ABBREVIATED[short[2].lower()], short[3], key)
-    if _OTHER_RATE.search(key):
+        return _rate_of(place, short[1] + words.ABBREVIATED[short[2].lower()], short[3], key)
+    if words.OTHER_RATE.search(key):
         return None
     inside = rate_unit(unit)
     if inside is not None:
-        return Meaning(place, "rate", unit, key=key)
-    by_key, short_key = _RATE_KEY.match(key), _SHORT_KEY.match(key)
-    joined = _JOINED_KEY.match(key)
+        return Meaning(place, "rate", unit, _scope_of(inside[0], "", key), key=key)
+    by_key, short_key = words.RATE_KEY.match(key), words.SHORT_KEY.match(key)
+    joined = words.JOINED_KEY.match(key)
     if behind[:1].isalpha():
         return None
     if joined:
@@ -410,33 +315,41 @@ def _rate(place: int, key: str, unit: str, behind: str) -> Meaning | None:
         return _rate_of(place, by_key[1], by_key[2], key)
     if short_key:
         part = "gpu" if short_key[1].lower() == "tgs" else ""
-        return _rate_of(place, _ABBREVIATED[short_key[1].lower()], part, key)
-    return Meaning(place, "rate", key=key) if _SPEED_KEY.match(key) and not _says_time(behind) else None
+        return _rate_of(place, words.ABBREVIATED[short_key[1].lower()], part, key)
+    is_speed = words.SPEED_KEY.match(key) and not _says_time(behind)
+    return Meaning(place, "rate", scope="unknown", key=key) if is_speed else None
 
 
 def _rate_of(place: int, work: str, part: str | None, key: str) -> Meaning | None:
     """A rate of work with its unit in perflog's words."""
     said = re.sub(r"[ _-]+", "", work.lower())
-    said = "steps" if re.fullmatch(_STEP_WORD.replace("[_ ]?", ""), said) else _SPELLED.get(said, said)
+    said = "steps" if re.fullmatch(words.STEP_WORD.replace("[_ ]?", ""), said) else words.SPELLED.get(said, said)
     unit = f"{said}/s"
-    if rate_unit(unit) is None or _OTHER_RATE.search(key):
+    if rate_unit(unit) is None or words.OTHER_RATE.search(key):
         return None
-    return Meaning(place, "rate", unit, "device" if part else "job", key=key)
+    return Meaning(place, "rate", unit, _scope_of(unit, part, key), key=key)
+
+
+def _scope_of(unit: str, part: str | None, key: str) -> Scope:
+    """Whose work a rate counts, by its words; a step all devices do together."""
+    if part:
+        return "device"
+    return "job" if unit == "steps/s" or words.OF_ALL.search(key) else "unknown"
 
 
 def _per_step(place: int, key: str, unit: str, behind: str) -> Meaning | None:
     """A time that says of how many steps it is."""
-    found = _PER_STEP_BEHIND.match(behind)
+    found = words.PER_STEP_BEHIND.match(behind)
     if found:
         return (
             None
             if _partial(key)
             else Meaning(place, "duration", time_unit(found[1]), steps=int(found[2] or 1), key=key)
         )
-    named = _PER_STEP_BEHIND.match(unit)
+    named = words.PER_STEP_BEHIND.match(unit)
     if named and not _partial(key):
         return Meaning(place, "duration", time_unit(named[1]), steps=1, key=key)
-    by_key = _PER_STEP_KEY.match(key)
+    by_key = words.PER_STEP_KEY.match(key)
     if by_key is None or _partial(key):
         return None
     at_hand = next((one for one in by_key.groups() if one), "") or unit or _unit_behind(behind)
@@ -445,12 +358,14 @@ def _per_step(place: int, key: str, unit: str, behind: str) -> Meaning | None:
 
 def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning | None:
     """A time by its key or the unit behind it: one that rises throughout has elapsed."""
-    at_hand = unit if re.fullmatch(_TIME, unit, re.I) else _unit_behind(behind)
-    named, values = _TIME_KEY.match(key), table.column(place).values
-    elapsed = _ELAPSED_KEY.search(key)
+    at_hand = unit if re.fullmatch(words.TIME, unit, re.I) else _unit_behind(behind)
+    named, values = words.TIME_KEY.match(key), table.column(place).values
+    elapsed = words.ELAPSED_KEY.search(key)
     if elapsed or (named and not _partial(key) and len(values) > LEAST_RISING and _rises_by_epochs(values)):
         if not _rises_by_epochs(values, FEW_EPOCHS if elapsed else FEW_FALLS):
             return None
+        in_key = words.UNIT_OF_KEY.search(key)
+        at_hand = at_hand or (in_key[1] if in_key else "")
         return Meaning(place, "elapsed", time_unit(at_hand) if at_hand else "s", key=key)
     if _partial(key):
         return None
@@ -459,7 +374,7 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
         return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", key=key)
     if at_hand and not key and len(values) > LEAST_RISING and _rises_by_epochs(values):
         return Meaning(place, "elapsed", time_unit(at_hand), is_named=False)
-    if at_hand and (_TOOK.search(table.words[place]) or not key):
+    if at_hand and (words.TOOK.search(table.words[place]) or not key):
         return Meaning(place, "duration", time_unit(at_hand), key=key, is_named=False)
     return None
 
@@ -471,9 +386,9 @@ def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
     if is_left:
         return None
     if not _rises_by_epochs(values):
-        is_of_steps = _TIME_KEY.match(key) and not _partial(key)
+        is_of_steps = words.TIME_KEY.match(key) and not _partial(key)
         return Meaning(place, "duration", "clock", key=key) if is_of_steps else None
-    named = bool(behind.startswith("<") or _ELAPSED_KEY.search(key) or _TIME_KEY.match(key))
+    named = bool(behind.startswith("<") or words.ELAPSED_KEY.search(key) or words.TIME_KEY.match(key))
     return Meaning(place, "elapsed", "clock", is_named=named, key=key)
 
 
@@ -492,15 +407,15 @@ def _rises_by_epochs(values: Floats, falling: float = FEW_FALLS) -> bool:
 
 
 def _partial(key: str) -> bool:
-    return bool(_PARTIAL.search(re.sub("([a-z])([A-Z])", r"\1 \2", key))) and not _ELAPSED_KEY.search(key)
+    return bool(words.PARTIAL.search(re.sub("([a-z])([A-Z])", r"\1 \2", key))) and not words.ELAPSED_KEY.search(key)
 
 
 def _says_time(behind: str) -> bool:
-    return bool(_unit_behind(behind) or _PER_STEP_BEHIND.match(behind) or _PER_EPOCH_BEHIND.match(behind))
+    return bool(_unit_behind(behind) or words.PER_STEP_BEHIND.match(behind) or words.PER_EPOCH_BEHIND.match(behind))
 
 
 def _unit_behind(behind: str) -> str:
-    found = _TIME_BEHIND.match(behind)
+    found = words.TIME_BEHIND.match(behind)
     return found[1] if found else ""
 
 
@@ -510,13 +425,9 @@ def unnamed_times(table: Table, columns: Columns) -> list[Meaning]:
     found = []
     for place, kind in enumerate(table.kinds):
         key, unit = key_of(table.words[place])[0], _unit_behind(table.words[place + 1])
-        if kind == "number" and unit and place not in taken and not _partial(key) and not _OTHERS.search(key):
+        if kind == "number" and unit and place not in taken and not _partial(key) and not words.OTHERS.search(key):
             found.append(Meaning(place, "duration", time_unit(unit), is_named=False, key=key))
     return found
-
-
-#: Words that say that a time is a whole epoch's, or the training's part of it.
-_OF_EPOCH = lazy_regex(r"(?:epochs?|ep|train(?:ing)?)[_ ]?", re.I)
 
 
 def epoch_times(table: Table, columns: Columns) -> list[Meaning]:
@@ -526,15 +437,15 @@ def epoch_times(table: Table, columns: Columns) -> list[Meaning]:
     found = []
     for place, kind in enumerate(table.kinds):
         key, unit = key_of(table.words[place])
-        own, behind = _OF_EPOCH.sub("", key).strip(" _"), table.words[place + 1]
-        at_hand = (unit if re.fullmatch(_TIME, unit, re.I) else "") or _unit_behind(behind)
-        per_epoch = _PER_EPOCH_BEHIND.match(behind)
+        own, behind = words.OF_EPOCH.sub("", key).strip(" _"), table.words[place + 1]
+        at_hand = (unit if re.fullmatch(words.TIME, unit, re.I) else "") or _unit_behind(behind)
+        per_epoch = words.PER_EPOCH_BEHIND.match(behind)
         at_hand = at_hand or (per_epoch[1] if per_epoch else "")
         at_hand = "clock" if kind == "clock" else at_hand
-        named = not own or _TIME_KEY.match(own) or _TOOK.search(table.words[place]) or per_epoch
+        named = not own or words.TIME_KEY.match(own) or words.TOOK.search(table.words[place]) or per_epoch
         if place == columns.epoch.place or kind not in ("number", "clock") or not (at_hand and named):
             continue
-        if _partial(own) or _OTHERS.search(own) or _rises_by_epochs(table.column(place).values):
+        if _partial(own) or words.OTHERS.search(own) or _rises_by_epochs(table.column(place).values):
             continue
         found.append(Meaning(place, "duration", at_hand if kind == "clock" else time_unit(at_hand), key=key))
     return found
@@ -543,7 +454,7 @@ def epoch_times(table: Table, columns: Columns) -> list[Meaning]:
 def time_unit(text: str) -> str:
     """A unit of time in the words of the format language."""
     said = text.lower()
-    return next(unit for unit, form in _UNITS if re.match(form, said))
+    return next(unit for unit, form in words.UNITS if re.match(form, said))
 
 
 def _is_since_1970(values: Floats) -> bool:

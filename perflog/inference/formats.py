@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog.formats.meaning import RESERVED_GROUPS
-from perflog.inference.columns import PAUSES, Columns, Meaning
+from perflog.inference.columns import Columns, Meaning
 from perflog.inference.pairs import Pair
+from perflog.inference.words import PAUSES
 from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Table
 
@@ -152,9 +153,22 @@ def _declared(value: Value, groups: Mapping[int, str]) -> dict[str, Any]:
         declared["since"] = value.since
     if value.quantity in ("rate", "step_time", "interval_time"):
         declared["holds_pauses"] = True
-    if meaning.scope != "job":
+    if meaning.scope != "job" and value.quantity != "timestamp":
         declared["scope"] = meaning.scope
     return declared
+
+
+def with_scope(tables: Mapping[str, Any], scope: str) -> dict[str, Any]:
+    """A parser's tables with a scope for the values of which no line tells it."""
+
+    def known(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {**value, "scope": scope} if value.get("scope") == "unknown" else dict(value)
+
+    patterns = [
+        {**pattern, "value": list(map(known, pattern["value"]))} if "value" in pattern else pattern
+        for pattern in tables["pattern"]
+    ]
+    return {**tables, "pattern": patterns}
 
 
 def _per_epoch(table: Table, columns: Columns) -> bool:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace as replace_fields
 
 from perflog.errors import ParserError
 from perflog.evidence.clock import NAME as CLOCK
@@ -24,12 +25,13 @@ from perflog.evidence.witness import judged, sentence
 from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
 from perflog.formats.vocabulary import whole_count
-from perflog.inference.columns import NO_STEPS
-from perflog.inference.formats import INFERRED
-from perflog.inference.readings import LEAST_ROWS, Basis, Candidate, Sight
+from perflog.inference.candidate import LEAST_ROWS, Basis, Candidate, Sight
+from perflog.inference.formats import INFERRED, with_scope
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
+from perflog.inference.told import told_in
 from perflog.inference.training import candidates_of, epoch_candidates, said_candidates
+from perflog.inference.words import NO_STEPS
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
@@ -41,6 +43,7 @@ from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
+from perflog.runs.factor import of_whom
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -88,17 +91,7 @@ def _text_of(log: LogFile) -> tuple[bytes, bool]:
 
 #: A text without any of these words is no training's.
 _MAY_TRAIN = lazy_regex(rb"(?i)loss|step|iter|epoch|batch|train|update|it/s|s/it|samples|tokens")
-#: The size of a batch as logs tell it.
-_BATCH = lazy_regex(rb"(?i)batch[_ ]?size[^0-9\n]{1,16}([0-9]{1,7})(?![0-9.])")
 _SPACES = lazy_regex(" +")
-#: How many steps an epoch, or the run, has as logs tell it.
-_TOTAL = lazy_regex(
-    rb"(?i)(?:(?:steps?|iter(?:ation)?s?|(?:mini)?batch(?:es)?)[ _]?(?:per|in|/)[ _]?(?:an?[ _]|each[ _])?epoch"
-    rb"|num[ _](?:batches|training[ _]steps)|(?:max|total|train)[ _](?:steps|iter(?:ation)?s))"
-    rb"[^0-9\n]{1,16}([0-9]{1,9})(?![0-9.,])"
-)
-#: So many of these are looked at, in so many bytes at the beginning, where programs print their settings.
-MOST_TOLD, SETTINGS = 20, 1 << 17
 #: How programs tell the rank that speaks, near the beginning of a line.
 _RANK = lazy_regex(rb"^[^\n]{0,80}?[Rr]ank[ =:]?([0-9]+)")
 
@@ -150,11 +143,7 @@ def _said_in(text: bytes, trial: _Trial) -> Finding:
 
 def _found_in(text: bytes, trial: _Trial) -> Finding:
     """What a clean text shows, held against its log."""
-    batches, totals = (
-        tuple(float(found[1]) for found in islice(told.finditer(text[:SETTINGS]), MOST_TOLD))
-        for told in (_BATCH, _TOTAL)
-    )
-    sight = Sight(batches=batches, totals=totals, why=_why_cut(text))
+    sight = Sight(told=told_in(text), why=_why_cut(text))
     if sight.why:
         return Finding(None, sight.why)
     tables = tables_of(text)
@@ -250,7 +239,23 @@ class _Trial(Struct, frozen=True):
         return whole_count(str(facts.get("epoch_steps", ""))) or 0
 
     def read(self, candidate: Candidate, tables: dict[str, Any]) -> Inferred | None:
-        """What a reading gives; None where it reads nothing, or something in the log contradicts or doubts it."""
+        """What a reading gives; None where it reads nothing, or something in the log contradicts or doubts it.
+
+        Where the training has several devices and no word says whose work its rate counts, the log must show it.
+        """
+        found = self._read(candidate, tables)
+        if found is None or not any(map(_is_of_whom, found.runs)):
+            return found
+        settled = [
+            read for scope in ("job", "device")
+            if (read := self._read(candidate, with_scope(tables, scope))) is not None
+            and all(run.evidence is not None and run.evidence.corroborated for run in read.runs)
+        ]  # fmt: skip
+        if len(settled) == 1:
+            return settled[0]
+        return replace_fields(found, runs=[_with_option(run, candidate) for run in found.runs])
+
+    def _read(self, candidate: Candidate, tables: dict[str, Any]) -> Inferred | None:
         from perflog.formats.load import parser_from  # few logs come so far
 
         try:
@@ -279,6 +284,19 @@ class _Trial(Struct, frozen=True):
                 raise RuntimeError(outcome.reason)
             return []
         return outcome
+
+
+def _is_of_whom(run: Run) -> bool:
+    """Whether a run has no number because no line says whose work its rate counts."""
+    return run.throughput.value is None and run.throughput.reason == of_whom(run.metadata.integer("devices") or 1)
+
+
+def _with_option(run: Run, candidate: Candidate) -> Run:
+    """A run with the option that says whose work its rate counts, where that is why it has no number."""
+    if not _is_of_whom(run):
+        return run
+    reason = f"{run.throughput.reason}: {candidate.scope_to_paste()}"
+    return replace(run, metrics={**run.metrics, "throughput": replace(run.throughput, reason=reason)})
 
 
 def _between_pauses(run: Run) -> Run:

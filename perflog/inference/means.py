@@ -29,6 +29,10 @@ ROUGH = 0.3
 SCATTER = 3.0
 #: Of fewer lines a mean is what the lines are.
 LEAST_OF_MEAN = 4
+#: Numbers that move by so much in all, on a way that is hardly longer, are smoothed.
+LEAST_NET, STRAIGHT = 0.03, 1.2
+#: Of so many short epochs, and more than half, the numbers are no means.
+LEAST_EPOCHS = 3
 #: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
 #: and its digits; and by so many times the digits.
 LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
@@ -44,10 +48,21 @@ def is_one_number(series: Series, meaning: Meaning) -> bool:
     of_training = np.append(True, np.isfinite(series.between) | series.fallen)
     if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
         return False
+    return is_as_of_no_mean(series, meaning)
+
+
+def is_as_of_no_mean(series: Series, meaning: Meaning) -> bool:
+    """Whether a number gives the same where it is a running mean, or is none; what it is in one epoch it is in all."""
+    values = series.table.column(meaning.place).values
     parts = [part for part in map(_known, _parts(series, values, meaning)) if len(part[0]) >= LEAST_OF_MEAN]
-    if any(_is_impossible(part) or (len(part[0]) >= LEAST_MOVING and _is_no_mean(part)) for part in parts):
-        return True  # what it is in one epoch it is in all
-    return all(_is_no_mean(part) or _is_same_as_mean(part) for part in parts)
+    no_means = [_is_no_mean(part) for part in parts]
+    if any(
+        _is_impossible(part) or (no and len(part[0]) >= LEAST_MOVING) for part, no in zip(parts, no_means, strict=True)
+    ):
+        return True
+    if sum(no_means) >= LEAST_EPOCHS and 2 * sum(no_means) > len(parts):
+        return True
+    return all(no or _is_same_as_mean(part) for part, no in zip(parts, no_means, strict=True))
 
 
 def _is_ruled(seconds: Floats) -> bool:
@@ -153,6 +168,14 @@ def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None
         return None
     moved = float(seconds.max() / seconds.min()) - 1
     return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
+
+
+def is_smoothed(values: Floats) -> bool:
+    """Whether numbers go on without turning back behind the first quarter: single steps or intervals would scatter."""
+    known = values[np.isfinite(values)]
+    known = known[len(known) // 4 :]
+    net, way = abs(known[-1] - known[0]) if len(known) else 0.0, float(np.abs(np.diff(known)).sum())
+    return len(known) >= LEAST_MOVING and net >= LEAST_NET * float(middle(known)) and way <= STRAIGHT * net
 
 
 def _spread(numbers: Floats) -> float:

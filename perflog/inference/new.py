@@ -13,10 +13,10 @@ from perflog.errors import UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
 from perflog.formats.meaning import RESERVED_GROUPS
+from perflog.inference.candidate import Basis
 from perflog.inference.columns import is_rising
 from perflog.inference.formats import parser_tables, plain_pattern
 from perflog.inference.infer import frequent_tables, infer
-from perflog.inference.readings import Basis
 from perflog.logs.find import LogFile, find_logs
 from perflog.matching.tables import Table
 from perflog.settings.options import Options

@@ -150,9 +150,14 @@ def _bar_of(table: Table) -> Bar | None:
     if begin < 0 or step < 0 or kinds[step : step + 2] != ("number", "number"):
         return None
     clock = next((n for n in range(step + 2, len(kinds)) if kinds[n] == "clock"), -1)
-    behind = next((n for n in range(begin + 1) if table.words[n + 1].lstrip()[:1] == "%"), begin)
-    name = "".join(table.words[: behind + 1]).strip(" \t:|-")
-    return Bar(table, name, step, step + 1, clock)
+    return Bar(table, _name_of(table), step, step + 1, clock)
+
+
+def _name_of(table: Table) -> str:
+    """The name of the bar that a table's lines draw: the words before it."""
+    begin = table.kinds.index("bar") if "bar" in table.kinds else len(table.kinds)
+    behind = next((n for n in range(min(begin + 1, len(table.kinds))) if table.words[n + 1].lstrip()[:1] == "%"), begin)
+    return "".join(table.words[: behind + 1]).strip(" \t:|-")
 
 
 def _said_bar(bar: Bar, said: str) -> SaidTable | None:
@@ -173,25 +178,30 @@ def _said_bar(bar: Bar, said: str) -> SaidTable | None:
     return SaidTable(table, columns, (Value(replace(clock, key=f"bar {said}"), "elapsed", "cumulative"),), total=total)
 
 
-def other_bars(tables: Sequence[Table], own: SaidTable) -> list[dict[str, Any]]:
+def other_bars(tables: Sequence[Table], own: Table, own_total: str) -> list[dict[str, Any]]:
     """Patterns of the bars that are not the training's: where one begins, something else happens.
 
     A pattern that the training's own lines would fit is left out.
     """
-    row, patterns = own.table.row(0), list[dict[str, Any]]()
+    row, patterns, name = own.row(0), list[dict[str, Any]](), _name_of(own)
     for bar in bars_of(tables):
         groups = {bar.step: "step", bar.total: "run_steps"}
-        is_own = bar.table.outline == own.table.outline
-        totals = [total for total in bar.totals if total != own.total]
-        if is_own and not (own.total and totals):
+        is_own = bar.table.outline == own.outline
+        totals = [total for total in bar.totals if total != own_total]
+        if (is_own and not (own_total and totals)) or (not is_own and bar.name == name and not totals):
             continue
         table = bar.table.where(np.isin(bar.table.column(bar.total).texts, totals)) if is_own else bar.table
         pattern = plain_pattern(table, groups, f"bar_{len(patterns) + 1}", "ignore")
         if pattern is not None and is_own:
             pattern["regex"] = with_total(pattern["regex"], "|".join(totals))
-        if pattern is not None and not re.search(pattern["regex"], row):
+        if pattern is not None and _fits(pattern) and not re.search(pattern["regex"], row):
             patterns.append(pattern)
     return patterns[:_MOST]
+
+
+def _fits(pattern: Mapping[str, Any]) -> bool:
+    """Whether a pattern fits its own sample: counts in thousands (``440M/440M``) are no steps."""
+    return re.search(pattern["regex"], pattern["sample"][0]["line"]) is not None
 
 
 def why_none(tables: Sequence[Table], said: Said) -> str:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from perflog.formats.moments import DAY, moment_by_shape
-from perflog.formats.printed import kind, rate_unit, seconds_in
-from perflog.inference.columns import PAUSES, Columns, Meaning
+from perflog.formats.printed import half_digit, kind, rate_unit, seconds_in
+from perflog.inference.columns import Columns, Meaning
 from perflog.inference.formats import Value
+from perflog.inference.words import PAUSES
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
 from perflog.stats.arrays import middle
@@ -20,6 +21,10 @@ SAME, STEADY, DRIFT = 0.03, 0.06, 0.015
 LEAST_STRETCHES = 4
 #: Stretches are so many digits of the clock long.
 LEAST_LENGTH = 20
+#: A share of lines on which a product may be another number, and so many lines at least.
+FEW, LEAST_PRODUCTS = 0.1, 5
+#: What is so far from a whole number, beyond its digits, is none.
+NO_WHOLE = 0.05
 #: A clock's number may be so far from a whole number of its digits, as binary fractions are.
 DIGIT_OFF = 1e-2
 #: A share of rows that may lack a stamp.
@@ -157,7 +162,7 @@ def merged(series: Series, totals: Floats) -> tuple[Floats, Floats]:
     """
     if series.clock is None:
         return np.empty(0), np.empty(0)
-    least = LEAST_LENGTH * _digit(series.clock)
+    least = LEAST_LENGTH * digit_of(series.clock)
     begin, run, known = float("nan"), 0.0, []
     for moment, amount in zip(series.clock.tolist(), [0.0, *totals.tolist()], strict=True):
         run += amount
@@ -170,7 +175,7 @@ def merged(series: Series, totals: Floats) -> tuple[Floats, Floats]:
     return both[:, 0], both[:, 1]
 
 
-def _digit(clock: Floats) -> float:
+def digit_of(clock: Floats) -> float:
     """The last digit of a clock's seconds."""
     known = clock[np.isfinite(clock)]
     known = known - np.floor(known[:1])
@@ -178,3 +183,56 @@ def _digit(clock: Floats) -> float:
         if (np.abs(np.rint(known / digit) - known / digit) < DIGIT_OFF).all():
             return digit
     return 1e-4
+
+
+# ----------------------------------------------------------------------------------------------------
+# Two numbers of the rows held against each other.
+
+
+def product_of(series: Series, rate: Meaning, time: Meaning, *, per_step: bool = False) -> tuple[float, float] | None:
+    """(the product of a rate and a time, what digits hide of it as a share), where it is one number on all lines, or
+    one number ``per_step`` since the line before.
+
+    Neither may be one number by itself.
+    """
+    rates, times = (series.table.column(m.place).values for m in (rate, time))
+    product = rates / times if time.kind == "rate" else rates * times * (seconds_in(time.unit) if time.unit else 1.0)
+    if per_step:
+        product = product[1:] / series.between
+    digits = _last_digit(series, rate) + _last_digit(series, time)
+    centre = _one_number(product, digits)
+    if centre is None:
+        return None
+    moves = [float(np.std(values / np.nanmean(values))) for values in (rates, times)]
+    if min(moves) <= 2 * max(digits, 1e-5):
+        return None  # two numbers that stand still agree with everything
+    return centre, digits
+
+
+def is_apart(series: Series, rate: Meaning, time: Meaning) -> bool:
+    """Whether the product of a rate and a time is no one number by more than their digits hide."""
+    rates, times = (series.table.column(m.place).values for m in (rate, time))
+    return _one_number(rates * times, _last_digit(series, rate) + _last_digit(series, time)) is None
+
+
+def _one_number(product: Floats, digits: float) -> float | None:
+    """The middle of products, where nearly all are that number within what ``digits`` hide, as a share; else None."""
+    known = product[np.isfinite(product) & (product > 0)]
+    if len(known) < LEAST_PRODUCTS:
+        return None
+    centre = float(middle(known))
+    off = np.abs(known / centre - 1)
+    return centre if float((off <= max(digits, 1e-4) + 1e-3).mean()) >= 1 - FEW else None
+
+
+def is_no_whole(work: float, hidden: float) -> bool:
+    """Whether a number can be no whole one, by what its digits hide, as a share."""
+    return abs(work - round(work)) > work * hidden + NO_WHOLE
+
+
+def _last_digit(series: Series, meaning: Meaning) -> float:
+    """What the last printed digit may hide of a column's numbers, as a share."""
+    column = series.table.column(meaning.place)
+    both = list(zip(column.texts, column.values.tolist(), strict=True))[:50]
+    shares = [half / value for text, value in both if value > 0 and (half := half_digit(text.replace(",", "")))]
+    return float(np.median(shares)) if shares else 1.0

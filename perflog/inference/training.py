@@ -8,14 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from perflog.formats.line import Said
+from perflog.inference.candidate import LEAST_ROWS, Candidate, Sight
 from perflog.inference.columns import (
-    EVALUATES,
-    NO_STEPS,
-    PAUSES,
-    SAYS_TRAIN,
-    TRAINS,
     Columns,
     Meaning,
     columns_of,
@@ -23,9 +20,10 @@ from perflog.inference.columns import (
 )
 from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
 from perflog.inference.pairs import Pair, pairs_of
-from perflog.inference.readings import LEAST_ROWS, Candidate, Sight, readings_of, said_reading
-from perflog.inference.said import SaidTable, other_bars, said_tables, why_none
+from perflog.inference.readings import readings_of, said_reading
+from perflog.inference.said import SaidTable, bars_of, other_bars, said_tables, why_none
 from perflog.inference.series import Series
+from perflog.inference.words import EVALUATES, NO_STEPS, PAUSES, SAYS_TRAIN, TRAINS
 from perflog.matching.tables import Table, own_words
 
 #: Lines that are so much fewer than the best ones are of another thing.
@@ -38,6 +36,8 @@ LEAST_WORDS = 8
 LEAST_REPEATED = 3
 #: From so many per cent on a share that is printed whole tells its whole within a tenth.
 LEAST_SHARE = 10
+#: A number of so many digits is no measured one where it is the same on all lines.
+MOST_DIGITS = 4
 #: So many lines tell an epoch each.
 LEAST_EPOCHS = 3
 
@@ -53,9 +53,12 @@ def candidates_of(
     """
     read = [(table, columns_of(table)) for table in tables if len(table) >= LEAST_ROWS]
     trains = any(TRAINS.search(table.text) for table in tables) and len(_unnamed_bars(tables)) < 2
+    longest = max((len(bar.table) for bar in bars_of(tables)), default=0)
     able = [
-        (table, columns) for table, columns in read if columns.step is not None and _may_train(table, columns, trains)
-    ]
+        (table, columns) for table, columns in read
+        if columns.step is not None
+        and _may_train(table, columns, trains and (not columns.is_bar or len(table) >= longest))
+    ]  # fmt: skip
     own = unclaimed([table for table, _ in able]) if able else []
     able = [(table, columns) for table, columns in able if any(table is one for one in own)]
     able.sort(key=lambda both: (not both[1].measures, not both[1].trains, both[1].is_bar, -len(both[0])))
@@ -130,12 +133,24 @@ def said_candidates(tables: Sequence[Table], said: Said, sight: Sight) -> Iterat
 def _bar_in(tables: Sequence[Table], one: SaidTable) -> Iterator[tuple[Candidate, dict[str, Any]]]:
     """The reading of the bar that a user says is the training's, where its lines can be told from those of others."""
     candidate = said_reading(Series(one.table, one.columns), one.values)
-    found = candidate.tables([*other_bars(tables, one), *pause_patterns(one.table)])
-    if found is None:
-        return
-    step = found["pattern"][-1]
-    step["regex"] = with_total(step["regex"], one.total) if one.total else step["regex"]
-    yield candidate, found
+    found = _of_bar(tables, candidate, one.total, pause_patterns(one.table))
+    if found is not None:
+        yield candidate, found
+
+
+def _of_bar(
+    tables: Sequence[Table], candidate: Candidate, total: str, beside: Sequence[dict[str, Any]]
+) -> dict[str, Any] | None:
+    """The parser's tables of a bar of so many steps, apart from the log's other bars; None where it cannot be told."""
+    others = [
+        bar for bar in other_bars(tables, candidate.table, total)
+        if not any(re.search(one["regex"], bar["sample"][0]["line"]) for one in beside)
+    ]  # fmt: skip
+    found = candidate.tables([*others, *beside])
+    if found is not None and total:
+        step = found["pattern"][-1]
+        step["regex"] = with_total(step["regex"], total)
+    return found
 
 
 def _candidates_in(
@@ -143,6 +158,7 @@ def _candidates_in(
 ) -> Iterator[tuple[Candidate, dict[str, Any]]]:
     """The readings of one table; ``values``: what its numbers are, where a user says it."""
     table, repeats = _without_repeats(table, columns)
+    columns = columns if values else _measured(table, columns, sight)
     series = Series(table, columns, repeats=repeats)
     beside = _beside(tables, series, sight)
     if beside is None:
@@ -154,9 +170,27 @@ def _candidates_in(
         if _is_cut(table, used):
             sight.why = sight.why or "its lines are all as long as the longest: they were cut there"
             continue
-        found = candidate.tables(beside)
+        if columns.is_bar and columns.total is not None:
+            found = _of_bar(tables, candidate, table.column(columns.total).texts[0], beside)
+        else:
+            found = candidate.tables(beside)
         if found is not None:
             yield candidate, found
+
+
+def _measured(table: Table, columns: Columns, sight: Sight) -> Columns:
+    """The columns without the times and rates that are set: the same on all lines, to the last of many digits."""
+    still = [one for one in columns.measures if one.kind in ("rate", "duration") and _stands_still(table, one)]
+    if still:
+        key, text = still[0].key or still[0].unit, table.column(still[0].place).texts[0]
+        sight.why = sight.why or f"{key!r} is {text} on each of {len(table)} lines, as no measured number is"
+    return replace(columns, measures=tuple(one for one in columns.measures if one not in still))
+
+
+def _stands_still(table: Table, meaning: Meaning) -> bool:
+    texts = table.column(meaning.place).texts
+    digits = re.sub("[^0-9]", "", texts[0]).lstrip("0")
+    return len(texts) >= LEAST_ROWS and len(digits) >= MOST_DIGITS and len(set(texts)) == 1
 
 
 def _is_mean(value: Value) -> bool:
@@ -264,7 +298,7 @@ def _may_train(table: Table, columns: Columns, trains: bool) -> bool:
             r"(?:epoch|file|shard|ep|B|fold|episode)s?(?:/s|\])|s/(?:epoch|ep|file|shard|fold|episode)", table.text
         ):
             return False
-        if columns.trains or "epoch" in table.text:
+        if columns.trains or columns.epoch is not None or "epoch" in table.text:
             return True
         of_steps = re.search(r"(?:step|batch|iter)(?:e?s)?/s|s/(?:step|batch)", table.text)
         return (trains or bool(of_steps)) and not re.search("[a-z]", named, re.I)

@@ -136,7 +136,7 @@ def _timed(usable: Sequence[Value], chosen: Value) -> Value | None:
     """The time to be set against printed work; None where the best value, a rate of the whole job, says it itself."""
     if chosen.quantity != "rate":
         return chosen
-    if chosen.scope == "job":
+    if chosen.scope in ("job", "unknown"):
         return None
     return next((value for value in usable if value.quantity in (*_TIMES, "elapsed") and value.span != "last"), None)
 

@@ -397,7 +397,7 @@ def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
 
 def _job(measured: Measured, metadata: Metadata) -> Job:
     devices, nodes = metadata.integer("devices"), metadata.integer("nodes")
-    counts = {"rank": devices, "device": devices, "node": nodes}
+    counts = {"rank": devices, "device": devices, "node": nodes, "unknown": 1 if (devices or 1) == 1 else None}
     multipliers = {scope: float(count) for scope, count in counts.items() if count}
     accumulation = whole_count(str(metadata.values.get("gradient_accumulation_steps", "")))
     factors = [*FACTORS, measured.segment.count.interval, *multipliers.values()]

@@ -75,11 +75,19 @@ def scope_multiplier(scope: str, metadata: Metadata) -> tuple[float, str]:
     """(how many of what a number is said of make up the job, the reason why that is unknown)."""
     if scope == "job":
         return 1.0, ""
+    if scope == "unknown":
+        devices = metadata.integer("devices") or 1
+        return (1.0, "") if devices == 1 else (0.0, of_whom(devices))
     key = "nodes" if scope == "node" else "devices"
     count = metadata.integer(key)
     if count is None:
         return 0.0, f"the printed rate is one {scope}'s and the number of {key} is unknown: give --set {key}=N"
     return float(count), ""
+
+
+def of_whom(devices: int) -> str:
+    """Why a rate of which no line says whose work it counts gives no number."""
+    return f"the training has {devices} devices, and no line says whether the printed rate counts one's work or all"
 
 
 class Factor(NamedTuple):
@@ -155,7 +163,9 @@ def _factor_of_rate(reading: Reading, pattern: Pattern, basis: Basis, metadata: 
 
 def _of_part(unit: str, scope: str, unknown: str) -> Factor:
     """A rate of a device or rank whose number is unknown, in its own unit; what a node is, differs among programs."""
-    return Factor(0.0, unit, unknown) if scope == "node" else Factor(1.0, per_part(unit, scope), "", unknown)
+    return (
+        Factor(0.0, unit, unknown) if scope in ("node", "unknown") else Factor(1.0, per_part(unit, scope), "", unknown)
+    )
 
 
 def _unit_of(reading: Reading, pattern: Pattern, value: Value) -> tuple[str, str]:

@@ -7,7 +7,8 @@ import pytest
 from perflog.formats.printed import is_time, is_work, kind, rate_unit, seconds_in
 
 WORK = {
-    "images": ("image", "images", "img", "imgs", "frame", "frames"),
+    "images": ("image", "images", "img", "imgs"),
+    "frames": ("frame", "frames"),
     "samples": ("sample", "samples", "instance", "instances", "item", "items"),
     "sequences": ("sequence", "sequences", "seq", "seqs", "sents", "sentences"),
     "examples": ("example", "examples"),
@@ -57,7 +58,7 @@ def test_every_unit_of_time(unit: str, seconds: float) -> None:
         ("k samples/s", ("samples/s", 1000.0)),
         ("Mtok/s", ("tokens/s", 1e6)),
         ("Ktokens/min", ("tokens/s", 1000.0 / 60.0)),
-        ("fps", ("images/s", 1.0)),
+        ("fps", ("frames/s", 1.0)),
         ("ips", ("samples/s", 1.0)),
         ("WPS", ("words/s", 1.0)),
     ],

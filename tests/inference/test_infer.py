@@ -12,8 +12,8 @@ import pytest
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.formats.catalog import load_catalog
-from perflog.inference.columns import PAUSES
 from perflog.inference.new import write_parser
+from perflog.inference.words import PAUSES
 from perflog.logs.containers import stamped_text
 from perflog.logs.find import LogFile
 from perflog.notes import texts
@@ -107,7 +107,7 @@ def test_two_witnesses_that_agree_give_the_number(name: str, tmp_path: Path) -> 
 
 
 #: The work of a step by the unit that is counted.
-WORK = {"steps/s": 1, "samples/s": 64, "examples/s": 64, "images/s": 64, "tokens/s": 64_000}
+WORK = {"steps/s": 1, "samples/s": 64, "examples/s": 64, "images/s": 64, "frames/s": 64, "tokens/s": 64_000}
 
 FALSE: dict[str, tuple[str, bool, int]] = {
     "a time alone, of one step in ten": ("train | step {n}/400 | loss 0.5123 | time {t:.3f}s", False, 10),

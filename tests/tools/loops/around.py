@@ -25,9 +25,16 @@ def head(loop: Loop) -> None:
         (_none, _namespace, _equals, _yaml, _sentence, _json, _table, _banner, _command),
         (4, 2, 2, 2, 2, 1, 1, 1, 1),
     )
-    lines = [*write(facts), *draw.some("lines before the first step", _BEFORE, 5)]
+    said = write(facts)
+    loop.told.ranks = loop.told.ranks or (training.ranks > 1 and tells_ranks("\n".join(said)))
+    lines = [*said, *draw.some("lines before the first step", _BEFORE, 5)]
     start = float(training.begin[0])
     loop.events += (Event(start * (at + 1) / (len(lines) + 2), line) for at, line in enumerate(lines))
+
+
+def tells_ranks(text: str) -> bool:
+    """Whether a log tells how many ranks there are, in its configuration or before its lines."""
+    return any(word in text.lower() for word in (*RANKS, "nproc", "rank"))
 
 
 def _facts(draw: Draw, training: Training) -> dict[str, object]:

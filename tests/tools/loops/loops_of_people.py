@@ -26,7 +26,9 @@ def finished(loop: Loop, holds: Holds | None = None, why: str = "") -> Made:
     around.surrounded(loop)
     if around.harmed(loop) and holds is None:
         holds, why = "may", "each line stands twice"
-    return Made("", loop.text(), truth(loop.training, loop.found, loop.told, holds, why), loop.draw.chosen)
+    text = loop.text()
+    loop.told.ranks = loop.told.ranks and around.tells_ranks(text)
+    return Made("", text, truth(loop.training, loop.found, loop.told, holds, why), loop.draw.chosen)
 
 
 def stamps(draw: Draw) -> Made:
@@ -182,9 +184,16 @@ def ranks(draw: Draw) -> Made:
             row.interval *= 1 + 0.002 * float(twin.noise.standard_normal())
             row.at += 0.0003 * number
         measured(other, spans_of_rates=spans)
-        loop.told.rates, loop.told.of_rank = other.told.rates, other.told.of_rank
+        loop.told.rates, loop.told.of_rank, loop.told.of_whom = (
+            other.told.rates, other.told.of_rank, other.told.of_whom,
+        )  # fmt: skip
         loop.events += (Event(event.at, event.text, number) for event in other.events)
-    return finished(loop, *(() if tagged else ("may", "several ranks print, and no line says which")))
+    loop.told.ranks = tagged
+    if not tagged:
+        return finished(loop, "may", "several ranks print, and no line says which")
+    if loop.told.of_whom and not with_clock:
+        return finished(loop, "may", "several ranks print, and no line says whose work a rate counts")
+    return finished(loop)
 
 
 def epochs_alone(draw: Draw) -> Made:

@@ -28,13 +28,16 @@ class Told:
         clocks: how coarse each clock is over the whole log, a share: stamps, elapsed times.
         times: (what it spans, how coarse, whether a unit is printed) of each duration.
         rates: (what it spans, how coarse, the work that it counts) of each rate.
-        of_rank: works whose rate is one rank's and does not say so.
+        of_rank: works whose rate is one rank's and does not say so; ``of_whom``: of which no line says whose it is.
+        ranks: whether the log tells that there are several, so that such a rate may not be taken at its word.
     """
 
     clocks: list[float] = field(default_factory=list)
     times: list[tuple[Span, float, bool]] = field(default_factory=list)
     rates: list[tuple[Span, float, str]] = field(default_factory=list)
     of_rank: set[str] = field(default_factory=set)
+    of_whom: set[str] = field(default_factory=set)
+    ranks: bool = False
 
 
 # ---------------------------------------------------------------- measures
@@ -80,6 +83,8 @@ def rate_field(draw: Draw, found: Sequence[Row], form: Style, span: Span, told: 
     )
     if alone and whose == "a rank, unsaid":
         told.of_rank.add(work)
+    if work != "steps" and not (alone and whose == "a rank, said"):
+        told.of_whom.add(work)
     # a unit that stands for several things is as good as too coarse
     told.rates.append((span, spelled.coarse if spelled.unit else max(spelled.coarse, COARSE), work))
     return spelled.texts
@@ -125,7 +130,7 @@ def truth(training: Training, found: Sequence[Row], told: Told, holds: Holds | N
     counted = len(kept) if sampled or not kept else kept[-1].step - kept[0].step + 1
     open_digits = (*told.clocks, *(time[1] for time in told.times), *(one[1] for one in told.rates))
     slack = 0.02 + 2.5 * training.spread / max(counted, 1) ** 0.5 + min(max(open_digits, default=0.0), 0.1)
-    return Truth(holds, true_rates(training, told.of_rank), slack, why)
+    return Truth(holds, true_rates(training, () if told.ranks else told.of_rank), slack, why)
 
 
 def true_rates(training: Training, of_rank: Collection[str] = ()) -> Rates:

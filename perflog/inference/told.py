@@ -1,0 +1,98 @@
+"""What a log's settings tell: the sizes of batches, the number of devices, how many steps an epoch has; and whose work
+a rate then counts.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from perflog.formats.printed import kind, rate_unit
+from perflog.inference.columns import Meaning
+from perflog.inference.series import SAME
+from perflog.lazy_regex import lazy_regex
+
+#: The size of a batch as logs tell it.
+_BATCH = lazy_regex(rb"(?i)([a-z_ ]*)batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
+#: Words of a size that it is of all devices, or of one.
+_OF_ALL = lazy_regex(rb"(?i)(?:^|[^a-z])(?:global|total|effective|overall)(?:[^a-z]|$)")
+_OF_ONE = lazy_regex(rb"(?i)(?:^|[^a-z])(?:per[_ -]?(?:device|gpu|rank|card|worker)|micro|local|device)(?:[^a-z]|$)")
+#: The number of devices as logs tell it.
+_DEVICES = lazy_regex(
+    rb"(?i)(?<![a-z])(?:world[_ ]?size|(?:n|num|number[ _]of)[_ ]?(?:gpus?|devices?|ranks|cards|processes)"
+    rb"|(?:gpu|device|rank)[ _]?count|n[_ ]?proc[_ ]per[_ ]node)[\"'=:|.\t ]{1,40}([0-9]{1,5})(?![0-9.])"
+)
+#: How many steps an epoch, or the run, has as logs tell it.
+_TOTAL = lazy_regex(
+    rb"(?i)(?:(?:steps?|iter(?:ation)?s?|(?:mini)?batch(?:es)?)[ _]?(?:per|in|/)[ _]?(?:an?[ _]|each[ _])?epoch"
+    rb"|num[ _](?:batches|training[ _]steps)|(?:max|total|train)[ _](?:steps|iter(?:ation)?s))"
+    rb"[^0-9\n]{1,16}([0-9]{1,9})(?![0-9.,])"
+)
+#: So many of these are looked at, in so many bytes at the beginning, where programs print their settings.
+MOST_TOLD, SETTINGS = 20, 1 << 17
+#: A larger batch may be one of tokens, though its name does not say so.
+MOST_SAMPLES = 512
+
+
+class Batch(Struct, frozen=True):
+    """The size of a batch as a log tells it; ``of``: of ``all`` devices, of ``one``, or empty where no word says it."""
+
+    size: float
+    of: str
+
+
+class Told(Struct, frozen=True):
+    """What a log's settings tell.
+
+    Attributes:
+        devices: how many there are, 0 where the log does not tell it; ``totals``: the steps of an epoch, or of the run.
+    """
+
+    batches: tuple[Batch, ...] = ()
+    devices: int = 0
+    totals: tuple[float, ...] = ()
+
+    def may_be_work(self, rate: Meaning, work: float) -> bool:
+        """Whether a step may hold the work that a rate and the clock say: at least one, and whole batches of samples
+        where the log tells their size.
+        """
+        unit = rate_unit(rate.unit)
+        shares = [work / batch.size for batch in self.batches]
+        if unit is None or kind(unit[0]) != "items" or not any(one.size <= MOST_SAMPLES for one in self.batches):
+            shares = []
+        return work >= 1 - SAME and (
+            not shares or any(abs(share / max(round(share), 1) - 1) <= SAME for share in shares)
+        )
+
+    def of_whose(self, rate: Meaning, work: float = 0.0) -> Meaning | None:
+        """A rate with the scope that its work shows: a whole step's, or one device's.
+
+        None where the log tells several devices, and nothing whose work it is.
+
+        Args:
+            work: of a step by the rate and a time; 0 where nothing tells it.
+        """
+        if rate.scope != "unknown" or self.devices <= 1:
+            return rate
+        jobs = [batch.size * (1 if batch.of == "all" else self.devices) for batch in self.batches]
+        if any(abs(work / size - 1) <= SAME for size in jobs):
+            return replace(rate, scope="job")
+        if any(abs(work / batch.size - 1) <= SAME for batch in self.batches if batch.of == "one"):
+            return replace(rate, scope="device")
+        return None
+
+
+def told_in(text: bytes) -> Told:
+    """What the settings of a clean text tell."""
+    settings = text[:SETTINGS]
+    batches = []
+    for found in islice(_BATCH.finditer(settings), MOST_TOLD):
+        said = found[1] + b"|" + found[2]
+        if int(found[3]):
+            of = "all" if _OF_ALL.search(said) else "one" if _OF_ONE.search(said) else ""
+            batches.append(Batch(float(found[3]), of))
+    devices = max((int(found[1]) for found in islice(_DEVICES.finditer(settings), MOST_TOLD)), default=0)
+    totals = tuple(float(found[1]) for found in islice(_TOTAL.finditer(settings), MOST_TOLD))
+    return Told(tuple(batches), devices, totals)

@@ -1,0 +1,139 @@
+"""Each format's fixtures, read without that format: ``python -m tests.tools.unaided [--format NAME …]``.
+
+A format's log is the log of a program that nobody described, once the format is taken away: what other formats and the
+general reader then give is right, none with a reason, or wrong. The table says of each format what its logs give
+without it, and so what the format is needed for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perflog.extraction import extract_paths
+from perflog.formats.catalog import Catalog
+from perflog.formats.printed import kind
+from perflog.notes import mark_of
+from perflog.runs.factor import global_batch, tokens_per_step
+from perflog.runs.run import Run
+from tests.support import arguments, catalog, options, parser_fixtures
+from tests.tools.pages import table
+
+#: A number that is so far from the truth, as a share, is another one.
+NEAR = 0.03
+#: Logs of which another number is no fault of the reader's, and why.
+EXPLAINED: Mapping[str, str] = {
+    "ernie/two_trainers.log": "each of two trainers counts its own steps",
+    "opennmt_tf/two_later.log": "the tokens of a second are those of source and target together",
+    "opennmt_tf/two_eight.log": "the words of a second are those of the source",
+    "opennmt_tf/two_zero.log": "the words of a second are those of the source",
+    "mmcv1/mmdet_epoch.log": "the first line of an epoch is slow, and whether its time holds the evaluation no line says",
+    "mmengine/epoch.log": "the first line of an epoch is slow, and whether its time holds the evaluation no line says",
+    "paddlespeech/u2.log": "the lines tell that a step accumulates two batches: 512 samples",
+    "paddlevideo/elapse_2021.log": "the first line of an epoch is slow, and of one step where the others are of ten",
+}
+
+
+#: The format of what `perflog run` writes itself.
+PERFLOGS = "perflog_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a log gives without its format.
+
+    Attributes:
+        verdict: ``right``, ``marked`` (another number, with the truth or a doubt beside it), ``wrong``, ``invented`` (the
+            format gives none), ``other unit`` (one that nothing in the log sets against the truth), ``refused``,
+            ``none`` (neither gives a number).
+        given: the number, or why there is none; ``reader``: which format, or the general reader, gives it.
+    """
+
+    format: str
+    log: str
+    truth: str
+    verdict: str
+    given: str
+    reader: str = ""
+
+
+def judged(name: str, log: Path, side: Mapping[str, Any]) -> Judged:
+    """What a fixture of a format gives without it."""
+    own = options(**arguments(side.get("options", [])))
+    formats = catalog()
+    without = Catalog(tuple(parser for parser in formats.parsers if parser.name != name), formats.path_patterns)
+    with_it, found = (extract_paths([log], own, each) for each in (formats, without))
+    truth = next((run for run in with_it.runs if run.value is not None), None)
+    run = next((run for run in found.runs if run.value is not None), None)
+    words = "" if truth is None else _words(truth)
+    where = f"{name}/{log.name}"
+    if run is None:
+        reasons = [one.throughput.reason for one in found.runs] + [one.reason for one in found.skipped]
+        return Judged(name, where, words, "none" if truth is None else "refused", reasons[0] if reasons else "")
+    return Judged(name, where, words, _verdict(truth, run), _words(run), run.parser)
+
+
+def _words(run: Run) -> str:
+    return f"{run.value:.6g} {run.throughput.unit}"
+
+
+def _verdict(truth: Run | None, run: Run) -> str:
+    if truth is None:
+        return "invented"
+    allowed = list(_allowed(truth, run))
+    if not allowed:
+        return "other unit"
+    if any(_is_near(run.value, one) for one in allowed):
+        return "right"
+    mark = mark_of(run.notes)
+    return "marked" if mark is not None else "wrong"
+
+
+def _is_near(value: float | None, truth: float) -> bool:
+    return value is not None and abs(value / truth - 1) <= NEAR
+
+
+def _allowed(truth: Run, run: Run) -> Iterator[float]:
+    """The true number in the unit of another one, by each fact of the log that tells it; none where nothing does."""
+    value, unit, other = truth.value or 0.0, truth.throughput.unit, run.throughput.unit
+    devices = truth.metadata.integer("devices") or 1
+    if unit.count("/") > 1:
+        value, unit = value * devices, "/".join(unit.split("/")[:2])
+    part = devices if other.count("/") > 1 else 1
+    counted, wanted = kind(unit), kind("/".join(other.split("/")[:2]))
+    if counted == wanted or {counted, wanted} == {"tokens", "words"}:
+        yield value / part
+    if int(str(truth.metadata.values.get("gradient_accumulation_steps", 1))) > 1:
+        return
+    of_step = {"steps": 1, "items": global_batch(truth.metadata), "tokens": tokens_per_step(truth.metadata)}
+    has, wants = of_step.get(counted), of_step.get(wanted)
+    if has and wants:
+        yield value / has * wants / part
+
+
+def all_judged(names: Sequence[str] = ()) -> list[Judged]:
+    """All fixtures of some formats, or of all."""
+    fixtures = [one for one in parser_fixtures() if (not names or one[0] in names) and one[0] != PERFLOGS]
+    with ProcessPoolExecutor(2) as processes:
+        return list(processes.map(judged, *zip(*fixtures, strict=True), chunksize=8))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.tools.unaided", description=__doc__)
+    parser.add_argument("--format", nargs="+", metavar="NAME", default=[], help="the fixtures of these alone")
+    found = all_judged(parser.parse_args().format)
+    rows = [
+        [one.log, one.truth or "none", one.verdict, one.reader, one.given[:90].replace("|", "\\|")] for one in found
+    ]
+    print(table(("log", "with its format", "without it", "read by", "number, or reason"), rows))
+    print("\n".join(f"- {verdict}: {count}" for verdict, count in Counter(one.verdict for one in found).most_common()))
+    return 1 if any(one.verdict in ("wrong", "invented") and one.log not in EXPLAINED for one in found) else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

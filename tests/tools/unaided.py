@@ -1,4 +1,4 @@
-"""Each format's fixtures, read without that format: ``python -m tests.tools.unaided [--format NAME …]``.
+"""Each format's fixtures, read without that format: ``python -m tests.tools.unaided [--format NAME …] [--write PAGE]``.
 
 A format's log is the log of a program that nobody described, once the format is taken away: what other formats and the
 general reader then give is right, none with a reason, or wrong. The table says of each format what its logs give
@@ -22,7 +22,7 @@ from perflog.notes import mark_of
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.run import Run
 from tests.support import arguments, catalog, options, parser_fixtures
-from tests.tools.pages import table
+from tests.tools.pages import table, write_between
 
 #: A number that is so far from the truth, as a share, is another one.
 NEAR = 0.03
@@ -39,6 +39,8 @@ EXPLAINED: Mapping[str, str] = {
 }
 
 
+#: An answer is shown up to so many letters.
+LONGEST = 110
 #: The format of what `perflog run` writes itself.
 PERFLOGS = "perflog_run"
 
@@ -123,10 +125,39 @@ def all_judged(names: Sequence[str] = ()) -> list[Judged]:
         return list(processes.map(judged, *zip(*fixtures, strict=True), chunksize=8))
 
 
+#: Where the table stands in a page, and its columns behind the format's name and its logs with a number.
+START = "<!-- below: python -m tests.tools.unaided --write docs/without-formats.md -->"
+END = "<!-- above: python -m tests.tools.unaided -->"
+COUNTED = ("right", "other unit", "marked", "refused", "wrong")
+
+
+def of_formats(found: Sequence[Judged]) -> str:
+    """What each format's logs give without it, a row a format, in Markdown; the sums first."""
+    rows, sums = list[list[str]](), Counter[str]()
+    for name in dict.fromkeys(one.format for one in found):
+        logs = [one for one in found if one.format == name and one.truth]
+        counts = Counter(one.verdict for one in logs)
+        answer = next((one for one in logs if one.verdict != "right"), next(iter(logs), None))
+        sums.update(counts)
+        if answer is not None:
+            said = f"{answer.given} ({answer.truth})" if answer.reader else answer.given
+            short = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
+            cells = [str(counts[verdict] or "") for verdict in COUNTED]
+            rows.append([f"`{name}`", str(len(logs)), *cells, short.replace("|", "\\|").replace("<", "&lt;")])
+    total = ["**all**", str(sums.total()), *(str(sums[verdict]) for verdict in COUNTED), ""]
+    head = ("format", "logs with a number", *COUNTED, "the first of them that is not right, or the first (the truth)")
+    return table(head, [total, *rows])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.tools.unaided", description=__doc__)
     parser.add_argument("--format", nargs="+", metavar="NAME", default=[], help="the fixtures of these alone")
-    found = all_judged(parser.parse_args().format)
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write a table of all formats into a page")
+    given = parser.parse_args()
+    found = all_judged(given.format)
+    if given.write:
+        write_between(given.write, START, END, of_formats(found))
+        return 0
     rows = [
         [one.log, one.truth or "none", one.verdict, one.reader, one.given[:90].replace("|", "\\|")] for one in found
     ]

@@ -140,15 +140,18 @@ class Tally:
     Attributes:
         counts: by class, then what became of its logs; ``refused`` and ``may refuse`` are told apart.
         bad: logs that got a number that is not true.
+        must: of the logs whose lines leave one meaning alone, what became of them.
     """
 
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     bad: list[Judged] = field(default_factory=list)
+    must: Counter[str] = field(default_factory=Counter)
 
     def add(self, one: Judged) -> None:
         counts = self.counts.setdefault(one.log.kind, Counter())
         counts["logs"] += 1
         counts["may refuse" if one.verdict == "refused" and one.log.truth.holds == "may" else one.verdict] += 1
+        self.must[one.verdict] += one.log.truth.holds == "yes"
         counts["several runs"] += one.runs > 1
         if one.verdict in ("wrong", "invented"):
             self.bad.append(one)

@@ -30,6 +30,7 @@ class Candidate(Struct, frozen=True):
             the line alone, or what the user ``said``.
         by_clock: whether the stamps of the lines bear it out wherever no pause stands between two.
         repeats: whether lines that repeat the step before them are left out.
+        step_base: from which number steps are counted, where the lines prove it; -1 where they do not.
         epoch_steps: the steps of a line where each tells of a whole epoch, as the user says; 0 for other lines.
     """
 
@@ -42,6 +43,7 @@ class Candidate(Struct, frozen=True):
     by_clock: bool = False
     repeats: bool = False
     epoch_steps: int = 0
+    step_base: int = -1
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         """The parser's file as tables; None where no text tells its lines from others.
@@ -55,6 +57,8 @@ class Candidate(Struct, frozen=True):
             return None
         if self.repeats:
             steps[-1]["redrawn"] = True
+        if self.step_base >= 0 and "step_base" in steps[-1]:
+            steps[-1]["step_base"] = self.step_base
         if self.epoch_steps:
             assumption = f"an epoch has {self.epoch_steps} steps, as --set epoch_steps says"
             steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": assumption}

@@ -158,6 +158,17 @@ def _declared(value: Value, groups: Mapping[int, str]) -> dict[str, Any]:
     return declared
 
 
+def without_pauses(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """A parser's tables in which no value holds the pauses of its lines."""
+    patterns = [
+        {**pattern, "value": [{k: v for k, v in value.items() if k != "holds_pauses"} for value in pattern["value"]]}
+        if "value" in pattern
+        else pattern
+        for pattern in tables["pattern"]
+    ]
+    return {**tables, "pattern": [{k: v for k, v in one.items() if k != "drops_first"} for one in patterns]}
+
+
 def with_scope(tables: Mapping[str, Any], scope: str) -> dict[str, Any]:
     """A parser's tables with a scope for the values of which no line tells it."""
 

@@ -26,7 +26,7 @@ from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
 from perflog.formats.vocabulary import whole_count
 from perflog.inference.candidate import LEAST_ROWS, Basis, Candidate, Sight
-from perflog.inference.formats import INFERRED, with_scope
+from perflog.inference.formats import INFERRED, with_scope, without_pauses
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
 from perflog.inference.told import told_in
@@ -43,6 +43,7 @@ from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
+from perflog.runs.doubts import PAUSED
 from perflog.runs.factor import of_whom
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
@@ -271,6 +272,10 @@ class _Trial(Struct, frozen=True):
             runs = list(map(_between_pauses, runs)) if candidate.by_clock else runs
             if not runs or (candidate.basis != "said" and not all(map(_stands, runs))):
                 return None
+        if candidate.basis != "said" and any(PAUSED in note.text for run in runs for note in run.notes):
+            other = parser_from(without_pauses(tables), Path(f"{INFERRED}.toml"))
+            whole = self._runs(self.logs[-1], Catalog((other,), self.catalog.path_patterns))
+            runs = list(map(_with_paused, runs, whole)) if len(runs) == len(whole) else runs
         text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
         return Inferred(tables, noted, candidate.basis)
@@ -284,6 +289,18 @@ class _Trial(Struct, frozen=True):
                 raise RuntimeError(outcome.reason)
             return []
         return outcome
+
+
+def _with_paused(run: Run, whole: Run) -> Run:
+    """A run with its other number, where it is far: that of the lines behind pauses too, if they do not hold them."""
+    other = whole.throughput.value
+    if other is None or whole.throughput.unit != run.throughput.unit:
+        return run
+    said = (
+        "whether the first line behind an evaluation or the like holds it no line says: with these lines it is another"
+    )
+    note = Note.of_number(said, value=run.throughput.value, other=other, label="with the lines behind pauses")
+    return replace(run, notes=[*run.notes, note]) if note.is_mark else run
 
 
 def _is_of_whom(run: Run) -> bool:

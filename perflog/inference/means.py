@@ -29,6 +29,8 @@ ROUGH = 0.3
 SCATTER = 3.0
 #: Of fewer lines a mean is what the lines are.
 LEAST_OF_MEAN = 4
+#: On such a share of the lines a step follows from two means; of steps of which few are printed the middle is as near.
+MOST_AS_MEAN, FAR_MEAN = 0.95, 0.3
 #: Numbers that move by so much in all, on a way that is hardly longer, are smoothed.
 LEAST_NET, STRAIGHT = 0.03, 1.2
 #: Of so many short epochs, and more than half, the numbers are no means.
@@ -168,6 +170,38 @@ def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None
         return None
     moved = float(seconds.max() / seconds.min()) - 1
     return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
+
+
+def is_mean_of(series: Series, mean: Floats, own: Floats) -> bool:
+    """Whether numbers are the mean, since the beginning of the epoch or the run, of others that stand beside them.
+
+    Where every line is printed each step follows from two means; where one in several is, the two are one number at the
+    first step, and what lies between two means is as the steps are that are printed.
+    """
+    checks = [_check_mean(*part) for part in _parts_of_both(series, mean, own)]
+    known = [check for check in checks if check is not None]
+    return bool(known) and all(known)
+
+
+def _parts_of_both(series: Series, mean: Floats, own: Floats) -> Iterator[_Part]:
+    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(mean)]
+    for begin, end in pairwise(edges):
+        yield counted_steps(series)[begin:end], mean[begin:end], own[begin:end]
+
+
+def _check_mean(counted: Floats, mean: Floats, own: Floats) -> bool | None:
+    """Whether the means of an epoch are those of single steps beside them; None where too few lines tell it."""
+    if len(mean) < LEAST_OF_MEAN or not (np.isfinite(mean).all() and np.isfinite(own).all() and (own > 0).all()):
+        return None
+    between = np.diff(counted * mean) / np.diff(counted)
+    hidden = (printed_quantum(mean) or 0.0) * counted[1:] / np.diff(counted) + (printed_quantum(own) or 0.0)
+    if (between < -hidden).any():
+        return False
+    if (np.diff(counted) == 1).all():
+        return bool((np.abs(between - own[1:]) <= hidden).mean() >= MOST_AS_MEAN)
+    is_begun = counted[0] == 1 and abs(mean[0] - own[0]) <= (printed_quantum(mean) or 0.0) * 1.01
+    usual = float(middle(between)) / float(middle(own[1:]))
+    return bool(is_begun and abs(usual - 1) <= FAR_MEAN)
 
 
 def is_smoothed(values: Floats) -> bool:

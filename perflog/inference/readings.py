@@ -29,10 +29,11 @@ from perflog.inference.candidate import (
 )
 from perflog.inference.columns import Meaning, unnamed_times
 from perflog.inference.formats import Value
-from perflog.inference.means import is_as_of_no_mean, is_one_number, moves_as_mean
+from perflog.inference.means import is_as_of_no_mean, is_mean_of, is_one_number, moves_as_mean
 from perflog.inference.said import bars_of
 from perflog.inference.series import SAME, Series, is_apart, is_of_steps, product_of
 from perflog.inference.told import Batch
+from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats
 from perflog.runs.factor import of_whom
 from perflog.stats.arrays import middle
@@ -145,6 +146,7 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
                 yield from _unless_mean(series, found, rate if rate.unit else time)
                 sight.why = sight.why or _why_mean(series, rate if rate.unit else time)
                 return
+    yield from _of_meters(series, times)
     counter = f"counter {counter_of(series)}"
     timed = [time for time in times if time.unit]
     apart = [time for time in timed if any(is_apart(series, rate, time) for rate in works if rate.unit)]
@@ -155,6 +157,34 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
         sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {named(apart[0])!r} is no one number"
         return
     yield from _stated(series, [*_of_known_scope(series, works, sight), *of_steps], times, sight)
+
+
+#: What parts a number from its mean: ``0.123 (0.130)``, ``0.123s (avg 0.130s)``.
+_MEAN_BEHIND = lazy_regex(r"\s*(?:s|sec|ms)?\s*[(\[]\s*(?:(?:avg|mean|average)\s*[:=]?\s*)?", re.I)
+
+
+def _of_meters(series: Series, times: Sequence[Meaning]) -> Iterator[Candidate]:
+    """The means of a step's time that stand behind it, in brackets."""
+    table = series.table
+    for time in [_as_seconds(series, time) for time in times]:
+        place = time.place + 1
+        is_beside = place < len(table.kinds) and table.kinds[place] == "number"
+        if not (time.unit and is_beside and _MEAN_BEHIND.fullmatch(table.words[place])):
+            continue
+        mean, own = (table.column(one).values for one in (place, time.place))
+        if is_mean_of(series, mean, own):
+            meaning = with_fields(time, place=place)
+            value = Value(meaning, "step_time", "cumulative", "epoch" if series.falls else "run")
+            rests = [
+                f"counter {counter_of(series)}",
+                f"the number behind {named(time)!r} is its mean since the beginning",
+            ]
+            yield with_fields(candidate_of(series, [value], rests), step_base=int(series.step[0]))
+
+
+def _as_seconds(series: Series, time: Meaning) -> Meaning:
+    """A time without a unit that a program's meter counts of each step as one in seconds, where it may be."""
+    return _in_seconds(series, with_fields(time, steps=1)) if not time.unit else time
 
 
 def _less_than_one(series: Series, works: Sequence[Meaning], times: Sequence[Meaning]) -> str:

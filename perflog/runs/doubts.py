@@ -216,6 +216,10 @@ def notes_of_segment(segment: Segment) -> list[Note]:
     return list(map(Note, notes))
 
 
+#: What a record that is left out holds beside steps.
+PAUSED = "an evaluation or the like"
+
+
 def _notes_of_left_out(segment: Segment) -> Iterator[str]:
     """What is said of records that hold something else than training; their time where it is in seconds."""
     tally, left = segment.tally, segment.left_out
@@ -223,7 +227,7 @@ def _notes_of_left_out(segment: Segment) -> Iterator[str]:
     if tally.paused:
         hold = "holds" if tally.paused == 1 else "hold"
         seconds = f" ({tally.paused_time:.4g} s)" if timed else ""
-        yield f"{_many(tally.paused, 'record')} left out that {hold} an evaluation or the like{seconds}"
+        yield f"{_many(tally.paused, 'record')} left out that {hold} {PAUSED}{seconds}"
     if left.records:
         seconds = f", {left.time:.4g} s" if timed else ""
         yield (

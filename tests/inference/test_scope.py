@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from perflog.formats.printed import rate_unit
+from perflog.notes import mark_of
 from tests.inference.classes import BATCH, Moment, steps
 from tests.inference.test_rules import extracted, hms, per_step
 
@@ -187,3 +188,70 @@ def test_the_bar_of_an_evaluation_is_not_counted_with_the_trainings(tmp_path: Pa
             text += f" {n * 3:2d}%|##   | {n}/{total} [{hms(n / 10)[2:]}<00:03, 10.00it/s]\n"
     for run in extracted(tmp_path, text).runs:
         assert run.throughput.value is None or run.throughput.value == pytest.approx(2.0, rel=0.03)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Meters: a number with its mean in brackets.
+
+
+def meters(length: int, every: int, start: float = 0.0, evaluates: bool = False) -> tuple[str, list[float]]:
+    """(the lines of epochs of so many steps, a step's time with the mean since the epoch began; the times of all steps).
+
+    Args:
+        start: by how many seconds the first step of an epoch is slower.
+    """
+    text, times = "", []
+    taken = [m.seconds for m in steps(1, 4 * length)]
+    for epoch in range(4):
+        done = 0.0
+        for n in range(length):
+            took = taken[epoch * length + n] + (start if n == 0 else 0.0)
+            done += took
+            times.append(took)
+            if n % every == 0:
+                mean = done / (n + 1)
+                text += f"Epoch: [{epoch}][{n}/{length}]\tTime {took:.4f} ({mean:.4f})\tLoss {3 / (len(times)):.4f}\n"
+        text += f"Test: [0/10]\tTime 0.1000 (0.1000)\tLoss {1 / (epoch + 1):.4f}\n" if evaluates else ""
+    return text, times
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_mean_in_brackets_is_read(tmp_path: Path, every: int) -> None:
+    text, times = meters(200, every)
+    (run,) = extracted(tmp_path, text).runs
+    late = times[20:]
+    assert run.throughput.value == pytest.approx(len(late) / sum(late), rel=0.01)
+
+
+@pytest.mark.parametrize("every", [1, 10])
+def test_a_smoothed_number_in_brackets_is_no_mean(tmp_path: Path, every: int) -> None:
+    """Nothing says how it is smoothed, nor of what it is."""
+    smooth, text = 0.0, ""
+    for m in steps(1, 600):
+        smooth = m.seconds if m.step == 1 else 0.9 * smooth + 0.1 * m.seconds
+        if m.step % every == 0:
+            text += f"Iter [{m.step}/600]\tTime {m.seconds:.4f} ({smooth:.4f})\tLoss {m.loss:.4f}\n"
+    for run in extracted(tmp_path, text).runs:
+        assert run.throughput.value is None or run.throughput.value == pytest.approx(5.0, rel=0.02)
+
+
+def test_slow_lines_behind_an_evaluation_stand_in_the_cell(tmp_path: Path) -> None:
+    """Whether the first lines of an epoch hold the evaluation no line says: here they do not, and are slow."""
+    text, done, work = "", 0.0, 0.0
+    for epoch in range(1, 7):
+        for n in range(10, 201, 10):
+            took = 1.2 if n == 10 else 0.3 + 0.01 * (n % 3)
+            text += (
+                f"2026-01-01 1{hms(done)},000 Epoch [{epoch}][{n}/200] time: {took:.4f}, loss: {3 / epoch / n:.4f}\n"
+            )
+            done += 10 * took
+            work += 10 * took if (epoch, n) > (1, 20) else 0.0
+        text += f"2026-01-01 1{hms(done)},000 Saving checkpoint at {epoch} epochs\n"
+        done += 30
+        text += f"2026-01-01 1{hms(done)},000 Epoch(val) [{epoch}] accuracy: 0.{epoch}\n"
+    (run,) = extracted(tmp_path, text).runs
+    mark = mark_of(run.notes)
+    assert mark is not None
+    assert mark.other == pytest.approx((6 * 200 - 20) / work, rel=0.02)
+    assert mark.label == "with the lines behind pauses"
+    assert run.throughput.value > mark.other

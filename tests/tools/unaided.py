@@ -30,10 +30,6 @@ NEAR = 0.03
 EXPLAINED: Mapping[str, str] = {
     "ernie/two_trainers.log": "each of two trainers counts its own steps",
     "opennmt_tf/two_later.log": "the tokens of a second are those of source and target together",
-    "opennmt_tf/two_eight.log": "the words of a second are those of the source",
-    "opennmt_tf/two_zero.log": "the words of a second are those of the source",
-    "mmcv1/mmdet_epoch.log": "the first line of an epoch is slow, and whether its time holds the evaluation no line says",
-    "mmengine/epoch.log": "the first line of an epoch is slow, and whether its time holds the evaluation no line says",
     "paddlespeech/u2.log": "the lines tell that a step accumulates two batches: 512 samples",
     "paddlevideo/elapse_2021.log": "the first line of an epoch is slow, and of one step where the others are of ten",
 }

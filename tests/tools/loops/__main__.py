@@ -61,6 +61,7 @@ def main() -> int:
     if given.reasons:
         print("\n".join(f"{count:6d}  {reason}" for reason, count in reasons.most_common(60)))
     print("\n".join(tally.table()))
+    print(f"of {tally.must.total()} logs whose lines leave one meaning alone {tally.must['right']} are right")
     print(f"seed {given.seed}, {tally.logs} logs in {time.monotonic() - began:.0f} s")
     return 1 if len(tally.bad) > MOST_WRONG * tally.logs else 0
 

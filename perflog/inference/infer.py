@@ -266,19 +266,40 @@ class _Trial(Struct, frozen=True):
         if not is_sound(parser):
             return None
         alone = Catalog((parser,), self.catalog.path_patterns)
-        runs: list[Run] = []
+        read: list[list[Run]] = []
         for log in self.logs:
             runs = self._runs(log, alone)
             runs = list(map(_between_pauses, runs)) if candidate.by_clock else runs
             if not runs or (candidate.basis != "said" and not all(map(_stands, runs))):
                 return None
-        if candidate.basis != "said" and any(PAUSED in note.text for run in runs for note in run.notes):
-            other = parser_from(without_pauses(tables), Path(f"{INFERRED}.toml"))
-            whole = self._runs(self.logs[-1], Catalog((other,), self.catalog.path_patterns))
-            runs = list(map(_with_paused, runs, whole)) if len(runs) == len(whole) else runs
+            read.append(runs)
+        runs = read[-1] if candidate.basis == "said" else self._marked(read, tables)
         text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
         return Inferred(tables, noted, candidate.basis)
+
+    def _marked(self, read: list[list[Run]], tables: dict[str, Any]) -> list[Run]:
+        """The runs of a log; where lines behind pauses are left out, with the number that they have with these.
+
+        A large log whose beginning shows none is not read again.
+
+        Args:
+            read: the runs of each of the logs.
+        """
+        from perflog.formats.load import parser_from
+
+        if not any(PAUSED in note.text for run in read[-1] for note in run.notes):
+            return read[-1]
+        parser = parser_from(without_pauses(tables), Path(f"{INFERRED}.toml"))
+        whole, marked = Catalog((parser,), self.catalog.path_patterns), read[-1]
+        for log, runs in zip(self.logs, read, strict=True):
+            others = self._runs(log, whole)
+            if len(others) != len(runs):
+                return read[-1]
+            marked = list(map(_with_paused, runs, others))
+            if all(one is run for one, run in zip(marked, runs, strict=True)):
+                return read[-1]
+        return marked
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""

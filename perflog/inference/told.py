@@ -15,7 +15,7 @@ from perflog.inference.series import SAME
 from perflog.lazy_regex import lazy_regex
 
 #: The size of a batch as logs tell it.
-_BATCH = lazy_regex(rb"(?i)([a-z_ ]*)batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
+_BATCH = lazy_regex(rb"(?i)([a-z_ ]{0,24})batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
 #: Words of a size that it is of all devices, or of one.
 _OF_ALL = lazy_regex(rb"(?i)(?:^|[^a-z])(?:global|total|effective|overall)(?:[^a-z]|$)")
 _OF_ONE = lazy_regex(rb"(?i)(?:^|[^a-z])(?:per[_ -]?(?:device|gpu|rank|card|worker)|micro|local|device)(?:[^a-z]|$)")

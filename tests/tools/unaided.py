@@ -139,10 +139,16 @@ def of_formats(found: Sequence[Judged]) -> str:
             said = f"{answer.given} ({answer.truth})" if answer.reader else answer.given
             short = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
             cells = [str(counts[verdict] or "") for verdict in COUNTED]
-            rows.append([f"`{name}`", str(len(logs)), *cells, short.replace("|", "\\|").replace("<", "&lt;")])
+            rows.append([f"`{name}`", str(len(logs)), *cells, _as_code(short)])
     total = ["**all**", str(sums.total()), *(str(sums[verdict]) for verdict in COUNTED), ""]
     head = ("format", "logs with a number", *COUNTED, "the first of them that is not right, or the first (the truth)")
     return table(head, [total, *rows])
+
+
+def _as_code(text: str) -> str:
+    """A text as code in a cell: what stands in brackets is no link."""
+    plain = text.replace("`", "'").replace("|", "\\|")
+    return f"`{plain}`"
 
 
 def main() -> int:

@@ -121,7 +121,7 @@ def all_judged(names: Sequence[str] = ()) -> list[Judged]:
         return list(processes.map(judged, *zip(*fixtures, strict=True), chunksize=8))
 
 
-#: Where the table stands in a page, and its columns behind the format's name and its logs with a number.
+#: Where the table stands in a page, and the verdicts in their order.
 START = "<!-- below: python -m tests.tools.unaided --write docs/without-formats.md -->"
 END = "<!-- above: python -m tests.tools.unaided -->"
 COUNTED = ("right", "other unit", "marked", "refused", "wrong")
@@ -132,17 +132,20 @@ def of_formats(found: Sequence[Judged]) -> str:
     rows, sums = list[list[str]](), Counter[str]()
     for name in dict.fromkeys(one.format for one in found):
         logs = [one for one in found if one.format == name and one.truth]
+        if not logs:
+            continue
         counts = Counter(one.verdict for one in logs)
-        answer = next((one for one in logs if one.verdict != "right"), next(iter(logs), None))
         sums.update(counts)
-        if answer is not None:
-            said = f"{answer.given} ({answer.truth})" if answer.reader else answer.given
-            short = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
-            cells = [str(counts[verdict] or "") for verdict in COUNTED]
-            rows.append([f"`{name}`", str(len(logs)), *cells, _as_code(short)])
-    total = ["**all**", str(sums.total()), *(str(sums[verdict]) for verdict in COUNTED), ""]
-    head = ("format", "logs with a number", *COUNTED, "the first of them that is not right, or the first (the truth)")
-    return table(head, [total, *rows])
+        answer = next((one for one in logs if one.verdict != "right"), logs[0])
+        said = f"{answer.given} ({answer.truth})" if answer.reader else answer.given
+        short = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
+        rows.append([f"`{name}`", _counted(counts), _as_code(short)])
+    head = ("format", "its logs without it", "the first that is not right, or the first (the truth)")
+    return table(head, [["all", _counted(sums), ""], *rows])
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in COUNTED if counts.get(verdict))
 
 
 def _as_code(text: str) -> str:

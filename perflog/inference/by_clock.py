@@ -44,18 +44,13 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
     assert series.clock_value is not None
     name = "the clock of the lines" if series.clock_value.quantity == "timestamp" else f"{series.clock_value.text!r}"
     works = [m for m in series.columns.of_kind("rate") if m.unit and not is_of_steps(m)]
-    agreeing = [one for m in works for one in [_rate_by_clock(series, m)] if one is not None]
-    agreeing = [
-        one
-        for one in agreeing
-        if sight.told.may_be_work(one.value.meaning, one.work) and not _is_of_part(series, one.value.meaning)
-    ]
-    if rivals_of(series, [one.value.meaning for one in agreeing]):
-        agreeing = []
-    unsettled = [one.value for one in agreeing if sight.told.of_whose(one.value.meaning, one.work) is None]
+    borne = [one for m in works for one in [_rate_by_clock(series, m)] if one is not None
+             and sight.told.may_be_work(m, one.work) and not _is_of_part(series, m)]  # fmt: skip
+    if rivals_of(series, [one.value.meaning for one in borne]):
+        borne = []
     agreeing = [
         one._replace(value=with_fields(one.value, meaning=rate))
-        for one in agreeing if (rate := sight.told.of_whose(one.value.meaning, one.work)) is not None
+        for one in borne if (rate := sight.told.of_whose(one.value.meaning, one.work)) is not None
     ]  # fmt: skip
     times = [value for m in series.columns.measures if m.kind == "duration" or (m.kind == "rate" and is_of_steps(m))
              for value in [_time_by_clock(series, m)] if value is not None]  # fmt: skip
@@ -83,7 +78,7 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
         )
         return False
     told = [m for m in series.columns.measures if m.kind != "elapsed" and m.is_named and m.unit]
-    if told and not agreeing and not times and not unsettled:
+    if told and not borne and not times:
         sight.why = sight.why or f"{told[0].key or told[0].unit!r} and {name} do not agree"
         return False
     rests = [f"counter {counter_of(series)}", name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,23 +160,19 @@ def _declared(value: Value, groups: Mapping[int, str]) -> dict[str, Any]:
 
 def without_pauses(tables: Mapping[str, Any]) -> dict[str, Any]:
     """A parser's tables in which no value holds the pauses of its lines."""
-    patterns = [
-        {**pattern, "value": [{k: v for k, v in value.items() if k != "holds_pauses"} for value in pattern["value"]]}
-        if "value" in pattern
-        else pattern
-        for pattern in tables["pattern"]
-    ]
-    return {**tables, "pattern": [{k: v for k, v in one.items() if k != "drops_first"} for one in patterns]}
+    found = _with_values(tables, lambda value: {key: value[key] for key in value if key != "holds_pauses"})
+    return {**found, "pattern": [{key: one[key] for key in one if key != "drops_first"} for one in found["pattern"]]}
 
 
 def with_scope(tables: Mapping[str, Any], scope: str) -> dict[str, Any]:
     """A parser's tables with a scope for the values of which no line tells it."""
+    return _with_values(tables, lambda value: value | ({"scope": scope} if value.get("scope") == "unknown" else {}))
 
-    def known(value: Mapping[str, Any]) -> dict[str, Any]:
-        return {**value, "scope": scope} if value.get("scope") == "unknown" else dict(value)
 
+def _with_values(tables: Mapping[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """A parser's tables with each value as it is changed."""
     patterns = [
-        {**pattern, "value": list(map(known, pattern["value"]))} if "value" in pattern else pattern
+        {**pattern, "value": list(map(changed, pattern["value"]))} if "value" in pattern else pattern
         for pattern in tables["pattern"]
     ]
     return {**tables, "pattern": patterns}

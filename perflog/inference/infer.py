@@ -257,15 +257,12 @@ class _Trial(Struct, frozen=True):
         return replace_fields(found, runs=[_with_option(run, candidate) for run in found.runs])
 
     def _read(self, candidate: Candidate, tables: dict[str, Any]) -> Inferred | None:
-        from perflog.formats.load import parser_from  # few logs come so far
-
         try:
-            parser = parser_from(tables, Path(f"{INFERRED}.toml"))
+            alone = self._alone(tables)
         except ParserError:
             return None
-        if not is_sound(parser):
+        if not is_sound(alone.parsers[0]):
             return None
-        alone = Catalog((parser,), self.catalog.path_patterns)
         read: list[list[Run]] = []
         for log in self.logs:
             runs = self._runs(log, alone)
@@ -286,12 +283,9 @@ class _Trial(Struct, frozen=True):
         Args:
             read: the runs of each of the logs.
         """
-        from perflog.formats.load import parser_from
-
         if not any(PAUSED in note.text for run in read[-1] for note in run.notes):
             return read[-1]
-        parser = parser_from(without_pauses(tables), Path(f"{INFERRED}.toml"))
-        whole, marked = Catalog((parser,), self.catalog.path_patterns), read[-1]
+        whole, marked = self._alone(without_pauses(tables)), read[-1]
         for log, runs in zip(self.logs, read, strict=True):
             others = self._runs(log, whole)
             if len(others) != len(runs):
@@ -300,6 +294,16 @@ class _Trial(Struct, frozen=True):
             if all(one is run for one, run in zip(marked, runs, strict=True)):
                 return read[-1]
         return marked
+
+    def _alone(self, tables: dict[str, Any]) -> Catalog:
+        """A catalog of the parser of these tables alone.
+
+        Raises:
+            ParserError: where they are none.
+        """
+        from perflog.formats.load import parser_from  # few logs come so far
+
+        return Catalog((parser_from(tables, Path(f"{INFERRED}.toml")),), self.catalog.path_patterns)
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""

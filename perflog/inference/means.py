@@ -80,9 +80,15 @@ def _seconds(values: Floats, meaning: Meaning) -> Floats:
 
 def _parts(series: Series, values: Floats, meaning: Meaning) -> Iterator[_Part]:
     """The parts of a table: of each epoch, or of all where none begins."""
-    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(values)]
-    for begin, end in pairwise(edges):
-        yield counted_steps(series)[begin:end], values[begin:end], _seconds(values[begin:end], meaning)
+    counted = counted_steps(series)
+    for part in _epochs(series):
+        yield counted[part], values[part], _seconds(values[part], meaning)
+
+
+def _epochs(series: Series) -> list[slice]:
+    """The rows of each epoch, or all where none begins."""
+    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(series.step)]
+    return [slice(begin, end) for begin, end in pairwise(edges)]
 
 
 def _known(part: _Part) -> _Part:
@@ -178,15 +184,10 @@ def is_mean_of(series: Series, mean: Floats, own: Floats) -> bool:
     Where every line is printed each step follows from two means; where one in several is, the two are one number at the
     first step, and what lies between two means is as the steps are that are printed.
     """
-    checks = [_check_mean(*part) for part in _parts_of_both(series, mean, own)]
+    counted = counted_steps(series)
+    checks = [_check_mean(counted[part], mean[part], own[part]) for part in _epochs(series)]
     known = [check for check in checks if check is not None]
     return bool(known) and all(known)
-
-
-def _parts_of_both(series: Series, mean: Floats, own: Floats) -> Iterator[_Part]:
-    edges = [0, *(np.flatnonzero(series.fallen) + 1).tolist(), len(mean)]
-    for begin, end in pairwise(edges):
-        yield counted_steps(series)[begin:end], mean[begin:end], own[begin:end]
 
 
 def _check_mean(counted: Floats, mean: Floats, own: Floats) -> bool | None:

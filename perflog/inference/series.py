@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -106,7 +107,7 @@ class Series:
         self.stamped = moment is None
         self.clock_value = Value(Meaning(place, "moment"), "timestamp", "cumulative")
 
-    @property
+    @cached_property
     def is_coarse(self) -> bool:
         """Whether the clock is too coarse to be held against the rows."""
         return len(merged(self, self.between)[0]) < LEAST_STRETCHES

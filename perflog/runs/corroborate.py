@@ -49,7 +49,7 @@ from perflog.measurements.rows import Floats
 from perflog.measurements.segment import Segment, Taken
 from perflog.reading.reading import Reading
 from perflog.runs.doubts import clock_rounding, record_rounding
-from perflog.runs.factor import global_batch, tokens_per_step
+from perflog.runs.factor import global_batch, scope_multiplier, tokens_per_step
 from perflog.runs.metadata import Metadata
 from perflog.stats.centre import median
 
@@ -396,9 +396,8 @@ def _as_stated(reading: Reading, metadata: Metadata) -> Metadata:
 
 
 def _job(measured: Measured, metadata: Metadata) -> Job:
-    devices, nodes = metadata.integer("devices"), metadata.integer("nodes")
-    counts = {"rank": devices, "device": devices, "node": nodes, "unknown": 1 if (devices or 1) == 1 else None}
-    multipliers = {scope: float(count) for scope, count in counts.items() if count}
+    counts = {scope: scope_multiplier(scope, metadata)[0] for scope in ("rank", "device", "node", "unknown")}
+    multipliers = {scope: count for scope, count in counts.items() if count}
     accumulation = whole_count(str(metadata.values.get("gradient_accumulation_steps", "")))
     factors = [*FACTORS, measured.segment.count.interval, *multipliers.values()]
     if accumulation is not None:

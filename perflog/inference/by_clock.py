@@ -15,6 +15,7 @@ from perflog.inference.columns import Meaning
 from perflog.inference.formats import Value
 from perflog.inference.means import is_smoothed
 from perflog.inference.series import (
+    LEAST_LENGTH,
     SAME,
     Series,
     counted_steps,
@@ -25,6 +26,7 @@ from perflog.inference.series import (
     product_of,
     steady,
 )
+from perflog.inference.told import Batch, Told
 from perflog.measurements.rows import Floats
 from perflog.stats.arrays import middle
 
@@ -63,7 +65,10 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
             [value, *alike, *clock],
             [f"counter {counter_of(series)}", f"{name} agrees with {value.text!r} ({how})"],
         )
-    counts_steps = counts_steps or any(value.quantity != "interval_time" for value in times)
+    counts_steps = (
+        counts_steps or any(value.quantity != "interval_time" for value in times)
+        or any(_sums_to_clock(series, meaning) for meaning in series.columns.measures)
+    )  # fmt: skip
     if times and counts_steps:
         yield candidate_of(
             series, [*times, *clock], [f"counter {counter_of(series)}", f"{name} agrees with {times[0].text!r}"]
@@ -72,6 +77,12 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
         yield candidate_of(series, [series.clock_value], [f"counter {counter_of(series)}", name])
         return True
     if not counts_steps:
+        batch = _batch_of(series, sight.told)
+        if batch is not None:
+            counted = f"it counts samples by whole batches of {batch.size:g}, as the log tells"
+            found = candidate_of(series, [series.clock_value], [f"counter {counter_of(series)}", counted, name])
+            yield with_fields(found, batch=batch)
+            return False
         sight.why = sight.why or (
             f"a counter goes on by {series.every:g} from line to line, and nothing says whether it counts steps or "
             f"samples; if it counts steps, give {pasted(series)}"
@@ -81,9 +92,38 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
     if told and not borne and not times:
         sight.why = sight.why or f"{told[0].key or told[0].unit!r} and {name} do not agree"
         return False
-    rests = [f"counter {counter_of(series)}", name]
-    yield candidate_of(series, [series.clock_value], rests)
+    if series.columns.holds_evaluation:
+        sight.why = sight.why or f"its lines tell an evaluation's numbers too, which {name} may hold"
+        return False
+    yield candidate_of(series, [series.clock_value], [f"counter {counter_of(series)}", name])
     return False
+
+
+def _batch_of(series: Series, told: Told) -> Batch | None:
+    """The batch of whose samples the counter is; None where it may count steps."""
+    total = series.columns.total
+    return None if total is None else told.batch_of(series.step, float(series.table.column(total).values[0]))
+
+
+#: A counter of samples is at least twice one of steps; the clock tells the two apart by a time that is off by so much.
+ROUGHLY = 0.1
+
+
+def _sums_to_clock(series: Series, meaning: Meaning) -> bool:
+    """Whether a time of steps, or their rate, gives the time that passed in all, so that the counter counts steps."""
+    assert series.clock is not None
+    values, known = series.table.column(meaning.place).values, np.isfinite(series.between)
+    passed = float(np.nansum(np.diff(series.clock)[known]))
+    if passed < LEAST_LENGTH * digit_of(series.clock) or meaning.steps > 1:
+        return False
+    if meaning.kind == "rate" and is_of_steps(meaning):
+        told = [1.0 / (values * (rate_unit(meaning.unit) or ("", 1.0))[1])]
+    elif meaning.kind == "duration" and meaning.unit != "clock":
+        told = [values * seconds_in(unit) for unit in ([meaning.unit] if meaning.unit else ["s", "ms"])]
+    else:
+        return False
+    sums = [float(np.nansum((seconds[1:] * series.between)[known])) for seconds in told]
+    return any(total > 0 and abs(passed / total - 1) <= ROUGHLY for total in sums)
 
 
 class _Rate(NamedTuple):
@@ -163,6 +203,8 @@ def _time_by_clock(series: Series, meaning: Meaning) -> Value | None:
         factor = rate_unit(meaning.unit)
         seconds = 1.0 / (values * (factor[1] if factor else 1.0))
         return _reading_by_clock(series, meaning, seconds, per_step=True)
+    if meaning.steps == series.every > 1:
+        meaning = with_fields(meaning, steps=0)
     for unit in [meaning.unit] if meaning.unit else ["s", "ms"]:
         seconds = values * seconds_in(unit) / max(meaning.steps, 1)
         found = _reading_by_clock(series, with_fields(meaning, unit=unit), seconds, per_step=meaning.steps > 0)

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from perflog.formats.line import Token
 from perflog.inference.columns import Columns, Meaning
-from perflog.inference.formats import Value, parser_tables, step_patterns
+from perflog.inference.formats import Value, batch_pattern, of_samples, parser_tables, step_patterns
 from perflog.inference.said import to_paste
 from perflog.inference.series import Series
-from perflog.inference.told import Told
+from perflog.inference.told import Batch, Told
 from perflog.matching.tables import Table
 
 #: A table measures steps when it has so many rows.
@@ -31,7 +31,9 @@ class Candidate(Struct, frozen=True):
         by_clock: whether the stamps of the lines bear it out wherever no pause stands between two.
         repeats: whether lines that repeat the step before them are left out.
         step_base: from which number steps are counted, where the lines prove it; -1 where they do not.
-        epoch_steps: the steps of a line where each tells of a whole epoch, as the user says; 0 for other lines.
+        batch: the batch of whose samples the counter is; None where it counts steps.
+        epoch_steps: the steps of a line where each tells of a whole epoch, and who says so (``assumption``); 0 for
+            other lines.
     """
 
     table: Table
@@ -43,7 +45,9 @@ class Candidate(Struct, frozen=True):
     by_clock: bool = False
     repeats: bool = False
     epoch_steps: int = 0
+    assumption: str = ""
     step_base: int = -1
+    batch: Batch | None = None
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         """The parser's file as tables; None where no text tells its lines from others.
@@ -59,9 +63,10 @@ class Candidate(Struct, frozen=True):
             steps[-1]["redrawn"] = True
         if self.step_base >= 0 and "step_base" in steps[-1]:
             steps[-1]["step_base"] = self.step_base
+        if self.batch is not None:
+            return parser_tables([*beside, batch_pattern(self.batch.words), of_samples(steps[-1])])
         if self.epoch_steps:
-            assumption = f"an epoch has {self.epoch_steps} steps, as --set epoch_steps says"
-            steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": assumption}
+            steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": self.assumption}
         return parser_tables([*beside, *steps])
 
     def scope_to_paste(self) -> str:
@@ -74,11 +79,13 @@ class Sight(Struct):
     """What was seen in a log that gave no number, for its reason.
 
     Attributes:
-        counted: the lines that count steps, at most; ``why``: why the best of them give none.
+        counted: the lines that count steps, at most; ``is_timed``: whether some tell of time; ``why``: why the best of
+            them give none.
         told: what the log's settings tell.
     """
 
     counted: int = 0
+    is_timed: bool = False
     why: str = ""
     told: Told = Told()
 

@@ -60,7 +60,8 @@ class Columns(Struct, frozen=True):
         step, epoch: the counters of steps and of epochs; ``total``: the place of the steps in all (``120/5005``).
         measures: rates, durations and elapsed times.
         moment: the place of a stamp among the line's own words; ``is_bar``: a progress bar is drawn.
-        evaluates: whether the words are an evaluation's; ``trains``: whether they are a training's.
+        evaluates: whether the words are an evaluation's; ``trains``: whether they are a training's. Lines that tell
+            both are a training's that hold an evaluation's numbers too (``holds_evaluation``).
     """
 
     step: Meaning | None
@@ -71,6 +72,7 @@ class Columns(Struct, frozen=True):
     is_bar: bool
     evaluates: bool
     trains: bool
+    holds_evaluation: bool = False
 
     def of_kind(self, kind: Kind) -> list[Meaning]:
         return [meaning for meaning in self.measures if meaning.kind == kind]
@@ -99,12 +101,22 @@ def columns_of(table: Table) -> Columns:
         elif meaning is not None:
             measures.append(meaning)
     stamp = next((place for place, kind in enumerate(table.kinds) if kind == "stamp"), None)
-    text = table.text
+    text = words.NO_VALUE.sub("", table.text)
+    evaluates, is_mixed = bool(words.EVALUATES.search(text)), _is_mixed(table, text)
+    if evaluates and is_mixed:  # a step's time is its own, and what is since the line before may hold the evaluation
+        measures = [measure for measure in measures if measure.steps or measure.kind == "elapsed"]
     return Columns(
         step, None if epoch is None else Meaning(epoch, "epoch"), total, _of_two_scopes(measures),
         moment if stamp is None else Meaning(stamp, "moment"), "bar" in table.kinds or _is_meter(table),
-        bool(words.EVALUATES.search(text)), bool(words.TRAINS.search(text)),
+        evaluates and not is_mixed, bool(words.TRAINS.search(text)), evaluates and is_mixed,
     )  # fmt: skip
+
+
+def _is_mixed(table: Table, text: str) -> bool:
+    """Whether lines that tell an evaluation's numbers tell a training's too, which come first."""
+    train, evaluation = words.SAYS_TRAIN.search(text), words.EVALUATES.search(text)
+    heads = "".join(table.words[:2])
+    return bool(train and evaluation and train.start() < evaluation.start() and not words.EVALUATES.search(heads))
 
 
 def _of_two_scopes(measures: Sequence[Meaning]) -> tuple[Meaning, ...]:
@@ -148,10 +160,16 @@ def _is_meter(table: Table) -> bool:
 def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning | None:
     """The column that counts steps: whole numbers that rise from row to row."""
     counting = [place for place in places if place != epoch and counts(table.column(place))]
-    named = [place for place in counting if words.STEP.search(table.words[place]) and not _measure(table, place)]
+    named = [
+        place for place in counting
+        if words.STEP.search(table.words[place]) and (_rises_evenly(table.column(place)) or not _measure(table, place))
+    ]  # fmt: skip
     if named:  # one that counts through the whole run before one that begins anew with each epoch
         through = [place for place in named if is_rising(table.column(place).values)]
         return Meaning(through[0] if through else named[0], "step")
+    second = next((place for place in counting if place - 1 in places and _is_second(table, place)), None)
+    if second is not None:
+        return Meaning(second, "step")
     for place in counting:
         before, behind = table.words[place], table.words[place + 1]
         if words.NO_STEPS.search(before[-20:]) or words.OF_WORK.match(behind) or _measure(table, place):
@@ -159,12 +177,44 @@ def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning 
         if _of_whole(table, place):
             of_work = words.OF_WORK.match(table.words[place + 2])
             return None if of_work else Meaning(place, "step", is_named=_says_steps(table, place))
-        begins = place == min(places) and not re.search("[A-Za-z]{2}", words.SAYS_TRAIN.sub("", before))
+        if _is_last_of_some(table, place):
+            return Meaning(place, "step", is_named=False)
+        moving = (one for one in places if np.ptp(table.column(one).values) > 0)
+        begins = place == next(moving, place) and not re.search("[A-Za-z]{2}", words.SAYS_TRAIN.sub("", before))
         if begins and not re.fullmatch(r",\s*", behind):
             return Meaning(place, "step")
         if words.BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
             return Meaning(place, "step")
     return None
+
+
+def _is_second(table: Table, place: int) -> bool:
+    """Whether a number counts steps behind an epoch or where its line's steps begin, which the words before name:
+    ``epoch/iter: 0/19``, ``Batch 0/100``, ``Batch [80-100]``.
+    """
+    before, first = table.words[place - 1], table.column(place - 1).values
+    if not words.STEP.search(before) or not re.fullmatch(r"\s*[/,:.-]\s*|\]\[", table.words[place]):
+        return False
+    last = table.column(place).values
+    goes_on = bool(np.isin(np.diff(first), (0, 1)).all()) and is_rising(last)
+    begins = bool((first <= last).all()) and bool(np.isin(first[1:] - last[:-1], (0, 1)).mean() >= _MOST_RISE)
+    return bool((first == first[0]).all()) or goes_on or begins or _is_epoch_of(table, place - 1, place)
+
+
+def _is_last_of_some(table: Table, place: int) -> bool:
+    """Whether a number is the last in brackets behind one or two others: ``(0, 149)``, ``(0, 1000, 149)``."""
+    return re.match(r"\s*[)\]]", table.words[place + 1]) is not None and any(
+        table.words[first].rstrip().endswith(("(", "["))
+        and all(re.fullmatch(r"\s*,\s*", word) for word in table.words[first + 1 : place + 1])
+        for first in range(max(place - 2, 0), place)
+    )
+
+
+def _rises_evenly(column: Column) -> bool:
+    """Whether whole numbers rise by one amount, as counters do and times never."""
+    changes = np.diff(column.values)
+    risen = changes[changes > 0]
+    return len(risen) > 2 and counts(column) and float((risen == np.median(risen)).mean()) >= _MOST_RISE
 
 
 def _says_steps(table: Table, place: int) -> bool:
@@ -174,10 +224,13 @@ def _says_steps(table: Table, place: int) -> bool:
     """
     if words.OF_STEPS.match(table.words[place + 2]):
         return True
-    changes = np.diff(table.column(place).values)
+    values, total = table.column(place).values, table.column(place + 1).values[0]
+    changes = np.diff(values)
     usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
     epochs = bool((changes < 0).any() or _epoch_words(table, place))
-    return usual == 1 or (usual % 8 != 0 and usual > 0 and not epochs)
+    inside = values[np.isfinite(values) & (values < total)]  # the last one is all samples, whatever a batch is
+    has_batch = len(inside) < 3 or int(np.gcd.reduce(inside.astype(np.int64))) > 1
+    return usual == 1 or not has_batch or (usual % 8 != 0 and usual > 0 and not epochs)
 
 
 def _epoch_words(table: Table, place: int) -> bool:
@@ -242,21 +295,35 @@ def _measure(table: Table, place: int) -> Meaning | None:
     if words.OTHERS.search(key):
         return None
     behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""
+    behind = "" if rate_unit(unit) is not None else behind  # throughput (samples/s) 363 tokens/s 23248
     if table.kinds[place] == "clock":
         return _of_clock(table, place, key)
     if words.PERCENT_BEHIND.match(behind):
         return None
-    for one in (_rate(place, key, unit, behind), _per_step(place, key, unit, behind)):
+    for one in (_of_so_many(table, place), _rate(place, key, unit, behind), _per_step(place, key, unit, behind)):
         if one is not None:
             return one
     if words.IS_LEFT.match(table.words[place + 1]):
         return None
+    if words.PER_STEP_ALONE.match(behind):
+        return None if _partial(key) else Meaning(place, "duration", steps=1, key=key)
     if words.PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not words.TIME_BEHIND.match(behind)):
         return None  # what sticks to the number is part of it, and not understood
     values = table.column(place).values
     if (not key or words.MOMENT_KEY.match(key)) and _is_since_1970(values):
         return Meaning(place, "moment", "ms" if values[0] > _SINCE_1970[1] else "s", key=key)
     return _time(table, place, key, unit, behind)
+
+
+def _of_so_many(table: Table, place: int) -> Meaning | None:
+    """A time with its unit of so many steps as the words before it say: ``Time(100 iters): 4.2s``, ``20 steps in ``."""
+    unit = _unit_behind(table.words[place + 1])
+    if not unit or not place or table.kinds[place - 1] != "number" or not words.OF_SO_MANY.match(table.words[place]):
+        return None
+    before = table.column(place - 1)
+    if not before.is_whole or not (before.values == before.values[0]).all():
+        return None
+    return Meaning(place, "duration", time_unit(unit), steps=int(before.values[0]), key="time")
 
 
 def _is_next_key(table: Table, place: int, key: str) -> bool:
@@ -277,6 +344,8 @@ def _is_unit_of(table: Table, place: int) -> bool:
     """
     if place + 1 >= len(table.kinds) or not words.ONE_WORD.fullmatch(table.words[place + 1]):
         return False
+    if rate_unit(key_of(table.words[place])[1]) is not None:
+        return False
     behind, following = table.words[place + 1], table.words[place + 2]
     if not (words.RATE_BEHIND.match(behind) or words.PER_STEP_BEHIND.match(behind)):
         return False
@@ -289,7 +358,9 @@ def _is_unit_of(table: Table, place: int) -> bool:
 def key_of(before: str) -> tuple[str, str]:
     """(the words before a number, the unit in brackets behind them); empty where there are none."""
     found = words.KEY.search(before)
-    return (found[1].strip(" -."), (found[2] or "").strip()) if found else ("", "")
+    key, unit = (found[1].strip(" -."), (found[2] or "").strip()) if found else ("", "")
+    told = words.IN_UNIT.match(key) if not unit else None
+    return (told[1], told[2]) if told else (key, unit)
 
 
 def _rate(place: int, key: str, unit: str, behind: str) -> Meaning | None:
@@ -300,23 +371,24 @@ def _rate(place: int, key: str, unit: str, behind: str) -> Meaning | None:
     short = words.SHORT_BEHIND.match(behind)
     if short:
         return _rate_of(place, short[1] + words.ABBREVIATED[short[2].lower()], short[3], key)
-    if words.OTHER_RATE.search(key):
+    spelled = _parted(key)
+    if words.OTHER_RATE.search(spelled):
         return None
     inside = rate_unit(unit)
     if inside is not None:
         return Meaning(place, "rate", unit, _scope_of(inside[0], "", key), key=key)
-    by_key, short_key = words.RATE_KEY.match(key), words.SHORT_KEY.match(key)
-    joined = words.JOINED_KEY.match(key)
+    by_key, short_key = words.RATE_KEY.match(spelled), words.SHORT_KEY.match(spelled)
+    joined = words.JOINED_KEY.match(spelled)
     if behind[:1].isalpha():
         return None
     if joined:
-        return _rate_of(place, joined[1], "", key)
+        return _rate_of(place, joined[1], joined[2], key)
     if by_key:
         return _rate_of(place, by_key[1], by_key[2], key)
     if short_key:
         part = "gpu" if short_key[1].lower() == "tgs" else ""
         return _rate_of(place, words.ABBREVIATED[short_key[1].lower()], part, key)
-    is_speed = words.SPEED_KEY.match(key) and not _says_time(behind)
+    is_speed = words.SPEED_KEY.match(spelled) and not _says_time(behind)
     return Meaning(place, "rate", scope="unknown", key=key) if is_speed else None
 
 
@@ -324,8 +396,10 @@ def _rate_of(place: int, work: str, part: str | None, key: str) -> Meaning | Non
     """A rate of work with its unit in perflog's words."""
     said = re.sub(r"[ _-]+", "", work.lower())
     said = "steps" if re.fullmatch(words.STEP_WORD.replace("[_ ]?", ""), said) else words.SPELLED.get(said, said)
+    if said[0] in "km" and said[1:] in words.SPELLED:
+        said = said[0] + words.SPELLED[said[1:]]
     unit = f"{said}/s"
-    if rate_unit(unit) is None or words.OTHER_RATE.search(key):
+    if rate_unit(unit) is None or words.OTHER_RATE.search(_parted(key)):
         return None
     return Meaning(place, "rate", unit, _scope_of(unit, part, key), key=key)
 
@@ -357,7 +431,9 @@ def _per_step(place: int, key: str, unit: str, behind: str) -> Meaning | None:
 
 
 def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning | None:
-    """A time by its key or the unit behind it: one that rises throughout has elapsed."""
+    """A time by its key or the unit behind it: one that rises throughout has elapsed; a part of a sum is none."""
+    if words.PER_SECOND.search(key) or table.words[place + 1].strip() == "+":
+        return None
     at_hand = unit if re.fullmatch(words.TIME, unit, re.I) else _unit_behind(behind)
     named, values = words.TIME_KEY.match(key), table.column(place).values
     elapsed = words.ELAPSED_KEY.search(key)
@@ -370,8 +446,11 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
     if _partial(key):
         return None
     if named:
-        at_hand = at_hand or next((one for one in named.groups() if one), "")
+        in_key = words.IS_UNIT.match(key)
+        at_hand = at_hand or next((one for one in named.groups() if one), "") or (in_key[1] if in_key else "")
         return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", key=key)
+    if re.fullmatch(words.STEP_WORD, key, re.I) and not table.column(place).is_whole and not is_rising(values):
+        return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", steps=1, key=key)
     if at_hand and not key and len(values) > LEAST_RISING and _rises_by_epochs(values):
         return Meaning(place, "elapsed", time_unit(at_hand), is_named=False)
     if at_hand and (words.TOOK.search(table.words[place]) or not key):
@@ -382,13 +461,14 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
 def _of_clock(table: Table, place: int, key: str) -> Meaning | None:
     """A duration such as 0:10:00: one that has elapsed rises, the time that is left falls."""
     values, behind = table.column(place).values, table.words[place + 1]
-    is_left = table.words[place].endswith("<") or re.search(r"eta|left|remain|finish", key, re.I)
+    is_left = table.words[place].endswith("<") or re.search(r"eta|left|remain|finish(?!ed)", key, re.I)
     if is_left:
         return None
-    if not _rises_by_epochs(values):
-        is_of_steps = words.TIME_KEY.match(key) and not _partial(key)
+    elapsed = words.ELAPSED_KEY.search(key)
+    if not _rises_by_epochs(values, FEW_EPOCHS if elapsed else FEW_FALLS):
+        is_of_steps = words.TIME_KEY.match(key) and not _partial(key) and not elapsed
         return Meaning(place, "duration", "clock", key=key) if is_of_steps else None
-    named = bool(behind.startswith("<") or words.ELAPSED_KEY.search(key) or words.TIME_KEY.match(key))
+    named = bool(behind.startswith("<") or elapsed or words.TIME_KEY.match(key))
     return Meaning(place, "elapsed", "clock", is_named=named, key=key)
 
 
@@ -407,7 +487,12 @@ def _rises_by_epochs(values: Floats, falling: float = FEW_FALLS) -> bool:
 
 
 def _partial(key: str) -> bool:
-    return bool(words.PARTIAL.search(re.sub("([a-z])([A-Z])", r"\1 \2", key))) and not words.ELAPSED_KEY.search(key)
+    return bool(words.PARTIAL.search(_parted(key))) and not words.ELAPSED_KEY.search(key)
+
+
+def _parted(key: str) -> str:
+    """A key whose words capital letters part, with blanks between them: ``samplesPerSec``."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", " ", key)
 
 
 def _says_time(behind: str) -> bool:
@@ -428,6 +513,15 @@ def unnamed_times(table: Table, columns: Columns) -> list[Meaning]:
         if kind == "number" and unit and place not in taken and not _partial(key) and not words.OTHERS.search(key):
             found.append(Meaning(place, "duration", time_unit(unit), is_named=False, key=key))
     return found
+
+
+def data_times(table: Table) -> list[int]:
+    """The places of the times of loading data."""
+    return [
+        place for place, kind in enumerate(table.kinds)
+        if kind == "number" and words.OF_DATA.search(_parted(key_of(table.words[place])[0]))
+        and not words.RATE_BEHIND.match(table.words[place + 1]) and not table.column(place).is_whole
+    ]  # fmt: skip
 
 
 def epoch_times(table: Table, columns: Columns) -> list[Meaning]:

@@ -30,8 +30,8 @@ _HEAD = r"^(?P<timestamp>[^\n]*?[^0-9A-Za-z_.])"
 _SUFFIXES = frozenset("kKMGBT")
 _NUMBERS = lazy_regex("[0-9]+(?:[.][0-9]+)?")
 #: The rank that speaks, where the head of the lines tells it.
-_RANKS = lazy_regex(rb"[^\n]*[Rr]ank[ =:]?[0-9]+")
-_RANK = r"(?:\[|\()?[Rr]ank[ =:]?(?P<rank>[0-9]+)[^0-9A-Za-z\n][^\n]*?"
+_RANKS = lazy_regex(rb"[^\n]*[Rr]ank[ =:]?([0-9]+)")
+_RANK = r"(?:\[|\()?[Rr]ank[ =:]?(?P<rank>{})[^0-9A-Za-z\n][^\n]*?"
 _WHOLE, _GROUPED = "[0-9]+", "[0-9,]+"
 _NUMBER, _SCALED = "[-+]?[0-9.nNiI][-+0-9.eEnaifNAIF]*", "[-+]?[0-9.nNiI][-+0-9.,eEnaifNAIF]*[kKMGBT]?"
 _CLOCK, _STAMP = "[0-9][0-9:.]*", "[0-9][-0-9T:.,Z+/ _]*"
@@ -97,7 +97,9 @@ def step_pattern(
         stamped: whether the stamp at the head of the lines is the clock; ``position``: the pattern of headings.
     """
     groups = _groups(table, columns, values)
-    regex, literal = regex_of(table, groups, stamped)
+    # the time of all ranks is one, and what one of them says happened between two lines holds for it alone
+    of_one_rank = not any(value.quantity == "rate" and value.meaning.scope != "job" for value in values)
+    regex, literal = regex_of(table, groups, stamped=stamped, of_one_rank=of_one_rank)
     if literal is None:
         return None
     sample = {name: table.column(place).texts[0] for place, name in groups.items() if name != "timestamp"}
@@ -207,14 +209,22 @@ def _is_scaled(table: Table, place: int) -> bool:
     )
 
 
-def regex_of(table: Table, groups: Mapping[int, str], stamped: bool = False) -> tuple[str, str | None]:
-    """(the regex of a table's lines up to the last token that is read, the text that tells them from others)."""
-    ranked = any(_RANKS.match(head) for head in table.heads()[:1])
+def regex_of(
+    table: Table, groups: Mapping[int, str], *, stamped: bool = False, of_one_rank: bool = False
+) -> tuple[str, str | None]:
+    """(the regex of a table's lines up to the last token that is read, the text that tells them from others).
+
+    Args:
+        of_one_rank: whether the lines of the table's rank alone are read, where several speak.
+    """
+    rank = next((found[1].decode() for head in table.heads()[:1] if (found := _RANKS.match(head))), "")
     last = min(max(groups) + (1 if stamped else 0), len(table.kinds) - 1)
-    regex = (_HEAD if stamped else _BEGIN) + (_RANK if ranked else "")
+    regex = (_HEAD if stamped else _BEGIN) + (_RANK.format(rank if of_one_rank else "[0-9]+") if rank else "")
     for place in range(last + 1):
         regex += _escaped(table.words[place]) if place or table.words[0].strip() else ""
         form = _form(table, place, groups.get(place))
+        if of_one_rank and groups.get(place) == "rank":
+            form = table.column(place).texts[0]
         regex += f"(?P<{groups[place]}>{form})" if place in groups else f"(?:{form})"
     regex += _escaped(table.words[last + 1].rstrip()[:16])
     return regex, _literal(
@@ -279,7 +289,38 @@ def plain_pattern(table: Table, groups: Mapping[int, str], name: str, role: str)
 
 def with_total(regex: str, total: str) -> str:
     """The regex of a bar's lines for one total, or for one of several (``700|500``)."""
-    return regex.replace(f"(?P<run_steps>{_WHOLE})", f"(?P<run_steps>{total})")
+    for group in ("run_steps", "epoch_steps"):
+        regex = regex.replace(f"(?P<{group}>{_WHOLE})", f"(?P<{group}>{total})")
+    return regex
+
+
+def of_samples(step: Mapping[str, Any]) -> dict[str, Any]:
+    """The pattern of lines whose counter is of samples, made of one whose counter is of steps."""
+    since = {"since": "epoch"} if step.get("step_per") == "epoch" else {}
+    counted = {"group": "samples", "quantity": "samples", "unit": "samples", "span": "cumulative", **since}
+    regex = re.sub(r"\(\?P<(?:epoch|run)_steps>", "(?:", step["regex"]).replace("(?P<step>", "(?P<samples>")
+    (sample,) = step["sample"]
+    texts = {
+        ("samples" if name == "step" else name): text
+        for name, text in sample["expect"].items()
+        if name[-6:] != "_steps"
+    }
+    kept = {key: value for key, value in step.items() if key != "step_base"}
+    return {
+        **kept, "regex": regex, "step_counts": "samples", "value": [*step["value"], counted],
+        "sample": [{**sample, "expect": texts}],
+    }  # fmt: skip
+
+
+def batch_pattern(words: str) -> dict[str, Any]:
+    """The pattern of a setting that tells the batch of all devices.
+
+    Args:
+        words: those before its number.
+    """
+    regex = f"{_BEGIN}{_escaped(words)}(?P<global_batch_size>[0-9]+)"
+    sample = {"line": f"{words}64", "expect": {"global_batch_size": "64"}}
+    return {"name": "batch", "role": "metadata", "literal": _literal([words]), "regex": regex, "sample": [sample]}
 
 
 def pause_patterns(training: Table) -> list[dict[str, Any]]:

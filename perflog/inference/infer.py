@@ -7,6 +7,7 @@ parser on the log, the best first. The first that gives a number which nothing i
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,14 +25,17 @@ from perflog.evidence.clock import outside_of
 from perflog.evidence.witness import judged, sentence
 from perflog.formats.catalog import Catalog
 from perflog.formats.line import said_of
-from perflog.formats.vocabulary import whole_count
+from perflog.formats.printed import kind, rate_unit
+from perflog.formats.vocabulary import SOURCES, whole_count
 from perflog.inference.candidate import LEAST_ROWS, Basis, Candidate, Sight
+from perflog.inference.columns import columns_of
 from perflog.inference.formats import INFERRED, with_scope, without_pauses
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
+from perflog.inference.series import is_of_steps
 from perflog.inference.told import told_in
 from perflog.inference.training import candidates_of, epoch_candidates, said_candidates
-from perflog.inference.words import NO_STEPS
+from perflog.inference.words import NO_STEPS as COUNTS_NO_STEPS
 from perflog.lazy_regex import lazy_regex
 from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
@@ -39,14 +43,16 @@ from perflog.logs.find import LogFile
 from perflog.matching import engine_for
 from perflog.matching.checks import is_sound
 from perflog.matching.tables import Table, own_words, tables_of
+from perflog.measurements.window import NO_MEASUREMENT as EMPTY
 from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
-from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, build_runs
+from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, NO_STEPS, build_runs
 from perflog.runs.doubts import PAUSED
 from perflog.runs.factor import of_whom
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
+from perflog.stats.arrays import middle
 
 NOTE = "no parser declares the format"
 _BASES = {"inferred": "inferred", "stated": "stated by the log, uncorroborated", "said": "said by --as"}
@@ -75,7 +81,7 @@ class Finding(Struct, frozen=True):
 
 def tables_in(log: LogFile) -> list[Table]:
     """The tables of a log's beginning."""
-    return tables_of(_of_first_rank(_text_of(log)[0]))
+    return tables_of(_without_doubles(_of_one_rank(_text_of(log)[0])))
 
 
 def _text_of(log: LogFile) -> tuple[bytes, bool]:
@@ -97,8 +103,8 @@ _SPACES = lazy_regex(" +")
 _RANK = lazy_regex(rb"^[^\n]{0,80}?[Rr]ank[ =:]?([0-9]+)")
 
 
-def _of_first_rank(text: bytes) -> bytes:
-    """A clean text without the lines of ranks behind the first that speaks; line feeds are kept."""
+def _of_one_rank(text: bytes) -> bytes:
+    """A clean text without the lines of all ranks but the one that says most; line feeds are kept."""
     lines = text.split(b"\n")
     ranks: list[int | None] = []
     if may_hold_ranks(text):
@@ -108,7 +114,23 @@ def _of_first_rank(text: bytes) -> bytes:
     told = [rank for rank in ranks if rank is not None]
     if len(set(told)) < 2:
         return text
-    return b"\n".join(line if rank in (None, told[0]) else b"" for line, rank in zip(lines, ranks, strict=True))
+    most = Counter(told).most_common(1)[0][0]
+    return b"\n".join(line if rank in (None, most) else b"" for line, rank in zip(lines, ranks, strict=True))
+
+
+#: A line of so many letters that stands twice is printed twice: by two handlers of one logger, or by two ranks.
+_LEAST_DOUBLE = 20
+
+
+def _without_doubles(text: bytes) -> bytes:
+    """A clean text without the lines that repeat the one before, or all of it but its head; line feeds are kept."""
+    lines = text.split(b"\n")
+    found = False
+    for number in range(1, len(lines)):
+        line, before = lines[number], lines[number - 1]
+        if len(line) >= _LEAST_DOUBLE and before.endswith(line):
+            lines[number], found = b"", True
+    return b"\n".join(lines) if found else text
 
 
 def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
@@ -125,7 +147,7 @@ def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
     text = with_names(text) if is_whole else text[: text.rfind(b"\n") + 1]  # columns of tables are named at their rows
     from_memory = replace(log, size=len(text), pipe=None, text=text)
     logs = (from_memory,) if is_whole else (from_memory, log)
-    text = _of_first_rank(text)
+    text = _without_doubles(_of_one_rank(text))
     find = _said_in if options.said else _found_in
     with np.errstate(all="ignore"):  # damaged numbers may be of any size
         return find(text, _Trial(logs, catalog, options))
@@ -157,7 +179,7 @@ def _found_in(text: bytes, trial: _Trial) -> Finding:
         read = trial.read(candidate, format_)
         if read is not None and all(run.throughput.value is not None for run in read.runs):
             return Finding(read, "")
-        refused = refused or (read if candidate.columns.trains else None)
+        refused = refused or (read if candidate.columns.trains or candidate.columns.measures else None)
     return Finding(refused, why(tables, sight))
 
 
@@ -206,9 +228,26 @@ def _unclaimed(tables: list[Table], text: bytes, catalog: Catalog) -> list[Table
 
 def why(tables: list[Table], sight: Sight) -> str:
     """Why a log whose lines no format knows gives no number; empty where nothing can be said."""
+    if not sight.why and sight.is_timed:
+        return "what its lines tell of time gives no number that the rest of the log bears out: see 'perflog explain'"
     if not sight.why and sight.counted and any("loss" in table.text for table in tables):
         return "the log tells no time: it has losses at steps that it counts, and no stamp, duration or rate"
-    return sight.why or _why_no_bar(tables)
+    return sight.why or _why_no_bar(tables) or _why_no_steps(tables)
+
+
+def _why_no_steps(tables: list[Table]) -> str:
+    """Why lines of a training that tell a time or a rate give no number: they count no steps, or hold an evaluation."""
+    for table in tables:
+        columns = columns_of(table) if len(table) >= LEAST_ROWS else None
+        if columns is None or not columns.trains or columns.evaluates:
+            continue
+        told = next((one for one in columns.measures if one.is_named and one.kind != "elapsed"), None)
+        if columns.step is None and told is not None:
+            name = told.key or told.unit
+            return f"{len(table)} lines tell {name!r}, and no number on them counts the steps from line to line"
+        if columns.holds_evaluation and (columns.step or columns.epoch) is not None:
+            return "its lines tell an evaluation's numbers too, and whether their times hold it no line says"
+    return ""
 
 
 OF_BARS = "no line says that one of its progress bars"
@@ -218,7 +257,7 @@ _MOST_BARS = 5
 
 def _why_no_bar(tables: list[Table]) -> str:
     """Why bars with a clock give no number, the ones with most steps first; empty where there is none."""
-    bars = [bar for bar in bars_of(tables) if bar.clock >= 0 and not NO_STEPS.search(bar.name)]
+    bars = [bar for bar in bars_of(tables) if bar.clock >= 0 and not COUNTS_NO_STEPS.search(bar.name)]
     named = dict.fromkeys(bar.name or bar.totals[0] for bar in bars)
     if not named:
         return ""
@@ -273,7 +312,7 @@ class _Trial(Struct, frozen=True):
         runs = read[-1] if candidate.basis == "said" else self._marked(read, tables)
         text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
-        return Inferred(tables, noted, candidate.basis)
+        return Inferred(tables, [_without_odds(run, candidate) for run in noted], candidate.basis)
 
     def _marked(self, read: list[list[Run]], tables: dict[str, Any]) -> list[Run]:
         """The runs of a log; where lines behind pauses are left out, with the number that they have with these.
@@ -337,8 +376,48 @@ def _with_option(run: Run, candidate: Candidate) -> Run:
     """A run with the option that says whose work its rate counts, where that is why it has no number."""
     if not _is_of_whom(run):
         return run
-    reason = f"{run.throughput.reason}: {candidate.scope_to_paste()}"
-    return replace(run, metrics={**run.metrics, "throughput": replace(run.throughput, reason=reason)})
+    return _without_value(run, f"{run.throughput.reason}: {candidate.scope_to_paste()}")
+
+
+def _without_value(run: Run, reason: str) -> Run:
+    metric = replace(run.throughput, value=None, reason=reason)
+    return replace(run, metrics={**run.metrics, "throughput": metric})
+
+
+#: The first two of all sources are the user's word.
+SAID_BY_USER = SOURCES[:2]
+#: Two rates of one work agree within so much; a sample has so many tokens at least.
+AGREES, LEAST_TOKENS = 0.1, 2.0
+
+
+def _without_odds(run: Run, candidate: Candidate) -> Run:
+    """A run whose steps a batch size makes a rate of work, without it where the rate on the lines is another one.
+
+    A batch size that a path or a setting tells may count tokens, or the micro-batches of several to a step.
+    """
+    value, unit = run.throughput.value, run.throughput.unit
+    rates = [rate for rate in candidate.columns.of_kind("rate") if rate.unit and not is_of_steps(rate)]
+    if value is None or kind(unit) == "steps" or not rates or any(one.meaning in rates for one in candidate.values):
+        return run
+    sources = [run.metadata.sources.get(key) for key in ("global_batch_size", "batch_size", "tokens_per_step")]
+    if unit.count("/") > 1 or candidate.batch is not None or any(one in sources for one in SAID_BY_USER):
+        return run
+    devices = run.metadata.integer("devices") or 1
+    for rate in rates:
+        told = rate_unit(rate.unit)
+        column = float(middle(candidate.table.column(rate.place).values)) * (told[1] if told else 1.0)
+        if told is not None and kind(told[0]) == kind(unit) and not told[0].startswith("frames"):
+            agrees = any(abs(value / (column * part) - 1) <= AGREES for part in (1, devices))
+        else:
+            agrees = column >= LEAST_TOKENS * value
+        if not agrees:
+            reason = (
+                f"the batch size makes {value:.4g} {unit} of its steps, and its lines tell {column:.4g} "
+                f"{told[0] if told else rate.unit} ({rate.key or rate.unit}): whether it counts the samples of a step "
+                "no line says; give --set global_batch_size=N"
+            )
+            return _without_value(run, reason)
+    return run
 
 
 def _between_pauses(run: Run) -> Run:
@@ -386,7 +465,7 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     """
     if options.convention or options.as_printed or reading.problem or (_is_given(outcome) and not options.said):
         return outcome
-    if not options.said and _known(reading, catalog) >= LEAST_ROWS:
+    if not options.said and _known(reading, catalog) >= LEAST_ROWS and not _knows_no_more(outcome):
         return outcome  # a format knows these lines, and why they give no number
     beginning = _beginning(reading)
     is_whole = beginning is not None and beginning.size == reading.bytes
@@ -398,13 +477,8 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
-            return [_noted(run, found.why) for run in outcome] if options.said else outcome
-        is_named = bool(found.why) and (
-            bool(options.said)
-            or outcome.reason.startswith(NO_FORMAT)
-            or (outcome.reason.endswith(NO_MEASUREMENT) and found.why.startswith(OF_BARS))
-        )
-        return replace(outcome, reason=found.why) if is_named else outcome
+            return [_noted(run, found.why) if options.said else _with_why(run, found.why) for run in outcome]
+        return replace(outcome, reason=_joined(outcome.reason, found.why, is_said=bool(options.said)))
     is_open = any(run.throughput.value is None for run in found.inferred.runs)
     if is_open and not options.said and not isinstance(outcome, Skipped):
         return outcome
@@ -418,9 +492,30 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     ]
 
 
+def _joined(reason: str, why: str, *, is_said: bool) -> str:
+    """Why a log has no number, by its formats and by the general reader."""
+    if why and (is_said or reason.startswith(NO_FORMAT)):
+        return why
+    if not why or not reason.endswith(NO_MEASUREMENT):
+        return reason
+    return why if why.startswith(OF_BARS) else f"{reason}: {why}"
+
+
 def _noted(run: Run, why: str) -> Run:
     """A run of a format, with why it is not read as the user says."""
     return replace(run, notes=[*run.notes, Note(f"read by its format: {why}")])
+
+
+def _knows_no_more(outcome: Outcome) -> bool:
+    """Whether no format says more of its lines than that they hold no measurement."""
+    return not isinstance(outcome, Skipped) and all(run.throughput.reason == EMPTY for run in outcome)
+
+
+def _with_why(run: Run, why: str) -> Run:
+    """A run of a format that knows a summary alone, with why the log's other lines give no number."""
+    if not why or run.throughput.reason != NO_STEPS:
+        return run
+    return replace(run, metrics={**run.metrics, "throughput": replace(run.throughput, reason=f"{NO_STEPS}: {why}")})
 
 
 def _known(reading: Reading, catalog: Catalog) -> int:

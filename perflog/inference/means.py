@@ -26,7 +26,7 @@ FARTHEST, MOST_MOVES = 2.0, 0.2
 #: Where digits may hide so much of the time between two lines, no line can be told from a mean by it.
 ROUGH = 0.3
 #: The intervals between means scatter so many times as much where they are differences of single steps.
-SCATTER = 3.0
+SCATTER, LEAST_SCATTER = 3.0, 0.03
 #: Of fewer lines a mean is what the lines are.
 LEAST_OF_MEAN = 4
 #: On such a share of the lines a step follows from two means; of steps of which few are printed the middle is as near.
@@ -47,6 +47,8 @@ _Part = tuple[Floats, Floats, Floats]
 def is_one_number(series: Series, meaning: Meaning) -> bool:
     """Whether a number gives the same under every reading that its line allows: of single steps, or a running mean."""
     values = series.table.column(meaning.place).values
+    if is_smoothed(values) and not series.falls:
+        return False
     of_training = np.append(True, np.isfinite(series.between) | series.fallen)
     if series.every > 1 and _is_ruled(_seconds(values, meaning)[of_training]):
         return False
@@ -115,17 +117,20 @@ def _is_no_mean(part: _Part) -> bool:
         return True
     rough = digit * counted[-1] / float(np.diff(counted).max())
     late = slice(len(between) // 4, None)
-    scatters = _spread(between[late]) > SCATTER * max(_spread(seconds[late]), 1e-4)
+    spread = _spread(between[late])
+    scatters = spread > LEAST_SCATTER and spread > SCATTER * max(_spread(seconds[late]), 1e-4)
     return rough < ROUGH and bool((between[late] <= 0).any() or scatters)
 
 
 def _is_same_as_mean(part: _Part) -> bool:
     """Whether times give the same number where they are a mean since the beginning, and where they are single steps."""
     counted, values, seconds = part
-    first = len(counted) // 4
-    by_means = float((counted[-1] * seconds[-1] - counted[first] * seconds[first]) / (counted[-1] - counted[first]))
     same = max(AGREE, min(_digit_of(values), SAME))
-    return abs(by_means / float(np.mean(seconds[len(seconds) // 4 :])) - 1) <= same
+    for first in {min(2, len(counted) // 4), len(counted) // 4}:  # behind a short warm-up, and behind a long one
+        by_means = float((counted[-1] * seconds[-1] - counted[first] * seconds[first]) / (counted[-1] - counted[first]))
+        if abs(by_means / float(np.mean(seconds[first:])) - 1) > same:
+            return False
+    return True
 
 
 def _digit_of(values: Floats) -> float:
@@ -201,8 +206,18 @@ def _check_mean(counted: Floats, mean: Floats, own: Floats) -> bool | None:
     if (np.diff(counted) == 1).all():
         return bool((np.abs(between - own[1:]) <= hidden).mean() >= MOST_AS_MEAN)
     is_begun = counted[0] == 1 and abs(mean[0] - own[0]) <= (printed_quantum(mean) or 0.0) * 1.01
-    usual = float(middle(between)) / float(middle(own[1:]))
-    return bool(is_begun and abs(usual - 1) <= FAR_MEAN)
+    usual = float(middle(own[1:]))
+    if is_begun:
+        return abs(float(middle(between)) / usual - 1) <= FAR_MEAN
+    # the first step is not printed: what lies between two means is as the steps are, where the mean itself is not yet;
+    # where it is the number on the line, the mean is one of the lines, and whether that is a step's alone is not known
+    if (np.abs(between - own[1:]) <= hidden).mean() >= MOST_AS_MEAN:
+        return False
+    moved = float(mean.max() / mean.min()) - 1
+    alike = abs(float(middle(between)) / usual - 1) <= SAME and bool(
+        (np.abs(between / usual - 1) <= FAR_MEAN + hidden / usual).mean() >= MOST_AS_MEAN
+    )
+    return alike and moved >= LEAST_MOVE
 
 
 def is_smoothed(values: Floats) -> bool:

@@ -27,12 +27,13 @@ from perflog.inference.candidate import (
     scope_to_paste_of,
     span_of,
 )
-from perflog.inference.columns import Meaning, unnamed_times
+from perflog.inference.columns import Meaning, data_times, key_of, unnamed_times
 from perflog.inference.formats import Value
-from perflog.inference.means import is_as_of_no_mean, is_mean_of, is_one_number, moves_as_mean
+from perflog.inference.means import is_as_of_no_mean, is_mean_of, is_one_number, is_smoothed, moves_as_mean
 from perflog.inference.said import bars_of
 from perflog.inference.series import SAME, Series, is_apart, is_of_steps, product_of
 from perflog.inference.told import Batch
+from perflog.inference.words import BARE_TIME, IS_MEAN, IS_PER_STEP
 from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats
 from perflog.runs.factor import of_whom
@@ -82,7 +83,7 @@ def _why_no_steps(series: Series) -> str:
         return "its bar counts samples or tokens, and how many are a step no line tells"
     drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
     common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1
-    if common > 1:
+    if common > 1 and not re.search("(?:step|batch)(?:e?s)?/s|s/(?:step|batch)", series.table.text):
         return (
             f"all counts of its bar are multiples of {common}: they may be samples; if not, give {_pasted_bar(series)}"
         )
@@ -149,12 +150,13 @@ def _without_clock(series: Series, sight: Sight) -> Iterator[Candidate]:
     yield from _of_meters(series, times)
     counter = f"counter {counter_of(series)}"
     timed = [time for time in times if time.unit]
-    apart = [time for time in timed if any(is_apart(series, rate, time) for rate in works if rate.unit)]
-    if apart and _is_of_single_steps(series, apart[0], works):
+    beside = [rate for rate in works if rate.unit] + (of_steps if series.every == 1 else [])
+    apart = [time for time in timed if any(is_apart(series, rate, time) for rate in beside)]
+    if apart and _is_of_single_steps(series, apart[0], beside):
         value = Value(apart[0], "step_time", "last")
         yield candidate_of(series, [value], [counter, f"{named(apart[0])!r}"], "stated")
     if apart:  # one of the two is a mean of other steps than the other
-        sight.why = sight.why or f"{works[0].key or works[0].unit!r} times {named(apart[0])!r} is no one number"
+        sight.why = sight.why or f"{named(beside[0])!r} times {named(apart[0])!r} is no one number"
         return
     yield from _stated(series, [*_of_known_scope(series, works, sight), *of_steps], times, sight)
 
@@ -179,7 +181,8 @@ def _of_meters(series: Series, times: Sequence[Meaning]) -> Iterator[Candidate]:
                 f"counter {counter_of(series)}",
                 f"the number behind {named(time)!r} is its mean since the beginning",
             ]
-            yield with_fields(candidate_of(series, [value], rests), step_base=int(series.step[0]))
+            begins = int(series.step[0])
+            yield with_fields(candidate_of(series, [value], rests), step_base=begins if begins in (0, 1) else -1)
 
 
 def _as_seconds(series: Series, time: Meaning) -> Meaning:
@@ -230,9 +233,15 @@ def _stated(series: Series, rates: Sequence[Meaning], times: Sequence[Meaning], 
         sight.why = sight.why or _why_mean(series, meaning)
     for meaning in [_in_seconds(series, meaning) for meaning in times]:
         reason = _why_unstated(series, meaning, named(meaning))
-        if not reason and is_one_number(series, meaning):
+        is_one = is_as_of_no_mean if series.every > 1 and _is_mean(series, meaning) else is_one_number
+        if meaning.unit and meaning.steps == series.every > 1:
+            value = Value(with_fields(meaning, steps=0), "interval_time", "interval")
+            yield candidate_of(series, [value], [counter, f"{named(meaning)!r} of {series.every:g} steps"], "stated")
+        elif not reason and is_one(series, meaning):
             rests = [counter, repr(named(meaning))]
-            yield candidate_of(series, [Value(meaning, "step_time", "last")], rests, "stated")
+            yield candidate_of(series, [Value(meaning, "step_time", span_of(series))], rests, "stated")
+        elif not reason:
+            reason = _why_mean(series, meaning) if series.every == 1 else _why_one_of(series, meaning)
         sight.why = sight.why or reason
     sight.why = sight.why or _why_unnamed(series)
 
@@ -282,8 +291,35 @@ def _in_seconds(series: Series, meaning: Meaning) -> Meaning:
     """A time without a unit as one in seconds, as clocks of programs count, where a key says that it is a step's."""
     values = series.table.column(meaning.place).values
     printed = any("." in text for text in series.table.column(meaning.place).texts)
-    able = meaning.steps == 1 and printed and float(np.nanmedian(values)) < LONGEST_UNNAMED
+    is_a_steps = meaning.steps == 1 or (series.every == 1 and BARE_TIME.match(meaning.key))
+    able = is_a_steps and printed and float(np.nanmedian(values)) < LONGEST_UNNAMED
     return with_fields(meaning, unit="s") if not meaning.unit and able else meaning
+
+
+def _why_one_of(series: Series, meaning: Meaning) -> str:
+    """Why a time that is printed at one of several steps says nothing of the others."""
+    return (
+        f"{named(meaning)!r} is printed at one of {series.every:g} steps, and nothing else in the log tells whether it "
+        "is the last step's, a mean or the time of all: where it is a mean since the line before, give "
+        f"{pasted(series, meaning, 'step_time', meaning.unit, 'interval')}; the time of all is an interval_time"
+    )
+
+
+def _is_share(series: Series, place: int, meaning: Meaning) -> bool:
+    """Whether a number is more than a small share of a time."""
+    part, whole = (float(middle(series.table.column(one).values)) for one in (place, meaning.place))
+    return SAME * whole < part < whole
+
+
+def _is_mean(series: Series, meaning: Meaning) -> bool:
+    """Whether words say that a time is a mean of several steps, and its way does not say that it is smoothed."""
+    return bool(IS_MEAN.search(meaning.key)) and not is_smoothed(series.table.column(meaning.place).values)
+
+
+def _is_per_step(series: Series, meaning: Meaning) -> bool:
+    """Whether words say that a time is one for each step, as a rate is: ``ms/batch``, ``time per iteration``."""
+    behind = series.table.words[meaning.place + 1]
+    return bool(IS_PER_STEP.search(meaning.key) or (meaning.steps == 1 and IS_PER_STEP.match(behind.lstrip(" msec"))))
 
 
 def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
@@ -291,12 +327,15 @@ def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
     if not meaning.unit:
         option = pasted(series, meaning, "step_time", "s", span_of(series))
         return f"{name!r} is a time without a unit: give {option}, if these are seconds"
-    if series.every > 1:
-        return (
-            f"{name!r} is printed at one of {series.every:g} steps, and nothing else in the log tells whether it is "
-            "the last step's, a mean or the time of all: where it is a mean since the line before, give "
-            f"{pasted(series, meaning, 'step_time', meaning.unit, 'interval')}; the time of all is an interval_time"
-        )
+    if series.every > 1 and not (_is_mean(series, meaning) or _is_per_step(series, meaning)):
+        return _why_one_of(series, meaning)
+    data = next(
+        (place for place in data_times(series.table) if not meaning.steps and _is_share(series, place, meaning)), None
+    )
+    if data is not None:
+        option = pasted(series, meaning, "step_time", meaning.unit, span_of(series))
+        key = key_of(series.table.words[data])[0]
+        return f"no line says whether {name!r} holds {key!r} too: if it does, give {option}"
     alone = len(series.columns.of_kind("duration")) == 1
     return "" if meaning.is_named or meaning.steps or alone else f"nothing says of what {name!r} is the time"
 

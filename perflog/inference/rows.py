@@ -25,8 +25,13 @@ _COUNTER = lazy_regex(
 )
 _HAS_COUNTER = lazy_regex(r"step|iter|update|batch|epoch", re.I)
 #: How a header may look: a counter among cells, without the signs of prose and keys.
-_MAY_NAME = lazy_regex(rb"(?im)^(?=[^=:\n]*[,;\t|\xe2 ])[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*$")
-_TAG = lazy_regex(r"\[1,\d+\]<stdout>:|\[(?:rank|default)\d+\]:\s?")
+_MAY_NAME = lazy_regex(
+    rb"(?im)^(?:\[[^\]\n]{1,30}\](?:<std(?:out|err)>)?: ?)?(?=[^=:\n]*[,;\t|\xe2 ])"
+    rb"[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*$"
+)
+_TAG = lazy_regex(
+    r"\[(?:1,)?(?:mpirank:)?\d+(?:,algo-\d+)?\]<std(?:out|err)>:| +\d+\t(?=\S)|\[(?:rank|default)\d+\]:\s?"
+)
 _RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
 
 Cells = Callable[[str], list[str]]

@@ -146,7 +146,8 @@ def bars_of(tables: Sequence[Table]) -> list[Bar]:
 def _bar_of(table: Table) -> Bar | None:
     kinds = table.kinds
     begin = kinds.index("bar") if "bar" in kinds else next((n for n, w in enumerate(table.words) if w[:1] == "%"), -1)
-    step = next((n for n in range(begin + 1, len(kinds) - 1) if table.words[n + 1].strip() == "/"), -1)
+    beside = begin - 2 if begin > 1 and table.words[begin - 1].strip() == "/" else begin + 1  # 60/195 [====>....]
+    step = next((n for n in range(max(beside, 0), len(kinds) - 1) if table.words[n + 1].strip() == "/"), -1)
     if begin < 0 or step < 0 or kinds[step : step + 2] != ("number", "number"):
         return None
     clock = next((n for n in range(step + 2, len(kinds)) if kinds[n] == "clock"), -1)

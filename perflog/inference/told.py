@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from perflog.formats.printed import kind, rate_unit
 from perflog.inference.columns import Meaning
 from perflog.inference.series import SAME
 from perflog.lazy_regex import lazy_regex
+from perflog.measurements.rows import Floats
 
 #: The size of a batch as logs tell it.
 _BATCH = lazy_regex(rb"(?i)([a-z_ ]{0,24})batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
@@ -32,15 +34,20 @@ _TOTAL = lazy_regex(
 )
 #: So many of these are looked at, in so many bytes at the beginning, where programs print their settings.
 MOST_TOLD, SETTINGS = 20, 1 << 17
+#: Lines that tell of so many steps may be each step's.
+LEAST_ROUND = 5
 #: A larger batch may be one of tokens, though its name does not say so.
 MOST_SAMPLES = 512
 
 
 class Batch(Struct, frozen=True):
-    """The size of a batch as a log tells it; ``of``: of ``all`` devices, of ``one``, or empty where no word says it."""
+    """The size of a batch as a log tells it; ``of``: of ``all`` devices, of ``one``, or empty where no word says it;
+    ``words``: those before it on its line.
+    """
 
     size: float
     of: str
+    words: str = ""
 
 
 class Told(Struct, frozen=True):
@@ -66,6 +73,24 @@ class Told(Struct, frozen=True):
             not shares or any(abs(share / max(round(share), 1) - 1) <= SAME for share in shares)
         )
 
+    def batch_of(self, counted: Floats, total: float) -> Batch | None:
+        """The batch of all devices of whose samples a counter is: it holds nothing but whole ones, and goes to as many
+        samples as the steps of an epoch have, or on by as many batches as people print after. None where it may count
+        steps.
+
+        Args:
+            counted: a counter that begins anew with each epoch, (n,); ``total``: what it goes to.
+        """
+        inside = counted[counted < total]
+        able = [one for one in self.batches if one.size > 1 and (one.of == "all" or self.devices <= 1)]
+        whole = [one for one in able if bool((inside % one.size == 0).all())]
+        for one in whole:
+            if any(0 <= steps * one.size - total < one.size for steps in self.totals if steps > 1):
+                return one
+        changes = np.diff(inside)
+        every = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+        return next((one for one in whole if _is_round(every / one.size) and not _is_round(every)), None)
+
     def of_whose(self, rate: Meaning, work: float = 0.0) -> Meaning | None:
         """A rate with the scope that its work shows: a whole step's, or one device's.
 
@@ -84,6 +109,11 @@ class Told(Struct, frozen=True):
         return None
 
 
+def _is_round(number: float) -> bool:
+    """Whether people print after so many steps: 5, 10, 20, 25, 50, 100 and so on."""
+    return number >= LEAST_ROUND and f"{number:g}".rstrip("0") in ("1", "2", "25", "5")
+
+
 def told_in(text: bytes) -> Told:
     """What the settings of a clean text tell."""
     settings = text[:SETTINGS]
@@ -92,7 +122,8 @@ def told_in(text: bytes) -> Told:
         said = found[1] + b"|" + found[2]
         if int(found[3]):
             of = "all" if _OF_ALL.search(said) else "one" if _OF_ONE.search(said) else ""
-            batches.append(Batch(float(found[3]), of))
+            words = found[0][: -len(found[3])].decode("utf-8", "replace").lstrip()
+            batches.append(Batch(float(found[3]), of, words))
     devices = max((int(found[1]) for found in islice(_DEVICES.finditer(settings), MOST_TOLD)), default=0)
     totals = tuple(float(found[1]) for found in islice(_TOTAL.finditer(settings), MOST_TOLD))
     return Told(tuple(batches), devices, totals)

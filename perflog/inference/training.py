@@ -30,6 +30,8 @@ from perflog.matching.tables import Table, own_words
 FEWER = 0.2
 #: Lines of which this share are as long as the longest were cut, or are all alike.
 MOST_CUT = 0.6
+#: Of a bar's rows so many have its total; one of another total is drawn where something short has its name.
+MOST_OF_BAR = 0.9
 #: A line that begins a run says so much.
 LEAST_WORDS = 8
 #: So many lines that begin a program stand once more where another one goes on.
@@ -51,7 +53,8 @@ def candidates_of(
         sight: what is seen on the way; changed here.
         unclaimed: gives of some tables those that no format reads.
     """
-    read = [(table, columns_of(table)) for table in tables if len(table) >= LEAST_ROWS]
+    whole = [_of_one_total(table) for table in tables if len(table) >= LEAST_ROWS]
+    read = [(table, columns_of(table)) for table in whole]
     trains = any(TRAINS.search(table.text) for table in tables) and len(_unnamed_bars(tables)) < 2
     longest = max((len(bar.table) for bar in bars_of(tables)), default=0)
     able = [
@@ -63,13 +66,15 @@ def candidates_of(
     able = [(table, columns) for table, columns in able if any(table is one for one in own)]
     able.sort(key=lambda both: (not both[1].measures, not both[1].trains, both[1].is_bar, -len(both[0])))
     for table, columns in [both for both in able if len(both[0]) >= FEWER * len(able[0][0])]:
-        sight.counted = max(sight.counted, len(table))
+        sight.counted, sight.is_timed = max(sight.counted, len(table)), sight.is_timed or bool(columns.measures)
         yield from _candidates_in(tables, table, columns, sight)
     for pair in pairs_of(read):
         columns = columns_of(pair)
         is_counted = columns.step is not None and columns.step.place < len(pair.upper.kinds)
         is_own = is_counted and len(unclaimed([pair.upper, pair.lower])) == 2
-        if is_own and columns.trains and _may_train(pair, columns, trains):
+        is_of_steps = columns.trains or (trains and any(measure.steps for measure in columns.measures))
+        if is_own and is_of_steps and _may_train(pair, columns, trains):
+            sight.is_timed = True
             yield from _candidates_in(tables, pair, columns, sight)
 
 
@@ -82,6 +87,10 @@ def epoch_candidates(
         epoch_steps: how many steps an epoch has, 0 where nobody says it.
         sight: what is seen on the way; changed here.
     """
+    said = f"an epoch has {epoch_steps} steps, as --set epoch_steps says"
+    if not epoch_steps:
+        epoch_steps = _steps_of_epoch(tables)
+        said = f"an epoch has {epoch_steps} steps, as the counter of the other lines says"
     for table in [table for table in tables if len(table) >= LEAST_EPOCHS]:
         columns = columns_of(table)
         times = epoch_times(table, columns)
@@ -91,12 +100,31 @@ def epoch_candidates(
         if sight.why:
             return
         value = Value(times[0], "interval_time", "interval")
-        candidate = Candidate(
-            table, columns, (value,), (f"{value.text!r} of each epoch",), "stated", epoch_steps=epoch_steps
-        )
+        rests = (f"{value.text!r} of each epoch", said)
+        candidate = Candidate(table, columns, (value,), rests, "stated", epoch_steps=epoch_steps, assumption=said)
         found = candidate.tables([])
         if found is not None:
             yield candidate, found
+
+
+def _steps_of_epoch(tables: Sequence[Table]) -> int:
+    """The steps of each epoch, as a counter of a training's steps goes to them and begins anew; 0 where none does."""
+    found = set[int]()
+    for table in [table for table in tables if len(table) >= LEAST_ROWS]:
+        columns = columns_of(table)
+        if columns.step is None or not columns.step.is_named or columns.evaluates or not columns.trains:
+            continue
+        series = Series(table, columns)
+        ends = series.step[np.append(series.fallen, True)]
+        total = float(table.column(columns.total).values[0]) if columns.total is not None else 0.0
+        if series.falls + 1 < LEAST_EPOCHS or (ends != ends[0]).any():
+            continue
+        last = float(ends[0])
+        if total and total - series.every <= last <= total:
+            found.add(int(total))
+        elif not total and series.every == 1:
+            found.add(int(last) + (1 if series.step[0] == 0 else 0))
+    return found.pop() if len(found) == 1 else 0
 
 
 def _why_no_epochs(table: Table, times: Sequence[Meaning], epoch_steps: int) -> str:
@@ -262,6 +290,16 @@ def _tells_share(table: Table, columns: Columns) -> bool:
     return len(wholes) >= LEAST_ROWS and bool(np.ptp(wholes) <= wholes.mean() * 2 / LEAST_SHARE)
 
 
+def _of_one_total(table: Table) -> Table:
+    """The rows of a bar with a name that has as many steps as nearly all of its rows; another table as it is."""
+    bar = next(iter(bars_of([table])), None)
+    if bar is None or not re.search("[A-Za-z]", bar.name) or len(bar.totals) == 1:
+        return table
+    totals = table.column(bar.total).texts
+    total, rows = Counter(totals).most_common(1)[0]
+    return table.where(np.array([text == total for text in totals])) if rows >= MOST_OF_BAR * len(totals) else table
+
+
 def _unnamed_bars(tables: Sequence[Table]) -> set[float]:
     """The totals of the bars without a name."""
     totals = set[float]()
@@ -282,6 +320,8 @@ def _may_train(table: Table, columns: Columns, trains: bool) -> bool:
     if columns.evaluates:
         return False
     told = [meaning for meaning in columns.measures if meaning.is_named or meaning.kind != "elapsed"]
+    if columns.holds_evaluation and not any(one.steps or one.kind == "rate" for one in told):
+        return False
     if EVALUATES.search(table.words[0]) or (
         not told
         and (
@@ -295,7 +335,8 @@ def _may_train(table: Table, columns: Columns, trains: bool) -> bool:
         if NO_STEPS.search(re.sub(r"epochs?[ :#]*$", "", named, flags=re.I) if columns.epoch is not None else named):
             return False
         if re.search(
-            r"(?:epoch|file|shard|ep|B|fold|episode)s?(?:/s|\])|s/(?:epoch|ep|file|shard|fold|episode)", table.text
+            r"(?<![A-Za-z])(?:epoch|file|shard|ep|B|fold|episode)s?(?:/s|\])|s/(?:epoch|ep|file|shard|fold|episode)",
+            table.text,
         ):
             return False
         if columns.trains or columns.epoch is not None or "epoch" in table.text:

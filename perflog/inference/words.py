@@ -8,22 +8,27 @@ from perflog.lazy_regex import lazy_regex
 
 STEP_WORD = r"(?:it|iter|itr|iteration|step|batch|batche|minibatch|mini-batch|update|mb|opt[_ ]?step)s?"
 WORK = (
-    r"(?:[km]?[ _-]?(?:tokens?|toks?|t|im|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?|examples?"
-    rf"|ex|records?|videos?|clips?|words?|w)|{STEP_WORD})"
+    r"(?:[km]?[ _-]?(?:tokens?|toks?|tks|t|items?|im|imgs?|images?|frames?|samples?|sequences?|seqs?|sents?|sentences?"
+    rf"|examples?|exp?|records?|videos?|clips?|words?|w)|{STEP_WORD})"
 )
 SECOND = r"(?:s|secs?|seconds?)"
 PART = r"(?:gpus?|devices?|ranks?|chips?|cards?|cores?|workers?|npus?|tpus?)"
-TIME = r"(?:ms|msecs?|milliseconds?|us|µs|usecs?|microseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
+TIME = (  # M is a million
+    r"(?:ms|msecs?|milliseconds?|us|µs|usecs?|microseconds?|s|secs?|seconds?|(?-i:m)|mins?|minutes?|h|hrs?|hours?)"
+)
 PER = r"[ _-]*(?:/|per)[ _-]*"
 #: Words that nothing but blanks parts from the numbers on both sides, or a key.
 ONE_WORD = lazy_regex(r"\s[A-Za-z][^\s,;|]*\s?(?:[\[(][^\[\]()]*[\])])?\s?[:=]?\s?")
 #: Behind a number: a rate, a time for one or several steps, a time. What a colon or an equals sign follows is a key.
+_BRACKET = r"(?:[\[(](?=[^\s\[\]()]+[\])]))?"
 NO_KEY = r"(?![A-Za-z0-9_])(?!\s*[:=])"
-RATE_BEHIND = lazy_regex(rf"^\s*({WORK}){PER}{SECOND}(?:{PER}({PART}))?{NO_KEY}", re.I)
+RATE_BEHIND = lazy_regex(rf"^\s*{_BRACKET}({WORK}){PER}{SECOND}(?:{PER}({PART}))?{NO_KEY}", re.I)
 SHORT_BEHIND = lazy_regex(rf"^\s*([km]?)\s*(wps|fps|ips)(?:{PER}({PART}))?{NO_KEY}", re.I)
-PER_STEP_BEHIND = lazy_regex(rf"^\s*({TIME}){PER}(?:([0-9]+)\s*)?{STEP_WORD}{NO_KEY}", re.I)
+PER_STEP_BEHIND = lazy_regex(rf"^\s*{_BRACKET}({TIME}){PER}(?:([0-9]+)\s*)?{STEP_WORD}{NO_KEY}", re.I)
 PER_EPOCH_BEHIND = lazy_regex(rf"^\s*({TIME}){PER}(?:epoch|episode|file|shard)s?{NO_KEY}", re.I)
-TIME_BEHIND = lazy_regex(rf"^\s*({TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{PER}[A-Za-z])", re.I)
+TIME_BEHIND = lazy_regex(rf"^\s*{_BRACKET}({TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{PER}[A-Za-z])", re.I)
+#: A time for a step without a unit: ``0.2413/it``.
+PER_STEP_ALONE = lazy_regex(rf"^/\s*{STEP_WORD}{NO_KEY}", re.I)
 PERCENT_BEHIND = lazy_regex(r"^\s*%")
 #: The key before a number, with a unit in brackets, if one is there.
 KEY = lazy_regex(
@@ -32,23 +37,37 @@ KEY = lazy_regex(
 RATE_KEY = lazy_regex(
     rf"^(?:.*[_ ./-])?({WORK})(?:{PER}|p){SECOND}(?:{PER}({PART}))?(?:[_ .-](?:avg|mean|train|instant))?$", re.I
 )
-JOINED_KEY = lazy_regex(rf"^(?:.*[_ ./-])?(?:throughput|thpt|tput|speed|rate)[_ ]({WORK})[_ ]{SECOND}$", re.I)
+JOINED_KEY = lazy_regex(
+    rf"^(?:.*[_ ./-])?(?:throughput|thpt|tput|speed|rate)[_ ]({WORK})[_ ]{SECOND}(?:{PER}({PART}))?$", re.I
+)
 SHORT_KEY = lazy_regex(r"^(?:.*[_ ./-])?(fps|ips|wps|tgs|its|ups)(?:[_ ./-](?:avg|mean|train))?$", re.I)
 SPEED_KEY = lazy_regex(r"^(?:.*[_ ./-])?(?:throughput|thpt|tput|thru|speed)$", re.I)
 PER_STEP_KEY = lazy_regex(
     rf"^(?:.*[_ ./-])?(?:({TIME}){PER}{STEP_WORD}|(?:time|duration|cost|elapsed){PER}{STEP_WORD}"
-    rf"|(?:avg|average|mean|total)?[_ -]?{STEP_WORD}[_ -]?(?:time|duration|cost|latency|wall)[_ -]?"
+    rf"|(?:avg|average|mean|total)?[_ -]?{STEP_WORD}[_ -]?(?:time|timing|duration|cost|latency|wall)[_ -]?"
     rf"(?:({TIME})|avg|mean)?"
     rf"|{STEP_WORD}[_ -]?(ms|sec|secs|seconds?))$", re.I
 )  # fmt: skip
 TIME_KEY = lazy_regex(
-    rf"^(?:.*[_ ./-])?(?:dt|time|t|took|takes|duration|cost|secs?|seconds?|time[_ ](?:taken|used|spent|cost)"
+    r"^(?:.*[_ ./-])?(?:dt|time|t|took|takes|duration|cost|secs?|seconds?"
+    r"|time[_ ](?:taken|used|spent|cost|consumption|consumed)"
     rf"|(?:time|dt|duration)[_ -]?({TIME}))$", re.I
 )  # fmt: skip
 ELAPSED_KEY = lazy_regex(
     r"(?:elapsed|total[_ ]?time|train(?:ing)?[_ ]?(?:run)?time|time[_ ]?(?:elapsed|so far)|wall[_ ]?(?:time|clock)|wall"
-    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time)", re.I
+    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time)(?-i:(?![a-z]))", re.I
 )  # fmt: skip
+#: A key that is a unit of time alone, or behind other words: ``seconds: 2.141``.
+IS_UNIT = lazy_regex(r"^(?:.*[_ .-])?(secs?|seconds|msecs?|milliseconds|ms)$", re.I)
+#: A time that a program counts in seconds where it prints a fraction and no unit.
+BARE_TIME = lazy_regex(rf"^(?:.*[_ ./-])?(?:time|time[_ ]consumption|dt|duration|{STEP_WORD})$", re.I)
+#: Words of a mean of several steps, and of a time for each of several.
+IS_MEAN = lazy_regex(r"(?:^|[^a-z])(?:avg|average|mean)(?![a-z])", re.I)
+IS_PER_STEP = lazy_regex(rf"(?:/|(?<![a-z])per)[ _-]*{STEP_WORD}(?![A-Za-z])", re.I)
+#: A key that tells its unit: ``train_step_timing in s``.
+IN_UNIT = lazy_regex(rf"^(.+) in ({TIME})$", re.I)
+#: A number of steps before the word for them, and what may stand between that and their time.
+OF_SO_MANY = lazy_regex(rf"^\s*{STEP_WORD}\s*(?:[)\]]|took|in|takes|time|cost)?\s*[:=,]?\s*$", re.I)
 #: A unit that ends a key: ``time_ms``, ``elapsedMs``, ``time in minutes``.
 UNIT_OF_KEY = lazy_regex(rf"(?:[_ -](?:in[_ ])?|(?-i:(?<=[a-z])(?=[A-Z])))({TIME})$", re.I)
 MOMENT_KEY = lazy_regex(
@@ -67,6 +86,9 @@ PARTIAL = lazy_regex(
     r"|compile|copy|h2d|d2h|loss|cuda|gpu|cpu|prep(?:are|rocess)?|log(?:ging)?|end|start|max|min|std|epoch|eval|val"
     r"|valid(?:ation)?|test|infer(?:ence)?|download|render|setup|init|p\d\d|var|expected|finish)(?:[^a-z]|$)", re.I
 )  # fmt: skip
+#: Times of the work that is done before a step can begin; and rates of a work that has no word here: ``exp/sec``.
+OF_DATA = lazy_regex(r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|io|wait)(?:[^a-z]|$)", re.I)
+PER_SECOND = lazy_regex(rf"(?:/|(?<![a-z])per)[ _-]*{SECOND}$", re.I)
 #: Rates of the work of all devices.
 OF_ALL = lazy_regex(r"(?:^|[^a-z])(?:global|aggregate[d]?|overall|all|system|cluster|world)(?:[^a-z]|$)", re.I)
 #: Rates of another work than the training's, and bounds of rates.
@@ -93,13 +115,15 @@ NO_STEPS = lazy_regex(
 #: What a place of a whole counts, by the word behind it.
 OF_STEPS = lazy_regex(rf"^\s*{STEP_WORD}(?![A-Za-z])", re.I)
 OF_WORK = lazy_regex(
-    r"^\s*(?:samples?|images?|imgs?|examples?|sequences?|tokens?|rows?|items?|files?|epochs?)(?![A-Za-z])(?!\s*[:=])",
+    r"^\s*(?:samples?|images?|imgs?|examples?|sequences?|tokens?|rows?|items?|files?|epochs?)(?![A-Za-z])(?!\s*(?:[:=/]|per(?![a-z])))",
     re.I,
 )
 BETWEEN = lazy_regex(r"[\s\])]*[\[(|,-][\s\[(]*$")
+#: A key without a value: ``"eval_loss": null``, ``val: n/a``.
+NO_VALUE = lazy_regex(r"[A-Za-z_][\w/. -]*[\"']?\s*[:=]\s*[\"']?(?:null|none|n/?a|nan)(?![A-Za-z])", re.I)
 EVALUATES = lazy_regex(
-    r"(?:^|[^a-z])(?:eval|evaluat\w*|valid\w*|val|test\w*|infer\w*|predict\w*|dev(?= )|generat\w*|decod\w*|sampling)"
-    r"(?![a-z])", re.I
+    r"(?:^|[^a-z])(?:eval|evaluat\w*|valid\w*|val|test\w*|infer\w*|predict\w*|dev(?= )"
+    r"|generat(?:e|ed|es|ing|ions?)|decod(?:e|ed|es|ing)(?![._])|sampling)(?![a-z])", re.I
 )  # fmt: skip
 #: Words of lines that say that something else than training happened.
 PAUSES = lazy_regex(
@@ -109,8 +133,8 @@ PAUSES = lazy_regex(
 )
 SAYS_TRAIN = lazy_regex(r"(?:^|[^a-z])train(?:ing)?(?![a-z])", re.I)
 TRAINS = lazy_regex(r"(?:^|[^a-z])(?:train(?!er)\w*|finetun\w*|fit|learn\w*|loss|lr|grad\w*)(?![a-z])", re.I)
-SPELLED = {"t": "tokens", "toks": "tokens", "ktoks": "ktokens", "mtoks": "mtokens", "w": "words", "ex": "examples",
-            "im": "images", "kt": "ktokens", "mt": "mtokens"}  # fmt: skip
+SPELLED = {"t": "tokens", "toks": "tokens", "tks": "tokens", "w": "words", "ex": "examples", "exp": "examples",
+            "im": "images"}  # fmt: skip
 ABBREVIATED = {"fps": "frames", "ips": "samples", "wps": "words", "tgs": "tokens", "its": "steps",
                 "ups": "steps"}  # fmt: skip
 UNITS = (("ms", r"ms|msec|milli"), ("us", r"us|µs|usec|micro"), ("min", r"m$|min"), ("h", r"h"), ("s", r"s"))

@@ -116,6 +116,8 @@ def _may_matter(rows: NDArray[np.float64]) -> bool:
 
 #: What an excerpt of a bar tells all the same.
 SINCE_START = "--estimator since_start takes its mean since the beginning"
+#: Why lines that were read as measurements give no number, where nothing more is known.
+NO_MEASUREMENT = "no measurement in the log"
 #: Steps are sums of floating-point numbers: a border is met within this much of a step.
 STEP_TOLERANCE = 1e-9
 #: A clock that shows less than the line before it so often, and in more than this share of all lines, is none.
@@ -171,7 +173,7 @@ def _since_start(segment: Segment, asked: tuple[Window, str, bool]) -> Taken:
     if basis is None or basis.value.quantity != "elapsed" or basis.counts_work or basis.batch_on_line:
         reason = "no line tells the time since the steps began, which --estimator since_start takes"
     elif last.counted <= 0 or last.total <= 0:
-        reason = "no measurement in the log"
+        reason = NO_MEASUREMENT
     elif _began_later(segment):
         reason = "the clock began at a later step than the first: nothing says how many steps its time is of"
     if reason:
@@ -343,7 +345,7 @@ def _why_empty(segment: Segment) -> str:
         return "the log prints running means and does not hold their beginning (it was cut, or its run resumed)"
     if segment.running.known and segment.basis is not None and segment.basis.first_is_start:
         return f"the log holds one state of its bar: {SINCE_START}"
-    return "no measurement in the log"
+    return NO_MEASUREMENT
 
 
 def _too_short(have: float, window: Window, unit: str, leading: int) -> str:

@@ -45,6 +45,8 @@ from perflog.settings.options import Amount, Options, Window
 
 #: How the reason begins of a log in which no format knows a line.
 NO_FORMAT, NO_MEASUREMENT = "no line of a known format", "but no measurement among them"
+#: Why a log gives none whose lines that are read are summaries alone.
+NO_STEPS = "no measurement of steps in the log"
 
 # ----------------------------------------------------------------------------------------------------
 # A run before its number is held against its log: everything that is made log by log.
@@ -268,7 +270,7 @@ class RunBuilder:
             throughput = replace(reported, name="throughput")
         else:
             unit = reported.unit if reported else ""
-            reason = "no measurement of steps in the log"
+            reason = NO_STEPS
             if reported:
                 reason = "the log holds only the program's own summary: --estimator reported takes it"
             throughput = Metric("throughput", None, unit, self._options.estimator, reason=reason, parser=best)

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflog.extraction import extract_paths
+from perflog.extraction import Extraction, extract_paths
 from perflog.formats.catalog import Catalog
 from perflog.formats.printed import kind
+from perflog.inference.formats import INFERRED
 from perflog.notes import mark_of
 from perflog.runs.factor import global_batch, tokens_per_step
 from perflog.runs.run import Run
@@ -28,6 +29,7 @@ from tests.tools.pages import table, write_between
 NEAR = 0.03
 #: Logs of which another number is no fault of the reader's, and why.
 EXPLAINED: Mapping[str, str] = {
+    "bmtrain/pretrain_cpm1.log": "the time that it prints is smoothed, and its steps are alike",
     "ernie/two_trainers.log": "each of two trainers counts its own steps",
     "nemo/nemo1_bar.log": "the clock of its bar and the times on it differ, as the fixture invents both",
     "opennmt_tf/two_eight.log": "the words of a second are those of the source",
@@ -38,6 +40,12 @@ EXPLAINED: Mapping[str, str] = {
     "paddlevideo/elapse_2021.log": "the first line of an epoch is slow, and of one step where the others are of ten",
 }
 
+
+#: The same of real logs: their names begin so.
+EXPLAINED_REAL: Mapping[str, str] = {
+    "ngc_bert_tf/tf_bert_pretraining_lamb_base_": "a known format (tf_estimator) takes the batch of the path for that of "
+    "a step, which accumulates 704 of them",
+}
 
 #: An answer is shown up to so many letters.
 LONGEST = 110
@@ -66,18 +74,29 @@ class Judged:
 
 def judged(name: str, log: Path, side: Mapping[str, Any]) -> Judged:
     """What a fixture of a format gives without it."""
-    own = options(**arguments(side.get("options", [])))
-    formats = catalog()
-    without = Catalog(tuple(parser for parser in formats.parsers if parser.name != name), formats.path_patterns)
-    with_it, found = (extract_paths([log], own, each) for each in (formats, without))
-    truth = next((run for run in with_it.runs if run.value is not None), None)
-    run = next((run for run in found.runs if run.value is not None), None)
-    words = "" if truth is None else _words(truth)
-    where = f"{name}/{log.name}"
+    own, formats = options(**arguments(side.get("options", []))), catalog()
+    truth = _first(extract_paths([log], own, formats))
+    found = extract_paths([log], own, _without(formats, name))
+    run, words, where = _first(found), "" if truth is None else _words(truth), f"{name}/{log.name}"
     if run is None:
         reasons = [one.throughput.reason for one in found.runs] + [one.reason for one in found.skipped]
         return Judged(name, where, words, "none" if truth is None else "refused", reasons[0] if reasons else "")
     return Judged(name, where, words, _verdict(truth, run), _words(run), run.parser)
+
+
+def judged_of_corpus(log: Path) -> Judged | None:
+    """What a real log gives without the format that reads it; None where none does, or the general reader."""
+    formats = catalog()
+    truth = _first(extract_paths([log], options(), formats))
+    return None if truth is None or truth.parser == INFERRED else judged(truth.parser, log, {})
+
+
+def _without(formats: Catalog, name: str) -> Catalog:
+    return Catalog(tuple(parser for parser in formats.parsers if parser.name != name), formats.path_patterns)
+
+
+def _first(found: Extraction) -> Run | None:
+    return next((run for run in found.runs if run.value is not None), None)
 
 
 def _words(run: Run) -> str:

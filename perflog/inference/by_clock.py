@@ -11,9 +11,9 @@ from msgspec.structs import replace as with_fields
 
 from perflog.formats.printed import kind, rate_unit, seconds_in
 from perflog.inference.candidate import LEAST_ROWS, Candidate, Sight, candidate_of, counter_of, pasted
-from perflog.inference.columns import Meaning
 from perflog.inference.formats import Value
 from perflog.inference.means import is_smoothed
+from perflog.inference.measures import Meaning
 from perflog.inference.series import (
     LEAST_LENGTH,
     SAME,

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from perflog.formats.line import Token
-from perflog.inference.columns import Columns, Meaning
+from perflog.inference.columns import Columns
 from perflog.inference.formats import Value, batch_pattern, of_samples, parser_tables, step_patterns
+from perflog.inference.measures import Meaning
 from perflog.inference.said import to_paste
 from perflog.inference.series import Series
 from perflog.inference.told import Batch, Told

@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog.formats.meaning import RESERVED_GROUPS
-from perflog.inference.columns import Columns, Meaning
+from perflog.inference.columns import Columns
+from perflog.inference.measures import Meaning
 from perflog.inference.pairs import Pair
 from perflog.inference.words import PAUSES
 from perflog.lazy_regex import lazy_regex

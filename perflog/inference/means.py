@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from perflog.inference.columns import Meaning
+from perflog.inference.measures import Meaning
 from perflog.inference.series import SAME, Series, counted_steps
 from perflog.measurements.rows import Floats
 from perflog.stats.arrays import middle

@@ -14,9 +14,9 @@ from perflog.files import write_atomically
 from perflog.formats.catalog import load_catalog
 from perflog.formats.meaning import RESERVED_GROUPS
 from perflog.inference.candidate import Basis
-from perflog.inference.columns import is_rising
 from perflog.inference.formats import parser_tables, plain_pattern
 from perflog.inference.infer import frequent_tables, infer
+from perflog.inference.measures import is_rising
 from perflog.logs.find import LogFile, find_logs
 from perflog.matching.tables import Table
 from perflog.settings.options import Options

@@ -27,9 +27,10 @@ from perflog.inference.candidate import (
     scope_to_paste_of,
     span_of,
 )
-from perflog.inference.columns import Meaning, data_times, key_of, unnamed_times
+from perflog.inference.columns import data_times, unnamed_times
 from perflog.inference.formats import Value
 from perflog.inference.means import is_as_of_no_mean, is_mean_of, is_one_number, is_smoothed, moves_as_mean
+from perflog.inference.measures import Meaning, key_of
 from perflog.inference.said import bars_of
 from perflog.inference.series import SAME, Series, is_apart, is_of_steps, product_of
 from perflog.inference.told import Batch

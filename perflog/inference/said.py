@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog.formats.line import Said, Token, plain_text
-from perflog.inference.columns import Columns, Kind, Meaning, columns_of, columns_with, key_of
+from perflog.inference.columns import Columns, columns_of, columns_with
 from perflog.inference.formats import Value, plain_pattern, with_total
+from perflog.inference.measures import Kind, Meaning, key_of
 from perflog.inference.pairs import Pair
 from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Table

@@ -9,8 +9,9 @@ import numpy as np
 
 from perflog.formats.moments import DAY, moment_by_shape
 from perflog.formats.printed import half_digit, kind, rate_unit, seconds_in
-from perflog.inference.columns import Columns, Meaning
+from perflog.inference.columns import Columns
 from perflog.inference.formats import Value
+from perflog.inference.measures import Meaning
 from perflog.inference.words import PAUSES
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from perflog.formats.printed import kind, rate_unit
-from perflog.inference.columns import Meaning
+from perflog.inference.measures import Meaning
 from perflog.inference.series import SAME
 from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats

@@ -12,13 +12,9 @@ from msgspec.structs import replace
 
 from perflog.formats.line import Said
 from perflog.inference.candidate import LEAST_ROWS, Candidate, Sight
-from perflog.inference.columns import (
-    Columns,
-    Meaning,
-    columns_of,
-    epoch_times,
-)
+from perflog.inference.columns import Columns, columns_of, epoch_times
 from perflog.inference.formats import Value, pause_patterns, plain_pattern, with_total
+from perflog.inference.measures import Meaning
 from perflog.inference.pairs import Pair, pairs_of
 from perflog.inference.readings import readings_of, said_reading
 from perflog.inference.said import SaidTable, bars_of, other_bars, said_tables, why_none

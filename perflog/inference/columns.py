@@ -160,7 +160,8 @@ def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning 
             return Meaning(place, "step", is_named=False)
         moving = (one for one in places if np.ptp(table.column(one).values) > 0)
         begins = place == next(moving, place) and not re.search("[A-Za-z]{2}", words.SAYS_TRAIN.sub("", before))
-        if begins and not re.fullmatch(r",\s*", behind):
+        has_words = re.search("[A-Za-z%]", "".join(table.words[place + 1 :]))  # numbers alone may be a row an epoch
+        if begins and has_words and not re.fullmatch(r",\s*", behind):
             return Meaning(place, "step")
         if words.BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
             return Meaning(place, "step")

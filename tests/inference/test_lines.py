@@ -307,6 +307,17 @@ def test_the_first_number_that_moves_counts(tmp_path: Path) -> None:
     is_true(tmp_path, text, moments)
 
 
+@pytest.mark.parametrize("head", ["", "[train.py:214:main] [Rank 0] "])
+def test_rows_of_numbers_alone_count_no_steps(tmp_path: Path, head: str) -> None:
+    """A row an epoch, as fastai prints them below a header that is not there."""
+    text = "loss, and time of training\n" + "".join(
+        f"{m.now:%Y-%m-%d %H:%M:%S} {head}{m.step}         {m.loss:.6f}    {m.loss:.6f}    0:00:{int(m.seconds):02d}\n"
+        for m in steps(1, 60, seconds=50.0)
+        if m.seconds < 60
+    )
+    assert given(tmp_path, text)[0] is None
+
+
 # ----------------------------------------------------------------------------------------------------
 # What the rest of a log says of its lines.
 

@@ -271,7 +271,8 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     found = infer(beginning if is_whole and beginning else reading.log, catalog, options)
     stamped = stamped_text(reading.log, BEGINNING) if found.inferred is None else None
     if stamped is not None:
-        found = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
+        again = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
+        found = found if again.inferred is None else again  # what is missing is said of the bare lines
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
             return [_noted(run, found.why) if options.said else _with_why(run, found.why) for run in outcome]

@@ -54,7 +54,7 @@ class Finding(Struct, frozen=True):
 
 def tables_in(log: LogFile) -> list[Table]:
     """The tables of a log's beginning."""
-    return tables_of(_without_doubles(_of_one_rank(_text_of(log)[0])))
+    return tables_of(_said_once(_text_of(log)[0]))
 
 
 def _text_of(log: LogFile) -> tuple[bytes, bool]:
@@ -95,8 +95,11 @@ def _of_one_rank(text: bytes) -> bytes:
 _LEAST_DOUBLE = 20
 
 
-def _without_doubles(text: bytes) -> bytes:
-    """A clean text without the lines that repeat the one before, or all of it but its head; line feeds are kept."""
+def _said_once(text: bytes) -> bytes:
+    """A clean text of one rank, without the lines that repeat the one before, or all of it but its head; line feeds are
+    kept.
+    """
+    text = _of_one_rank(text)
     lines = text.split(b"\n")
     found = False
     for number in range(1, len(lines)):
@@ -120,7 +123,7 @@ def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
     text = with_names(text) if is_whole else text[: text.rfind(b"\n") + 1]  # columns of tables are named at their rows
     from_memory = replace(log, size=len(text), pipe=None, text=text)
     logs = (from_memory,) if is_whole else (from_memory, log)
-    text = _without_doubles(_of_one_rank(text))
+    text = _said_once(text)
     find = _said_in if options.said else _found_in
     with np.errstate(all="ignore"):  # damaged numbers may be of any size
         return find(text, Trial(logs, catalog, options))

@@ -64,8 +64,6 @@ def measure(table: Table, place: int) -> Meaning | None:
             return one
     if words.IS_LEFT.match(table.words[place + 1]):
         return None
-    if words.PER_STEP_ALONE.match(behind):
-        return None if is_partial(key) else Meaning(place, "duration", steps=1, key=key)
     if words.PER_EPOCH_BEHIND.match(behind) or (behind[:1].isalpha() and not words.TIME_BEHIND.match(behind)):
         return None  # what sticks to the number is part of it, and not understood
     values = table.column(place).values
@@ -172,21 +170,19 @@ def _scope_of(unit: str, part: str | None, key: str) -> Scope:
 
 def _per_step(place: int, key: str, unit: str, behind: str) -> Meaning | None:
     """A time that says of how many steps it is."""
+    if is_partial(key):
+        return None
     found = words.PER_STEP_BEHIND.match(behind)
     if found:
-        return (
-            None
-            if is_partial(key)
-            else Meaning(place, "duration", time_unit(found[1]), steps=int(found[2] or 1), key=key)
-        )
+        return Meaning(place, "duration", time_unit(found[1]), steps=int(found[2] or 1), key=key)
     named = words.PER_STEP_BEHIND.match(unit)
-    if named and not is_partial(key):
+    if named:
         return Meaning(place, "duration", time_unit(named[1]), steps=1, key=key)
     by_key = words.PER_STEP_KEY.match(key)
-    if by_key is None or is_partial(key):
-        return None
+    if by_key is None:
+        return Meaning(place, "duration", steps=1, key=key) if words.PER_STEP_ALONE.match(behind) else None
     at_hand = next((one for one in by_key.groups() if one), "") or unit or unit_behind(behind)
-    return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", steps=1, key=key)
+    return Meaning(place, "duration", time_unit(at_hand), steps=1, key=key)
 
 
 def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning | None:
@@ -201,15 +197,15 @@ def _time(table: Table, place: int, key: str, unit: str, behind: str) -> Meaning
             return None
         in_key = words.UNIT_OF_KEY.search(key)
         at_hand = at_hand or (in_key[1] if in_key else "")
-        return Meaning(place, "elapsed", time_unit(at_hand) if at_hand else "s", key=key)
+        return Meaning(place, "elapsed", time_unit(at_hand) or "s", key=key)
     if is_partial(key):
         return None
     if named:
         in_key = words.IS_UNIT.match(key)
         at_hand = at_hand or next((one for one in named.groups() if one), "") or (in_key[1] if in_key else "")
-        return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", key=key)
+        return Meaning(place, "duration", time_unit(at_hand), key=key)
     if re.fullmatch(words.STEP_WORD, key, re.I) and not table.column(place).is_whole and not is_rising(values):
-        return Meaning(place, "duration", time_unit(at_hand) if at_hand else "", steps=1, key=key)
+        return Meaning(place, "duration", time_unit(at_hand), steps=1, key=key)
     if at_hand and not key and len(values) > LEAST_RISING and rises_by_epochs(values):
         return Meaning(place, "elapsed", time_unit(at_hand), is_named=False)
     if at_hand and (words.TOOK.search(table.words[place]) or not key):
@@ -264,9 +260,9 @@ def unit_behind(behind: str) -> str:
 
 
 def time_unit(text: str) -> str:
-    """A unit of time in the words of the format language."""
+    """A unit of time in the words of the format language; empty for none."""
     said = text.lower()
-    return next(unit for unit, form in words.UNITS if re.match(form, said))
+    return next(unit for unit, form in words.UNITS if re.match(form, said)) if said else ""
 
 
 def _is_since_1970(values: Floats) -> bool:

@@ -330,9 +330,8 @@ def _why_unstated(series: Series, meaning: Meaning, name: str) -> str:
         return f"{name!r} is a time without a unit: give {option}, if these are seconds"
     if series.every > 1 and not (_is_mean(series, meaning) or _is_per_step(series, meaning)):
         return _why_one_of(series, meaning)
-    data = next(
-        (place for place in data_times(series.table) if not meaning.steps and _is_share(series, place, meaning)), None
-    )
+    loading = [] if meaning.steps else data_times(series.table)
+    data = next((place for place in loading if _is_share(series, place, meaning)), None)
     if data is not None:
         option = pasted(series, meaning, "step_time", meaning.unit, span_of(series))
         key = key_of(series.table.words[data])[0]

@@ -83,19 +83,18 @@ def epoch_candidates(
         epoch_steps: how many steps an epoch has, 0 where nobody says it.
         sight: what is seen on the way; changed here.
     """
-    said = f"an epoch has {epoch_steps} steps, as --set epoch_steps says"
-    if not epoch_steps:
-        epoch_steps = _steps_of_epoch(tables)
-        said = f"an epoch has {epoch_steps} steps, as the counter of the other lines says"
+    who = "--set epoch_steps" if epoch_steps else "the counter of the other lines"
     for table in [table for table in tables if len(table) >= LEAST_EPOCHS]:
         columns = columns_of(table)
         times = epoch_times(table, columns)
         if columns.epoch is None or not times or not (np.diff(table.column(columns.epoch.place).values) == 1).all():
             continue
+        epoch_steps = epoch_steps or _steps_of_epoch(tables)
         sight.why = sight.why or _why_no_epochs(table, times, epoch_steps)
         if sight.why:
             return
         value = Value(times[0], "interval_time", "interval")
+        said = f"an epoch has {epoch_steps} steps, as {who} says"
         rests = (f"{value.text!r} of each epoch", said)
         candidate = Candidate(table, columns, (value,), rests, "stated", epoch_steps=epoch_steps, assumption=said)
         found = candidate.tables([])

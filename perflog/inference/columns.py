@@ -126,9 +126,12 @@ def columns_with(table: Table, columns: Columns, told: Sequence[Meaning]) -> Col
 
 
 def _is_meter(table: Table) -> bool:
-    """Whether an elapsed time stands before the time that is left, as progress bars print them."""
+    """Whether an elapsed time stands before the time that is left, as progress bars print them, or, where they know no
+    total, between a count and a rate: ``275it [00:02, 106.25it/s]``.
+    """
     return any(
-        kind == "clock" and word.startswith("<") for kind, word in zip(table.kinds, table.words[1:], strict=True)
+        kind == "clock" and (behind.startswith("<") or (words.OF_METER.fullmatch(before) and behind[:1] == ","))
+        for before, kind, behind in zip(table.words, table.kinds, table.words[1:], strict=False)
     )
 
 
@@ -202,7 +205,7 @@ def _says_steps(table: Table, place: int) -> bool:
 
     Programs that count samples do so in each epoch, whose number stands before them, by whole batches.
     """
-    if words.OF_STEPS.match(table.words[place + 2]):
+    if words.OF_STEPS.match(table.words[place + 2]) or _goes_through(table, place):
         return True
     values, total = table.column(place).values, table.column(place + 1).values[0]
     changes = np.diff(values)
@@ -211,6 +214,12 @@ def _says_steps(table: Table, place: int) -> bool:
     inside = values[np.isfinite(values) & (values < total)]  # the last one is all samples, whatever a batch is
     has_batch = len(inside) < 3 or int(np.gcd.reduce(inside.astype(np.int64))) > 1
     return usual == 1 or not has_batch or (usual % 8 != 0 and usual > 0 and not epochs)
+
+
+def _goes_through(table: Table, place: int) -> bool:
+    """Whether a counter goes on where the epoch before it does."""
+    epochs = [one for one in range(place) if words.EPOCH.search(table.words[one]) and table.column(one).is_whole]
+    return is_rising(table.column(place).values) and any(is_rising(table.column(one).values) for one in epochs)
 
 
 def _epoch_words(table: Table, place: int) -> bool:

@@ -117,6 +117,8 @@ def step_pattern(
         value.span == "interval" and value.quantity != "timestamp" for value in values
     ):
         pattern["drops_first"] = "epoch"  # how many steps its number is of, no line tells
+    elif not pattern.get("step_per") and any(value.since == "epoch" for value in values):
+        pattern["drops_first"] = "epoch"
     scaled = [name for place, name in groups.items() if _is_scaled(table, place)]
     if scaled:
         pattern["scaled"] = scaled

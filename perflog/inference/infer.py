@@ -163,12 +163,14 @@ def _found_in(text: bytes, trial: Trial) -> Finding:
 CUT_ENDINGS, CUT_LENGTH, CUT_LINES = 2, 30, 3
 #: So many letters of a line, digits as one, are its ending.
 CUT_ENDING = 8
+#: What is drawn or padded to a width ends so: the side of a frame, a rule, blanks.
+_DRAWN = lazy_regex(rb"(?:[|+]|([-=#*_~.])\1\1|\s\s)$")
 
 
 def _why_cut(text: bytes) -> str:
     """Why a text's numbers may lack digits: its lines were all cut at one column; empty where they were not."""
-    lines = text.split(b"\n")
-    longest = max(map(len, lines))
+    lines = [line for line in text.split(b"\n") if not _DRAWN.search(line)]
+    longest = max(map(len, lines), default=0)
     if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
         return ""
     endings = {_ending(line) for line in lines if len(line) == longest}

@@ -78,7 +78,7 @@ def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
 def _why_no_steps(series: Series) -> str:
     """Why the ticks of a bar may not be steps; empty where they are."""
     columns = series.columns
-    if columns.total is None:
+    if columns.total is None and not (_ends_alike(series) if series.falls else columns.trains):
         return "its bars are of several lengths, or none is told"
     if any(not is_of_steps(meaning) and meaning.unit for meaning in columns.of_kind("rate")):
         return "its bar counts samples or tokens, and how many are a step no line tells"
@@ -96,6 +96,13 @@ def _why_no_steps(series: Series) -> str:
     return ""
 
 
+def _ends_alike(series: Series) -> bool:
+    """Whether bars that know no total end at one count: an evaluation's would end at another."""
+    ends = series.step[:-1][np.diff(series.step) < 0]
+    ends = ends if len(ends) > 1 else np.append(ends, series.step[-1])
+    return bool(np.ptp(ends) <= SAME * ends.max())
+
+
 def _is_of_epoch(series: Series) -> bool:
     """Whether a bar is one epoch's, so that its ticks are none: it is named for one with its number, or begins anew."""
     return series.columns.epoch is not None or series.falls > 0
@@ -103,8 +110,8 @@ def _is_of_epoch(series: Series) -> bool:
 
 def _pasted_bar(series: Series) -> str:
     """The option that says that a bar is the training's, ready to be pasted: by its name, or its total."""
-    name = next((bar.name or bar.totals[0] for bar in bars_of([series.table])), "NAME_OR_TOTAL")
-    return f"--as {quote(f'bar={name}')}"
+    name = next((bar.name or bar.totals[0] for bar in bars_of([series.table])), "")
+    return f"--as {quote(f'bar={name}')}" if name else pasted(series)
 
 
 def _goes_by_batches(series: Series, batches: Sequence[Batch]) -> bool:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perflog.formats.moments import DAY, moment_by_shape
 from perflog.formats.printed import half_digit, kind, rate_unit, seconds_in
@@ -70,8 +71,10 @@ class Series:
             clock = self.table.column(best.place).values * (1.0 if best.unit == "clock" else seconds_in(best.unit))
             begun = np.diff(clock) < 0
             if (begun & ~self.fallen).any():
-                self.why = self.why or f"{best.key!r} begins anew where the steps go on"
-                continue
+                if not self._begins_epochs(begun):
+                    self.why = self.why or f"{best.key!r} begins anew where the steps go on"
+                    continue
+                self.between[begun] = np.nan
             self.clock, self.why = clock, ""
             self.clock_value = Value(best, "elapsed", "cumulative", "epoch" if begun.any() else "run")
             return
@@ -107,6 +110,13 @@ class Series:
         place = -1 if moment is None else moment.place
         self.stamped = moment is None
         self.clock_value = Value(Meaning(place, "moment"), "timestamp", "cumulative")
+
+    def _begins_epochs(self, begun: NDArray[np.bool_]) -> bool:
+        """Whether something begins anew with each epoch that the lines tell, and nowhere else; ``begun``: (n - 1,)."""
+        if self.columns.epoch is None:
+            return False
+        changes = np.diff(self.table.column(self.columns.epoch.place).values)
+        return bool((changes[begun] == 1).all() and (changes[~begun] == 0).all())
 
     @cached_property
     def is_coarse(self) -> bool:

@@ -299,11 +299,13 @@ def _unnamed_bars(tables: Sequence[Table]) -> set[float]:
     """The totals of the bars without a name."""
     totals = set[float]()
     for table in tables:
-        if "bar" not in table.kinds or re.search("[A-Za-z]", table.words[0]):
-            continue
         columns = columns_of(table)
+        if not columns.is_bar or re.search("[A-Za-z]", table.words[0]):
+            continue
         if columns.total is not None:
             totals |= set(table.column(columns.total).values.tolist())
+        elif "bar" not in table.kinds and len(table) >= LEAST_ROWS:
+            totals.add(float("inf"))  # one that knows no total
     return totals
 
 

@@ -118,6 +118,8 @@ OF_WORK = lazy_regex(
     r"^\s*(?:samples?|images?|imgs?|examples?|sequences?|tokens?|rows?|items?|files?|epochs?)(?![A-Za-z])(?!\s*(?:[:=/]|per(?![a-z])))",
     re.I,
 )
+#: What stands between the count and the clock of a bar that knows no total: ``275it [00:02, ``.
+OF_METER = lazy_regex(r"\s?[A-Za-z]+ \[")
 BETWEEN = lazy_regex(r"[\s\])]*[\[(|,-][\s\[(]*$")
 #: A key without a value: ``"eval_loss": null``, ``val: n/a``.
 NO_VALUE = lazy_regex(r"[A-Za-z_][\w/. -]*[\"']?\s*[:=]\s*[\"']?(?:null|none|n/?a|nan)(?![A-Za-z])", re.I)

@@ -95,8 +95,16 @@ def with_clock(series: Series, counts_steps: bool, sight: Sight) -> Generator[Ca
     if series.columns.holds_evaluation:
         sight.why = sight.why or f"its lines tell an evaluation's numbers too, which {name} may hold"
         return False
-    yield candidate_of(series, [series.clock_value], [f"counter {counter_of(series)}", name])
+    yield candidate_of(series, [*_work_of(series), series.clock_value], [f"counter {counter_of(series)}", name])
     return False
+
+
+def _work_of(series: Series) -> list[Value]:
+    """The work beside the counter of steps where it is that of simulated environments, which no batch tells."""
+    step, work = series.columns.step, series.columns.work
+    if step is None or work is None or work.place == step.place or work.unit not in ("env_steps", "frames"):
+        return []
+    return [Value(work, "samples", "cumulative")]
 
 
 def _batch_of(series: Series, told: Told) -> Batch | None:

@@ -66,6 +66,12 @@ class Candidate(Struct, frozen=True):
             steps[-1]["step_base"] = self.step_base
         if self.batch is not None:
             return parser_tables([*beside, batch_pattern(self.batch.words), of_samples(steps[-1])])
+        if (
+            self.columns.step is not None
+            and self.columns.step.unit
+            and all(value.quantity in ("elapsed", "timestamp") for value in self.values)
+        ):
+            return parser_tables([*beside, of_samples(steps[-1], self.columns.step.unit)])
         if self.epoch_steps:
             steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": self.assumption}
         return parser_tables([*beside, *steps])
@@ -83,12 +89,14 @@ class Sight(Struct):
         counted: the lines that count steps, at most; ``is_timed``: whether some tell of time; ``why``: why the best of
             them give none.
         told: what the log's settings tell.
+        evaluated: the last line of an evaluation's, 0 where there is none.
     """
 
     counted: int = 0
     is_timed: bool = False
     why: str = ""
     told: Told = Told()
+    evaluated: int = 0
 
 
 def candidate_of(series: Series, values: Sequence[Value], rests: Sequence[str], basis: Basis = "inferred") -> Candidate:

@@ -37,6 +37,7 @@ class Columns(Struct, frozen=True):
 
     Attributes:
         step, epoch: the counters of steps and of epochs; ``total``: the place of the steps in all (``120/5005``).
+        work: the counter of the work that is done since the start; of lines that count nothing else ``step`` is it too.
         measures: rates, durations and elapsed times.
         moment: the place of a stamp among the line's own words; ``is_bar``: a progress bar is drawn.
         evaluates: whether the words are an evaluation's; ``trains``: whether they are a training's. Lines that tell
@@ -52,6 +53,7 @@ class Columns(Struct, frozen=True):
     evaluates: bool
     trains: bool
     holds_evaluation: bool = False
+    work: Meaning | None = None
 
     def of_kind(self, kind: Kind) -> list[Meaning]:
         return [meaning for meaning in self.measures if meaning.kind == kind]
@@ -66,13 +68,19 @@ def columns_of(table: Table) -> Columns:
         and not words.PERCENT_BEHIND.match(table.words[place + 1])
     ]  # fmt: skip
     epoch = next((place for place in counters if words.EPOCH.search(table.words[place])), None)
-    step = _step_of(table, counters, epoch)
+    work = _work_of(table, counters)
+    step = _step_of(table, [place for place in counters if work is None or place != work.place], epoch)
+    if step is None and work is not None:
+        if epoch is not None and bool((np.diff(table.column(epoch).values) == 1).all()):
+            step, epoch = Meaning(epoch, "step"), None  # a row for each: that is what such programs call an iteration
+        else:  # steps of environments are called steps too
+            step = structs.replace(work, kind="step", unit="" if work.unit == "env_steps" else work.unit)
     if epoch is None and step is not None:
         epoch = _epoch_beside(table, counters, step)
     total = _total_of(table, step)
     measures, moment = list[Meaning](), None
     for place in places:
-        if place in (epoch, None if step is None else step.place, total):
+        if place in (epoch, total, *(one.place for one in (step, work) if one is not None)):
             continue
         meaning = measure(table, place)
         if meaning is not None and meaning.kind == "moment":
@@ -87,7 +95,7 @@ def columns_of(table: Table) -> Columns:
     return Columns(
         step, None if epoch is None else Meaning(epoch, "epoch"), total, _of_two_scopes(measures),
         moment if stamp is None else Meaning(stamp, "moment"), "bar" in table.kinds or _is_meter(table),
-        evaluates and not is_mixed, bool(words.TRAINS.search(text)), evaluates and is_mixed,
+        evaluates and not is_mixed, bool(words.TRAINS.search(text)), evaluates and is_mixed, work,
     )  # fmt: skip
 
 
@@ -169,6 +177,19 @@ def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning 
         if words.BETWEEN.fullmatch(before) and _is_epoch_of(table, place - 1, place):
             return Meaning(place, "step")
     return None
+
+
+def _work_of(table: Table, places: Sequence[int]) -> Meaning | None:
+    """The column that counts the work since the start: numbers that rise from row to row, behind a word for it.
+
+    Of several that one which is farthest: the steps of all environments.
+    """
+    able = []
+    for place in places:
+        found = words.OF_ENVIRONMENTS.search(table.words[place]) or words.WORK_SEEN.search(table.words[place])
+        if found is not None and is_rising(table.column(place).values) and counts(table.column(place)):
+            able.append(Meaning(place, "work", (found[1] or "env_steps").lower(), key=key_of(table.words[place])[0]))
+    return max(able, key=lambda one: float(table.column(one.place).values[-1]), default=None)
 
 
 def _is_second(table: Table, place: int) -> bool:

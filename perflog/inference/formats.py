@@ -297,10 +297,10 @@ def with_total(regex: str, total: str) -> str:
     return regex
 
 
-def of_samples(step: Mapping[str, Any]) -> dict[str, Any]:
-    """The pattern of lines whose counter is of samples, made of one whose counter is of steps."""
+def of_samples(step: Mapping[str, Any], unit: str = "samples") -> dict[str, Any]:
+    """The pattern of lines whose counter is of samples, or of other work, made of one whose counter is of steps."""
     since = {"since": "epoch"} if step.get("step_per") == "epoch" else {}
-    counted = {"group": "samples", "quantity": "samples", "unit": "samples", "span": "cumulative", **since}
+    counted = {"group": "samples", "quantity": "samples", "unit": unit, "span": "cumulative", **since}
     regex = re.sub(r"\(\?P<(?:epoch|run)_steps>", "(?:", step["regex"]).replace("(?P<step>", "(?P<samples>")
     (sample,) = step["sample"]
     texts = {
@@ -312,6 +312,7 @@ def of_samples(step: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **kept, "regex": regex, "step_counts": "samples", "value": [*step["value"], counted],
         "sample": [{**sample, "expect": texts}],
+        **({"scaled": ["samples" if name == "step" else name for name in step["scaled"]]} if "scaled" in step else {}),
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from perflog.inference import words
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
 
-Kind = Literal["step", "epoch", "rate", "duration", "elapsed", "moment"]
+Kind = Literal["step", "epoch", "work", "rate", "duration", "elapsed", "moment"]
 Scope = Literal["job", "device", "unknown"]
 
 #: Seconds since 1970 lie here: of 2001 to 2064; in milliseconds a thousand times as much.
@@ -30,8 +30,9 @@ class Meaning(Struct, frozen=True):
     """What a column says that it is.
 
     Attributes:
-        kind: ``step`` and ``epoch`` count, ``moment`` is a stamp.
-        unit: of a rate (``images/s``) or a time; ``clock`` of one that is printed as 0:10:00; empty where none is said.
+        kind: ``step``, ``epoch`` and ``work`` count, ``moment`` is a stamp.
+        unit: of work (``frames``), of a rate (``images/s``) or a time; ``clock`` of one that is printed as 0:10:00;
+            empty where none is said.
         scope: whose work a rate counts: the ``job``'s, a ``device``'s, or ``unknown`` where no word says it.
         steps: of a duration, over how many steps the line says that it is (1: ``s/it``); 0 where it does not say.
         is_named: whether words beside it say that it is this; else its form alone does.
@@ -51,7 +52,7 @@ def measure(table: Table, place: int) -> Meaning | None:
     """What a column measures; None where nothing beside it says that it is a time, a rate or a moment."""
     before = words.BEHIND_A_TIME.sub(" ", table.words[place]) if place else table.words[place]
     key, unit = key_of(before) if not place or not _is_unit_of(table, place - 1) else ("", "")
-    if words.OTHERS.search(key):
+    if words.OTHERS.search(key) or _is_window(table, place) or _is_window(table, place + 1):
         return None
     behind = table.words[place + 1] if _is_unit_of(table, place) or not _is_next_key(table, place, key) else ""
     behind = "" if rate_unit(unit) is not None else behind  # throughput (samples/s) 363 tokens/s 23248
@@ -70,6 +71,14 @@ def measure(table: Table, place: int) -> Meaning | None:
     if (not key or words.MOMENT_KEY.match(key)) and _is_since_1970(values):
         return Meaning(place, "moment", "ms" if values[0] > _SINCE_1970[1] else "s", key=key)
     return _time(table, place, key, unit, behind)
+
+
+def _is_window(table: Table, place: int) -> bool:
+    """Whether a number stands behind a time that is set, over which it is a mean: ``10 sec: 25823.2``."""
+    if not 0 < place < len(table.kinds) or not words.WINDOW.fullmatch(table.words[place]):
+        return False
+    before = table.column(place - 1)
+    return before.is_whole and len(before.texts) > 1 and len(set(before.texts)) == 1
 
 
 def _of_so_many(table: Table, place: int) -> Meaning | None:

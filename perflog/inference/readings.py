@@ -233,6 +233,9 @@ def _unless_mean(series: Series, found: Candidate, meaning: Meaning) -> Iterator
 def _stated(series: Series, rates: Sequence[Meaning], times: Sequence[Meaning], sight: Sight) -> Iterator[Candidate]:
     """The numbers that stand on the lines with nothing that bears them out, where every reading gives the same."""
     counter = f"counter {counter_of(series)}"
+    if series.every > 1 and 0 < sight.evaluated < series.table.lines[0]:
+        sight.why = sight.why or "its lines stand behind all of an evaluation's, which their means may hold"
+        return
     yield from _of_means(series, [*rates, *(m for m in times if m.unit)])
     for meaning in rates:
         if is_one_number(series, meaning):

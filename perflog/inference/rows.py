@@ -1,14 +1,17 @@
 """Rows of a table in a text, each with the names of its columns: what a header says once stands on every line then.
 
 ``step,loss,tokens_per_sec`` above ``20,2.6,1308`` makes of that ``row step=20 loss=2.6 tokens_per_sec=1308``, and so do
-columns between bars, tabs or blanks. Line feeds are kept, so that a row's number is that of its line.
+columns between bars, tabs or blanks. A frame, whose lines are a key and its number each, becomes the row of its last
+line. Line feeds are kept, so that a row's number is that of its line.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from perflog.lazy_regex import lazy_regex
 
@@ -34,6 +37,19 @@ _TAG = lazy_regex(
 )
 _RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
 
+#: A line of a frame: ``| time/fps | 2200 |``, ``iteration    21``; and the head of some of these: ``| time/ | |``.
+_PAIR = lazy_regex(
+    r"[ \t]*[|│]?[ \t]*([A-Za-z][\w/.@()%\- ]*?)[ \t]*(?:[|│:=]|\t| {2,})[ \t|│:=]*"
+    r"([-+]?[0-9.][^\s|│]*(?: [A-Za-z/%]{1,16})?)[ \t]*[|│]?[ \t]*"
+)
+_HEAD_OF_PAIRS = lazy_regex(r"[ \t]*[|│][ \t]*[\w ]+/[ \t]*[|│][ \t]*[|│][ \t]*")
+_MAY_FRAME = lazy_regex(
+    rb"(?im)^[ \t]*(?:\||\xe2\x94\x82)?[ \t]*[\w/ ]*(?:step|iter|update|epoch|frame|interact)[\w/ ]*?[ \t]*"
+    rb"(?:\||\xe2\x94\x82|[:=]|\t|  )[ \t|\xe2\x94\x82:=]*[0-9]"
+)
+#: So many frames have the same keys, and so many of these.
+_FRAMES, _KEYS = 3, 3
+
 Cells = Callable[[str], list[str]]
 
 
@@ -58,7 +74,43 @@ _FORMS: tuple[tuple[str, Cells], ...] = (
 
 
 def with_names(text: bytes) -> bytes:
-    """The same text with names at the numbers of its tables' rows; unchanged where it has none."""
+    """The same text with names at the numbers of its tables' rows and frames; unchanged where it has none."""
+    return _with_frames(_with_headers(text))
+
+
+def _with_frames(text: bytes) -> bytes:
+    """The same text with each frame as a row."""
+    if sum(1 for _ in islice(_MAY_FRAME.finditer(text), _FRAMES)) < _FRAMES:
+        return text
+    lines = text.decode("utf-8", "replace").split("\n")
+    frames = list(_frames_of(lines))
+    known = Counter(tuple(pairs) for _, pairs in frames)
+    found = [(places, pairs) for places, pairs in frames if known[tuple(pairs)] >= _FRAMES and len(pairs) >= _KEYS]
+    for places, pairs in found:
+        for place in places:
+            lines[place] = ""
+        names = " ".join(f"{re.sub(' +', '_', key)}={value}" for key, value in pairs.items())
+        lines[places[-1]] = f"row {names}"
+    return "\n".join(lines).encode() if found else text
+
+
+def _frames_of(lines: Sequence[str]) -> Iterator[tuple[list[int], dict[str, str]]]:
+    """The frames of a text: the places of their lines, and the number of each key."""
+    places, pairs = list[int](), dict[str, str]()
+    for number, line in enumerate(lines):
+        pair = _PAIR.fullmatch(line)
+        if pairs and (pair[1] in pairs if pair is not None else not _HEAD_OF_PAIRS.fullmatch(line)):
+            yield places, pairs
+            places, pairs = [], {}
+        if pair is not None:
+            places.append(number)
+            pairs[pair[1]] = pair[2]
+    if pairs:
+        yield places, pairs
+
+
+def _with_headers(text: bytes) -> bytes:
+    """The same text with names at the numbers of rows below a header."""
     if not _MAY_NAME.search(text):
         return text
     lines = text.decode("utf-8", "replace").split("\n")

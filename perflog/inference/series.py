@@ -65,30 +65,35 @@ class Series:
         self.between[np.diff(places) > 0] = np.nan
 
     def _find_clock(self) -> None:
-        """The clock of the lines: a time that has elapsed, or the stamps of all rows."""
+        """The clock of the lines: a time that has elapsed, a moment, or the stamps of all rows."""
         elapsed = sorted(self.columns.of_kind("elapsed"), key=lambda meaning: not meaning.is_named)
-        for best in elapsed if not self.columns.is_bar else []:
-            clock = self.table.column(best.place).values * (1.0 if best.unit == "clock" else seconds_in(best.unit))
-            begun = np.diff(clock) < 0
-            if (begun & ~self.fallen).any():
-                if not self._begins_epochs(begun):
-                    self.why = self.why or f"{best.key!r} begins anew where the steps go on"
-                    continue
-                self.between[begun] = np.nan
-            self.clock, self.why = clock, ""
-            self.clock_value = Value(best, "elapsed", "cumulative", "epoch" if begun.any() else "run")
-            return
-        if self.why:
-            return
-        if elapsed:
+        moment = self.columns.moment
+        if elapsed and self.columns.is_bar:
             self.clock_value = Value(elapsed[0], "elapsed", "cumulative")
             self.clock = self.table.column(elapsed[0].place).values
+        elif elapsed and (any(map(self._is_clock, elapsed)) or self.why):
             return
-        moment = self.columns.moment
-        if moment is not None and self.table.kinds[moment.place] != "stamp":
+        elif moment is not None and self.table.kinds[moment.place] != "stamp":
             self.clock = self.table.column(moment.place).values * seconds_in(moment.unit)
             self.clock_value = Value(moment, "elapsed", "cumulative")
-            return
+        else:
+            self._find_stamps(moment)
+
+    def _is_clock(self, elapsed: Meaning) -> bool:
+        """Whether a time that has elapsed is the clock, which it becomes; else why it is none."""
+        clock = self.table.column(elapsed.place).values * (1.0 if elapsed.unit == "clock" else seconds_in(elapsed.unit))
+        begun = np.diff(clock) < 0
+        if (begun & ~self.fallen).any():
+            if not self._begins_epochs(begun):
+                self.why = self.why or f"{elapsed.key!r} begins anew where the steps go on"
+                return False
+            self.between[begun] = np.nan
+        self.clock, self.why = clock, ""
+        self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if begun.any() else "run")
+        return True
+
+    def _find_stamps(self, moment: Meaning | None) -> None:
+        """The stamps of all rows; ``moment``: where they stand among the line's own words, if they do."""
         heads = (
             self.table.heads() if moment is None else [text.encode() for text in self.table.column(moment.place).texts]
         )

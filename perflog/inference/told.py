@@ -101,10 +101,13 @@ class Told(Struct, frozen=True):
         """
         if rate.scope != "unknown" or self.devices <= 1:
             return rate
-        jobs = [batch.size * (1 if batch.of == "all" else self.devices) for batch in self.batches]
+        unit = rate_unit(rate.unit)
+        of_samples = unit is not None and kind(unit[0]) == "items"
+        batches = [batch for batch in self.batches if of_samples or batch.size > MOST_SAMPLES]  # tokens are no samples
+        jobs = [batch.size * (1 if batch.of == "all" else self.devices) for batch in batches]
         if any(abs(work / size - 1) <= SAME for size in jobs):
             return replace(rate, scope="job")
-        if any(abs(work / batch.size - 1) <= SAME for batch in self.batches if batch.of == "one"):
+        if any(abs(work / batch.size - 1) <= SAME for batch in batches if batch.of == "one"):
             return replace(rate, scope="device")
         return None
 

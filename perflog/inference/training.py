@@ -52,6 +52,7 @@ def candidates_of(
     whole = [_of_one_total(table) for table in tables if len(table) >= LEAST_ROWS]
     read = [(table, columns_of(table)) for table in whole]
     trains = any(TRAINS.search(table.text) for table in tables) and len(_unnamed_bars(tables)) < 2
+    sight.evaluated = max((int(table.lines[-1]) for table, columns in read if columns.evaluates), default=0)
     longest = max((len(bar.table) for bar in bars_of(tables)), default=0)
     able = [
         (table, columns) for table, columns in read

@@ -27,6 +27,8 @@ SHORT_BEHIND = lazy_regex(rf"^\s*([km]?)\s*(wps|fps|ips)(?:{PER}({PART}))?{NO_KE
 PER_STEP_BEHIND = lazy_regex(rf"^\s*{_BRACKET}({TIME}){PER}(?:([0-9]+)\s*)?{STEP_WORD}{NO_KEY}", re.I)
 PER_EPOCH_BEHIND = lazy_regex(rf"^\s*({TIME}){PER}(?:epoch|episode|file|shard)s?{NO_KEY}", re.I)
 TIME_BEHIND = lazy_regex(rf"^\s*{_BRACKET}({TIME})(?![A-Za-z0-9_µ])(?!\s*[/:=])(?!{PER}[A-Za-z])", re.I)
+#: What stands between a time that is set and a mean over it: ``10 sec: 25823.2``.
+WINDOW = lazy_regex(rf"\s*{TIME}\s*[:=]\s*", re.I)
 #: A time for a step without a unit: ``0.2413/it``.
 PER_STEP_ALONE = lazy_regex(rf"^/\s*{STEP_WORD}{NO_KEY}", re.I)
 PERCENT_BEHIND = lazy_regex(r"^\s*%")
@@ -55,7 +57,8 @@ TIME_KEY = lazy_regex(
 )  # fmt: skip
 ELAPSED_KEY = lazy_regex(
     r"(?:elapsed|total[_ ]?time|train(?:ing)?[_ ]?(?:run)?time|time[_ ]?(?:elapsed|so far)|wall[_ ]?(?:time|clock)|wall"
-    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time)(?-i:(?![a-z]))", re.I
+    r"|runtime|_runtime|relative[_ ]?time|since[_ ]?start|cumulative[_ ]?time|total[_ ]s(?:ec(?:ond)?s?)?)"
+    r"(?-i:(?![a-z]))", re.I
 )  # fmt: skip
 #: A key that is a unit of time alone, or behind other words: ``seconds: 2.141``.
 IS_UNIT = lazy_regex(r"^(?:.*[_ .-])?(secs?|seconds|msecs?|milliseconds|ms)$", re.I)
@@ -102,9 +105,19 @@ OTHERS = lazy_regex(
     r"|mem(?:ory)?|tps|sps|top[-_ ]?[0-9]|mfu|wd|momentum|scale)$", re.I
 )  # fmt: skip
 STEP = lazy_regex(
-    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|it|i|(?:mini-?)?batch(?:es)?|updates?|n_iter"
+    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|it|i|(?:mini-?)?batch(?:es)?|n_?updates?|updates?|n_?iter"
     r"|num_updates|optimizer[_ ]steps?)"
     r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(<]*$", re.I
+)  # fmt: skip
+#: What counts the work that is done since the start: steps of simulated environments, frames; samples or tokens.
+OF_ENVIRONMENTS = lazy_regex(
+    r"(?:^|[^A-Za-z])(?:(?:total|num|n|all|train(?:ing)?|agent)[_ ]?)*(?:env(?:ironment)?[_ ]?(?:inter\w*|steps?)"
+    r"|time[_ -]?steps?(?:[_ ]?so[_ ]?far)?|(frames))(?:[_ ](?:total|done|seen))?[\s\"':=#\[(<|]*$", re.I
+)  # fmt: skip
+WORK_SEEN = lazy_regex(
+    r"(?:^|[^A-Za-z])(?:(?:total|num|n|all|train(?:ed|ing)?|consumed|processed)[_ ]?)*"
+    r"(samples|images|examples|sequences|tokens)(?:[_ ](?:seen|consumed|processed|trained|so[_ ]far))?"
+    r"[\s\"':=#\[(<|]*$", re.I
 )  # fmt: skip
 EPOCH = lazy_regex(r"(?:^|[^A-Za-z])(?:epochs?|ep)(?:[_ ]?(?:num|number|no|idx|id)\.?)?[\s\"':=#\[(<]*$", re.I)
 #: What counts neither steps nor a training's work.

@@ -33,7 +33,8 @@ MOST_ROWS = 20_000
 PROSE, MOST_SHAPES = 400, 0.6
 #: Stands for a run of digits in the bytes of a shape; a text that holds it has another byte there.
 _RUN, _OTHER = b"\x01", b"\x02"
-#: Tokens, the most particular first. A sign belongs to a number where no digit or letter stands before it.
+#: Tokens, the most particular first. A sign belongs to a number where no digit or letter stands before it; a stop
+#: behind it ends a sentence where a word or nothing follows.
 _TOKEN = lazy_regex(
     rb"(?P<bar>\|(?=[^|\n]*(?:#|\xe2\x96[\x80-\x9f])| {5,}\|)(?:[#0-9 .:=>*-]|\xe2\x96[\x80-\x9f])*\|(?=[ 0-9\[(|]|$)"
     rb"|\[[=>. #-]*\](?![0-9])|(?:\xe2\x94[\x80-\x8f]|\xe2\x95[\xb8-\xbb])+)"
@@ -43,7 +44,7 @@ _TOKEN = lazy_regex(
     rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?h(?:ours?)?:? ?[0-9]+ ?m(?:in(?:utes?)?)?(?::? ?[0-9.]+ ?s)?(?![A-Za-z])"
     rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?m(?:in(?:utes?)?)?:? ?[0-9.]+ ?s(?:ec(?:onds?)?)?(?![A-Za-z]))"
     rb"|(?P<number>(?<![A-Za-z_@])(?<![A-Za-z_@][0-9])(?:(?<![0-9A-Za-z)\].])[-+])?"
-    rb"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?:[kKMGBT](?![A-Za-z0-9_]))?"
+    rb"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.(?:[0-9]+|(?!\s*$|\s+[A-Za-z])))?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?:[kKMGBT](?![A-Za-z0-9_]))?"
     rb"|(?<![A-Za-z_])[-+]?(?:nan|inf|NaN|Inf|NAN|INF)(?![A-Za-z_]))"
 )
 #: What stands in front of a program's own words: stamps, levels, ranks, file names and lines.

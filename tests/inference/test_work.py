@@ -1,0 +1,197 @@
+"""Counters of work, records of several lines, and lines whose means hold more than their steps: the truth, or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perflog.inference.infer import tables_in
+from perflog.inference.rows import with_names
+from perflog.logs.find import find_logs
+from tests.inference.classes import Moment, steps
+from tests.inference.test_lines import given, is_true, stamped
+from tests.inference.test_rules import per_step
+
+#: Steps of all environments in an iteration.
+ENVIRONMENTS = 2048
+
+
+def frame(form: str, moment: Moment) -> str:
+    """A record as a program of reinforcement learning prints it, a line a key."""
+    pairs = {
+        "update": f"{moment.step}", "reward": f"{moment.loss:.3f}", "elapsed": f"{moment.total:.2f}",
+        "env steps": f"{moment.step * ENVIRONMENTS}",
+    }  # fmt: skip
+    if form == "table":
+        rule = "-" * 35 + "\n"
+        heads = f"| {'time/':<17} | {'':<11} |\n"
+        return rule + heads + "".join(f"| {key:<17} | {value:<11} |\n" for key, value in pairs.items()) + rule
+    mark = {"blanks": "   ", "colons": ": ", "tabs": "\t"}[form]
+    return "".join(f"{key}{mark}{value}\n" for key, value in pairs.items()) + "\n"
+
+
+@pytest.mark.parametrize("form", ["table", "blanks", "colons", "tabs"])
+def test_a_record_of_several_lines_is_a_row(tmp_path: Path, form: str) -> None:
+    moments = list(steps(1, 120))
+    value, unit, reason = given(tmp_path, "training\n" + "".join(frame(form, m) for m in moments))
+    assert (unit, reason) == ("env_steps/s", "")
+    assert value == pytest.approx(ENVIRONMENTS / per_step(moments), rel=0.01)
+
+
+def test_what_stands_once_is_no_record() -> None:
+    """Settings are lines of keys too."""
+    settings = b"batch_size: 32\nsteps: 1000\nlr: 0.1\nepochs: 3\n"
+    assert with_names(settings + b"\nstep: 1 of 10\n") == settings + b"\nstep: 1 of 10\n"
+
+
+def test_lines_keep_their_numbers() -> None:
+    text = "".join(frame("table", m) for m in steps(1, 12)).encode()
+    found = with_names(text)
+    assert found.count(b"\n") == text.count(b"\n")
+    rows = [number for number, line in enumerate(found.split(b"\n")) if line.startswith(b"row ")]
+    last = [number for number, line in enumerate(text.split(b"\n")) if b"env steps" in line]
+    assert rows == last
+
+
+def test_an_epoch_a_row_is_an_iteration_where_steps_of_environments_are_counted(tmp_path: Path) -> None:
+    """Steps of environments that the warm-up counted would leave out nothing of a slow beginning."""
+    moments = list(steps(1, 120))
+    rows = "".join(f"{m.step}\t{m.loss:.3f}\t{m.step * ENVIRONMENTS}\t{m.total:.3f}\n" for m in moments)
+    value, unit, _ = given(tmp_path, f"Epoch\tLoss\tTotalEnvInteracts\tTime\n{rows}")
+    assert unit == "env_steps/s"
+    assert value == pytest.approx(ENVIRONMENTS / per_step(moments), rel=0.01)
+
+
+@pytest.mark.parametrize("more", [0, 7])
+def test_frames_tell_steps_where_each_line_has_as_many(tmp_path: Path, more: int) -> None:
+    """Else how many of them the warm-up is no line says."""
+    moments = list(steps(1, 120))
+    frames = [m.step * 4000 + m.step % 5 * more for m in moments]
+    text = "".join(
+        f"{stamped(m, f'loss {m.loss:.3f}. Total num frames: {n}.')}\n" for m, n in zip(moments, frames, strict=True)
+    )
+    value, unit, reason = given(tmp_path, text)
+    if more:
+        assert value is None
+        assert "warm-up in records" in reason
+    else:
+        assert unit == "frames/s"
+        assert value == pytest.approx(4000 / per_step(moments), rel=0.01)
+
+
+def test_a_mean_over_seconds_that_are_set_is_no_time(tmp_path: Path) -> None:
+    moments = list(steps(10, 600))
+    text = "".join(
+        f"{stamped(m, f'train (10 sec: {10 / m.mean:.1f}, 60 sec: {12 / m.mean:.1f}) step {m.step}. loss {m.loss:.3f}')}\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
+@pytest.mark.parametrize(("end", "text"), [(".", "12"), (". Next", "12"), (". 3", "12."), (".5", "12.5")])
+def test_a_stop_ends_a_number_where_a_sentence_ends(tmp_path: Path, end: str, text: str) -> None:
+    (tmp_path / "a.log").write_text(f"step 12{end}\n" * 6)
+    (log,) = find_logs([tmp_path / "a.log"])
+    assert tables_in(log)[0].column(0).texts[0] == text
+
+
+# ----------------------------------------------------------------------------------------------------
+# Bars that know no total.
+
+
+def unbounded(moments: list[Moment], end: str = "") -> str:
+    """The states of a bar as tqdm draws them where it knows no total."""
+    return "".join(
+        f"\r{m.step}it [{int(m.total) // 60:02d}:{int(m.total) % 60:02d}, {m.step / m.total:5.2f}it/s{end}]"
+        for m in moments
+    )
+
+
+def test_a_bar_without_a_total_is_read_where_its_words_say_training(tmp_path: Path) -> None:
+    moments = [m for m in steps(1, 900) if m.step % 7 in (0, 3)]
+    value, unit, reason = given(tmp_path, f"lr 0.1\n{unbounded(moments, ', loss=2.31')}\n")
+    assert (unit, reason) == ("steps/s", "")
+    assert value == pytest.approx(1 / per_step(moments), rel=0.02)
+
+
+def test_a_bar_without_a_total_or_words_may_count_anything(tmp_path: Path) -> None:
+    moments = [m for m in steps(1, 900) if m.step % 7 in (0, 3)]
+    assert given(tmp_path, f"training with lr 0.1\n{unbounded(moments)}\n")[0] is None
+
+
+@pytest.mark.parametrize("length", [900, 200])
+def test_bars_without_a_total_are_epochs_where_they_end_alike(tmp_path: Path, length: int) -> None:
+    """The second of two may be an evaluation's: it ends elsewhere then."""
+    bars = [[m for m in steps(1, count, seed) if m.step % 7 in (0, 3)] for seed, count in ((1, 900), (2, length))]
+    text = "training with lr 0.1\n" + "\n".join(unbounded(bar) for bar in bars) + "\n"
+    value, _, _ = given(tmp_path, text)
+    assert value is None if length != 900 else value == pytest.approx(1 / per_step(bars[0]), rel=0.02)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Times that begin anew, and numbers that hold more than their steps.
+
+
+def in_epochs(moments: list[Moment], length: int, pause: float) -> str:
+    """Lines whose steps go on through the epochs, and whose elapsed time begins anew with each."""
+    text, since, before, epoch = "", 0.0, 0.0, 0
+    for m in moments:
+        if m.step > (epoch + 1) * length:
+            epoch, since = epoch + 1, before
+            text += f"validating for {pause} s\n"
+        text += f"Epoch: {epoch} [{m.step}/300000], loss: {m.loss:.4f}, elapsed time: {m.total - since:.3f}\n"
+        before = m.total
+    return text
+
+
+def test_an_elapsed_time_begins_anew_with_an_epoch_while_steps_go_on(tmp_path: Path) -> None:
+    moments = list(steps(10, 600))
+    is_true(tmp_path, in_epochs(moments, 100, 20.0), moments, rel=0.01)
+
+
+def test_an_elapsed_time_that_begins_anew_inside_an_epoch_tells_nothing(tmp_path: Path) -> None:
+    text = in_epochs(list(steps(10, 600)), 100, 20.0).replace("Epoch: 3", "Epoch: 2")
+    value, _, reason = given(tmp_path, text)
+    assert value is None
+    assert "begins anew where the steps go on" in reason
+
+
+def test_lines_behind_all_evaluations_may_hold_them_in_their_means(tmp_path: Path) -> None:
+    """A buffer that is emptied at the end leaves no line between which an evaluation would stand."""
+    moments = list(steps(50, 1000))
+    evaluation = "".join(f"\rEvaluating {n}/100 [00:{n // 10:02d}<00:10, 10.0it/s]" for n in range(10, 101, 10))
+    text = "\n".join([evaluation] * 3) + "\n"
+    text += "".join(f"step {m.step} loss {m.loss:.4f} ({m.mean + 0.2:.3f} s/step)\n" for m in moments)
+    value, _, reason = given(tmp_path, text)
+    assert value is None
+    assert "behind all of an evaluation's" in reason
+
+
+def test_a_batch_of_samples_says_not_whose_tokens_a_rate_counts(tmp_path: Path) -> None:
+    """64 tokens of a sample and 64 ranks make one number of a rank's tokens and of all ranks' samples."""
+    moments = list(steps(10, 600))
+    text = "batch_size=100\nworld_size=64\n"
+    text += "".join(
+        f"{stamped(m, f'step: {m.step} loss: {m.loss:.4f} tokens/s: {6400 / m.mean:,.0f}')}\n" for m in moments
+    )
+    value, unit, _ = given(tmp_path, text)
+    assert value is None or unit == "steps/s"
+
+
+# ----------------------------------------------------------------------------------------------------
+# Lines that were cut.
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_frames_are_drawn_to_a_width_and_other_lines_cut_at_one(tmp_path: Path, is_cut: bool) -> None:
+    moments = list(steps(1, 100))
+    settings = {"lr": "0.0003", "model": "resnet18", "seed": "42", "optimizer": "adamw"}
+    drawn = "".join(f"| {key:<30} | {value:<30} |\n" for key, value in settings.items())
+    words, tail = ("loss", "lr", "acc", "norm"), "x" * 30
+    text = "".join(
+        f"{stamped(m, f'training step {m.step}: {words[m.step % 4]} {m.loss:.4f}, {tail}')}\n" for m in moments
+    )
+    text = "".join(f"{line[:66]}\n" for line in text.splitlines()) if is_cut else drawn + text
+    reason = given(tmp_path, text)[2]
+    assert ("were all cut there" in reason) == is_cut

@@ -28,7 +28,9 @@ import msgspec
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 LOGS = HERE / "logs"
-HELPERS = ("clock.py", "hapi_fit.py", "keras_fit.py", "torchvision_operators.py")  # copied beside each program
+HELPERS = (  # copied beside each program
+    "clock.py", "hapi_fit.py", "jax_script.py", "keras_fit.py", "torch_script.py", "torchvision_operators.py",
+)  # fmt: skip
 LIMIT = 600  # seconds that a program may run
 LARGEST_LOG = 100_000  # bytes; a larger log does not belong into a repository
 BLOCK = re.compile(r"^# /// environment\n(?P<toml>(?:#.*\n)+?)# ///$", re.MULTILINE)

@@ -14,12 +14,12 @@ from tests.upstream.run import programs, read_environment
 PAGE = Path(__file__).parents[2] / "docs" / "upstream.md"
 HEAD = """# Upstream as the judge
 
-Real programs of today, as the package index has them, train something tiny on a CPU without any download, print what they
-print by default, and a clock of our own (`tests/upstream/clock.py`, a callback or a wrapper in each program) measures the
-same steps. perflog must come within 1 % of the clock or give no number for a reason that is true
-(`tests/upstream/test_upstream.py`, which reads the logs in `tests/upstream/logs/`).
+Real programs of today, as the package index has them, and example scripts as their repositories have them, train something
+tiny on a CPU without any download, print what they print by default, and a clock of our own (`tests/upstream/clock.py`, a
+callback or a wrapper in each program) measures the same steps. perflog must come within 1 % of the clock or give no number
+for a reason that is true (`tests/upstream/test_upstream.py`, which reads the logs in `tests/upstream/logs/`).
 
-`make upstream` makes the logs again: one virtual environment for each group of programs that can live together, 11 GB
+`make upstream` makes the logs again: one virtual environment for each group of programs that can live together, 12 GB
 in all, then one program after another, {minutes} minutes of running beside the installation. It is not part of the
 tests; `python -m tests.upstream.run NAME` runs a single program, and `python -m tests.upstream.table` writes this page.
 
@@ -41,7 +41,9 @@ FOOT = """
 Torch comes as a build for CPUs. torchvision and torchaudio have none here: `tests/upstream/torchvision_operators.py` lets
 torchvision be imported without its compiled operators, and SpeechBrain's program puts an empty torchaudio in its place;
 neither is used in training. Mask R-CNN and TSM were trained with torch 2.14.1's build for CUDA, on the CPU. Training scripts
-that stand in no package (`[sources]` in a program's head) are read from the folder that a variable names.
+that stand in no package (`[sources]` in a program's head) are read from the folder that a variable names, and run as they are:
+`tests/upstream/torch_script.py` and `jax_script.py` put the clock around their steps, and made-up data in the place of theirs.
+`fabric_trainer` and `llms_from_scratch` call what their scripts define, with a configuration of ours.
 """
 
 

@@ -110,7 +110,11 @@ def step_pattern(
     if position:
         pattern["position"] = position
     if columns.is_bar:
-        pattern |= {"redrawn": True, "irregular": True, "first_is_start": True, "restarts": True}
+        pattern |= {"redrawn": True, "irregular": True, "first_is_start": True}
+        if _clock_goes_on(table, columns, values):
+            pattern |= {"step_per": "unnamed", "step_base": 1}
+        else:
+            pattern["restarts"] = True
     elif not position:
         pattern |= _counted_per(table, columns)
     if (position or "step_per" in pattern) and any(
@@ -145,6 +149,16 @@ def _groups(table: Table, columns: Columns, values: Sequence[Value]) -> dict[int
 def _falls(table: Table, columns: Columns) -> bool:
     """Whether the counter of steps begins anew."""
     return columns.step is not None and bool((np.diff(table.column(columns.step.place).values) < 0).any())
+
+
+def _clock_goes_on(table: Table, columns: Columns, values: Sequence[Value]) -> bool:
+    """Whether the time that has elapsed goes on wherever the counter of steps begins anew."""
+    clock = next((value.meaning.place for value in values if value.quantity == "elapsed"), -1)
+    if clock < 0 or columns.epoch is not None or not _falls(table, columns):
+        return False
+    assert columns.step is not None
+    begun = np.diff(table.column(columns.step.place).values) < 0
+    return bool((np.diff(table.column(clock).values)[begun] >= 0).all())
 
 
 def _declared(value: Value, groups: Mapping[int, str]) -> dict[str, Any]:

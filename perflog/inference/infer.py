@@ -164,12 +164,12 @@ CUT_ENDINGS, CUT_LENGTH, CUT_LINES = 2, 30, 3
 #: So many letters of a line, digits as one, are its ending.
 CUT_ENDING = 8
 #: What is drawn or padded to a width ends so: the side of a frame, a rule, blanks.
-_DRAWN = lazy_regex(rb"(?:[|+]|([-=#*_~.])\1\1|\s\s)$")
+_DRAWN = lazy_regex(r"(?:[|+\u2500-\u257f]|([-=#*_~.])\1\1|\s\s)$")
 
 
 def _why_cut(text: bytes) -> str:
     """Why a text's numbers may lack digits: its lines were all cut at one column; empty where they were not."""
-    lines = [line for line in text.split(b"\n") if not _DRAWN.search(line)]
+    lines = [line for line in text.decode("utf-8", "replace").split("\n") if not _DRAWN.search(line)]
     longest = max(map(len, lines), default=0)
     if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
         return ""
@@ -182,9 +182,9 @@ def _why_cut(text: bytes) -> str:
     return f"lines of many kinds end at column {longest}, as lines do that were all cut there"
 
 
-def _ending(line: bytes) -> str:
+def _ending(line: str) -> str:
     """How a line ends: its last letters, digits and blanks as one."""
-    return _SPACES.sub(" ", own_words(line.decode("utf-8", "replace")).replace("nan", "0"))[-CUT_ENDING:]
+    return _SPACES.sub(" ", own_words(line).replace("nan", "0"))[-CUT_ENDING:]
 
 
 #: Parsers of lower priority know a shape of lines and no program: what they match is open to other readings.

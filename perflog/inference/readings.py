@@ -44,6 +44,10 @@ from perflog.stats.arrays import middle
 RAW = 3.0
 #: A bar whose ticks take longer, in seconds, may count epochs.
 SLOWEST_TICK = 1.0
+#: A bar says that it counts steps: by its unit, or by its name.
+_SAYS_STEPS = lazy_regex(
+    "(?:step|batch)(?:e?s)?/s|s/(?:step|batch)|^[^0-9|]*?(?:iteration|step|batch)(?:e?s)?(?![a-z])", re.I
+)
 #: Longer times of a step than so many seconds are printed with their unit.
 LONGEST_UNNAMED = 20.0
 #: Digits may hide so much of a number that is taken for a whole one.
@@ -55,6 +59,9 @@ def readings_of(series: Series, sight: Sight) -> Iterator[Candidate]:
     columns = series.columns
     assert columns.step is not None
     if not series.every:
+        return
+    if not np.isfinite(series.between).any():
+        sight.why = sight.why or "an evaluation or the like stands between any two of its lines"
         return
     if columns.is_bar:
         why = _why_no_steps(series)
@@ -84,7 +91,7 @@ def _why_no_steps(series: Series) -> str:
         return "its bar counts samples or tokens, and how many are a step no line tells"
     drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
     common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1
-    if common > 1 and not re.search("(?:step|batch)(?:e?s)?/s|s/(?:step|batch)", series.table.text):
+    if common > 1 and not _SAYS_STEPS.search(series.table.text):
         return (
             f"all counts of its bar are multiples of {common}: they may be samples; if not, give {_pasted_bar(series)}"
         )

@@ -271,8 +271,10 @@ def _is_cut(table: Table, used: Collection[int]) -> bool:
 
 
 def _says_training(table: Table, columns: Columns) -> bool:
-    """Whether lines that count steps and tell no time of them are a training's by their words, or rows of a table."""
-    return columns.trains or table.words[0].startswith("row ")
+    """Whether lines that count steps and tell no time of them are a training's: by their words, because they tell the
+    epoch too, or as rows of a table.
+    """
+    return columns.trains or columns.epoch is not None or table.words[0].startswith("row ")
 
 
 def _tells_share(table: Table, columns: Columns) -> bool:

@@ -34,6 +34,8 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
         includes: the pauses that the program's own clock runs through, and `says` a part of perflog's note on that.
         ending: an included pause is part of the interval that ends with it (an epoch with its validation), not of the
             interval that begins with it.
+        rounded: the log tells whole seconds alone, so that the clock lies within the bounds that perflog prints, which
+            may be more than one per cent from its number.
         refuses: a part of the reason where perflog must give no number, and `because` why that is true.
         remark: what else is to be said in the table.
     """
@@ -46,6 +48,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
     includes: list[str] = []
     says: str | None = None
     ending: bool = False
+    rounded: bool = False
     refuses: str | None = None
     because: str | None = None
     remark: str | None = None

@@ -15,7 +15,7 @@ from perflog.show.options import format_for
 if TYPE_CHECKING:
     from perflog.formats.catalog import Catalog
 
-parsers_app = Application(help="The formats perflog understands: list, show, check, new.", no_args_is_help=True)
+parsers_app = Application(help="The formats perflog understands: list, show, check, new, schema.", no_args_is_help=True)
 app.add_typer(parsers_app, name="parsers")
 
 
@@ -112,6 +112,21 @@ def parsers_new(
         print("The log states its number once, and nothing else in it speaks of it: see that the file says what it is.")
     else:
         print("Its numbers are what --as says.")
+
+
+@parsers_app.command(
+    "schema",
+    epilog=examples(
+        "perflog parsers schema",
+        more="Kept as a file it serves an editor: taplo reads it from a first line `#:schema parser.schema.json`.",
+    ),
+)
+def parsers_schema() -> None:
+    """Print the JSON Schema of parsers' files, by which editors complete and check them."""
+    from perflog.escaping import json_text
+    from perflog.formats.schema import schema_of_formats
+
+    print(json_text(schema_of_formats()))
 
 
 def _with_files(names: list[str], folders: list[str] | None) -> tuple[list[str], list[str]]:

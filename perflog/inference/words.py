@@ -18,7 +18,7 @@ TIME = (  # M is a million
 )
 PER = r"[ _-]*(?:/|per)[ _-]*"
 #: Words that nothing but blanks parts from the numbers on both sides, or a key.
-ONE_WORD = lazy_regex(r"\s[A-Za-z][^\s,;|]*\s?(?:[\[(][^\[\]()]*[\])])?\s?[:=]?\s?")
+ONE_WORD = lazy_regex(r"\s(?:[kKM] )?[A-Za-z][^\s,;|]*\s?(?:[\[(][^\[\]()]*[\])])?\s?[:=]?\s?")
 #: Behind a number: a rate, a time for one or several steps, a time. What a colon or an equals sign follows is a key.
 _BRACKET = r"(?:[\[(](?=[^\s\[\]()]+[\])]))?"
 NO_KEY = r"(?![A-Za-z0-9_])(?!\s*[:=])"

@@ -293,13 +293,18 @@ class FolderFacts(Struct, frozen=True):
     label: str
 
 
+#: A pattern with the regex by which it may match in a name.
+Able = tuple[PathPattern, re.Pattern[str]]
+
+
 class PathPatterns:
     """The patterns in use, first come first served; what a name says is found out once."""
 
-    __slots__ = ("_folders", "_known", "_series", "patterns")
+    __slots__ = ("_able", "_folders", "_known", "_series", "patterns")
 
     def __init__(self, patterns: tuple[PathPattern, ...]) -> None:
         self.patterns = patterns
+        self._able: dict[str, tuple[Able, ...]] = {}
         self._known: dict[tuple[str, Kind], PartFacts] = {}
         self._folders: dict[str, FolderFacts] = {}
         self._series: dict[tuple[str, str], PartFacts | None] = {}
@@ -315,8 +320,17 @@ class PathPatterns:
         facts = self._known.get((part, kind))
         if facts is None:  # two threads may both find it out: they find the same
             facts = self._of_series(part) if kind == "file" else None
-            facts = self._known[part, kind] = facts or _facts_of_part(part, kind, self.patterns)
+            facts = self._known[part, kind] = facts or _facts_of_part(part, kind, self.able(part))
         return facts
+
+    def able(self, part: str) -> tuple[Able, ...]:
+        """The patterns that may match in a name, each with its regex: the same for names that differ in digits."""
+        form = _folded(part) if part.isascii() else part
+        found = self._able.get(form)
+        if found is None:
+            regexes = ((pattern, pattern.regex_for(part)) for pattern in self.patterns)
+            found = self._able[form] = tuple((pattern, regex) for pattern, regex in regexes if regex is not None)
+        return found
 
     def _of_series(self, part: str) -> PartFacts | None:
         """What a name says that differs from others in the number of its repeat alone; None for any other name.
@@ -328,7 +342,8 @@ class PathPatterns:
             return None
         stem = match["stem"], match["ending"]
         if stem not in self._series:
-            one, other = (_facts_of_part(f"{stem[0]}{number}{stem[1]}", "file", self.patterns) for number in (1, 2))
+            names = [f"{stem[0]}{number}{stem[1]}" for number in (1, 2)]
+            one, other = (_facts_of_part(name, "file", self.able(name)) for name in names)
             self._series[stem] = one if one.counter is not None and _alike(one, other) else None
         first = self._series[stem]
         return None if first is None else _numbered(first, match["number"])
@@ -447,14 +462,13 @@ def _joined(above: str, own: str) -> str:
     return f"{above}/{own}" if above and own else above or own
 
 
-def _facts_of_part(part: str, kind: Kind, patterns: Iterable[PathPattern]) -> PartFacts:
+def _facts_of_part(part: str, kind: Kind, able: Iterable[Able]) -> PartFacts:
     values: dict[str, str | None] = {}
     numbers: dict[str, Counter] = {}
     understood: set[int] = set()
     left = part
-    for pattern in patterns:
-        regex = pattern.regex_for(part) if pattern.where in ("any", kind) else None
-        for match in regex.finditer(left) if regex is not None else ():
+    for pattern, regex in able:
+        for match in regex.finditer(left) if pattern.where in ("any", kind) else ():
             facts = pattern.facts_of(match)
             if COUNTER in facts and REPEAT in values:
                 continue  # a word says which repeat it is: the other number is text

@@ -174,13 +174,24 @@ def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None
     counted, values, seconds = counted[late][known], values[late][known], seconds[late][known]
     if len(seconds) < LEAST_MOVING - 1:
         return None
-    slope, level = np.polyfit(1 / counted, seconds, 1, w=1 / seconds)
+    slope, level = _line_through(1 / counted, seconds, 1 / seconds**2)
     off = np.abs((level + slope / counted) / seconds - 1)
     digit = (printed_quantum(values) or 0.0) / values
-    if level <= 0 or not bool((off <= digit + MOST_OFF).all()):
+    if not level > 0 or not bool((off <= digit + MOST_OFF).all()):
         return None
     moved = float(seconds.max() / seconds.min()) - 1
     return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
+
+
+def _line_through(places: Floats, values: Floats, weights: Floats) -> tuple[float, float]:
+    """(slope, level) of the straight line of least weighted squares; NaN where all places are one, so that there is
+    none.
+    """
+    centre, middle_value = (float((weights * one).sum() / weights.sum()) for one in (places, values))
+    off = places - centre
+    spread = float((weights * off**2).sum())
+    slope = float((weights * off * (values - middle_value)).sum()) / spread if spread > 0 else float("nan")
+    return slope, middle_value - slope * centre
 
 
 def is_mean_of(series: Series, mean: Floats, own: Floats) -> bool:

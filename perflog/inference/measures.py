@@ -172,7 +172,7 @@ def _rate_of(place: int, work: str, part: str | None, key: str) -> Meaning | Non
 
 def _scope_of(unit: str, part: str | None, key: str) -> Scope:
     """Whose work a rate counts, by its words; a step all devices do together."""
-    if part:
+    if part or words.OF_ONE.search(key):
         return "device"
     return "job" if unit == "steps/s" or words.OF_ALL.search(key) else "unknown"
 

@@ -37,16 +37,14 @@ _TAG = lazy_regex(
 )
 _RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
 
-#: A line of a frame: ``| time/fps | 2200 |``, ``iteration    21``; and the head of some of these: ``| time/ | |``.
-_PAIR = lazy_regex(
-    r"[ \t]*[|│]?[ \t]*([A-Za-z][\w/.@()%\- ]*?)[ \t]*(?:[|│:=]|\t| {2,})[ \t|│:=]*"
-    r"([-+]?[0-9.][^\s|│]*(?: [A-Za-z/%]{1,16})?)[ \t]*[|│]?[ \t]*"
+#: A line of a frame: ``| time/fps | 2200 |``, ``iteration    21``; and the head of some of these: ``| time/ | |``. What
+#: is matched is never given back, so that a long line takes no longer than its bytes.
+_PAIR_FORM = (
+    r"[ \t]*+\|?[ \t]*+([A-Za-z][\w/.@()%-]*+(?: [\w/.@()%-]++)*+)(?= *+[|:=\t]|  )[ \t|:=]++"
+    r"([-+]?[0-9.][^\s|]*+(?: [A-Za-z/%]{1,16}+)?)[ \t]*+\|?[ \t]*+"
 )
-_HEAD_OF_PAIRS = lazy_regex(r"[ \t]*[|│][ \t]*[\w ]+/[ \t]*[|│][ \t]*[|│][ \t]*")
-_MAY_FRAME = lazy_regex(
-    rb"(?im)^[ \t]*(?:\||\xe2\x94\x82)?[ \t]*[\w/ ]*(?:step|iter|update|epoch|frame|interact)[\w/ ]*?[ \t]*"
-    rb"(?:\||\xe2\x94\x82|[:=]|\t|  )[ \t|\xe2\x94\x82:=]*[0-9]"
-)
+_PAIR, _MAY_FRAME = lazy_regex(_PAIR_FORM), lazy_regex(rb"(?m)^" + _PAIR_FORM.encode() + rb"$")
+_HEAD_OF_PAIRS = lazy_regex(r"[ \t]*+\|[ \t]*+\w++(?: \w++)*+/[ \t]*+\|[ \t]*+\|[ \t]*+")
 #: So many frames have the same keys, and so many of these.
 _FRAMES, _KEYS = 3, 3
 
@@ -80,7 +78,7 @@ def with_names(text: bytes) -> bytes:
 
 def _with_frames(text: bytes) -> bytes:
     """The same text with each frame as a row."""
-    if sum(1 for _ in islice(_MAY_FRAME.finditer(text), _FRAMES)) < _FRAMES:
+    if sum(1 for _ in islice(_MAY_FRAME.finditer(text), _FRAMES * _KEYS)) < _FRAMES * _KEYS:
         return text
     lines = text.decode("utf-8", "replace").split("\n")
     frames = list(_frames_of(lines))

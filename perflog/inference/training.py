@@ -28,6 +28,8 @@ FEWER = 0.2
 MOST_CUT = 0.6
 #: Of a bar's rows so many have its total; one of another total is drawn where something short has its name.
 MOST_OF_BAR = 0.9
+#: Of a line of two records the second begins behind this share of its tokens at most.
+MOST_OF_GLUED = 0.65
 #: A line that begins a run says so much.
 LEAST_WORDS = 8
 #: So many lines that begin a program stand once more where another one goes on.
@@ -50,6 +52,10 @@ def candidates_of(
         unclaimed: gives of some tables those that no format reads.
     """
     whole = [_of_one_total(table) for table in tables if len(table) >= LEAST_ROWS]
+    glued = [table for table in whole if _is_glued(table)]
+    if glued:
+        whole = [table for table in whole if table not in glued]
+        sight.why = f"line {glued[0].lines[0]} holds two records, as where several ranks print to one stream"
     read = [(table, columns_of(table)) for table in whole]
     trains = any(TRAINS.search(table.text) for table in tables) and len(_unnamed_bars(tables)) < 2
     sight.evaluated = max((int(table.lines[-1]) for table, columns in read if columns.evaluates), default=0)
@@ -296,6 +302,17 @@ def _of_one_total(table: Table) -> Table:
     totals = table.column(bar.total).texts
     total, rows = Counter(totals).most_common(1)[0]
     return table.where(np.array([text == total for text in totals])) if rows >= MOST_OF_BAR * len(totals) else table
+
+
+def _is_glued(table: Table) -> bool:
+    """Whether a line is two of one form, one behind the other, the second with its stamp before it perhaps."""
+    words, count = [word.strip() for word in table.words], len(table.kinds)
+    if not re.search("[A-Za-z]{2}", words[0]):
+        return False
+    return any(
+        words[place].endswith(words[0]) and words[place + 1 : count] == words[1 : count - place]
+        for place in range(count // 2, int(count * MOST_OF_GLUED) + 1) if 0 < place < count
+    )  # fmt: skip
 
 
 def _unnamed_bars(tables: Sequence[Table]) -> set[float]:

@@ -92,6 +92,8 @@ PARTIAL = lazy_regex(
 #: Times of the work that is done before a step can begin; and rates of a work that has no word here: ``exp/sec``.
 OF_DATA = lazy_regex(r"(?:^|[^a-z])(?:data|load(?:er|ing)?|read(?:er|ing)?|fetch|io|wait)(?:[^a-z]|$)", re.I)
 PER_SECOND = lazy_regex(rf"(?:/|(?<![a-z])per)[ _-]*{SECOND}$", re.I)
+#: Rates of one device's work, by their place among keys: ``throughput/device/samples_per_sec``.
+OF_ONE = lazy_regex(rf"(?:^|[/.])(?:per[_-]?)?{PART}[/.]", re.I)
 #: Rates of the work of all devices.
 OF_ALL = lazy_regex(r"(?:^|[^a-z])(?:global|aggregate[d]?|overall|all|system|cluster|world)(?:[^a-z]|$)", re.I)
 #: Rates of another work than the training's, and bounds of rates.

@@ -9,7 +9,7 @@ import pytest
 from perflog.inference.infer import tables_in
 from perflog.inference.rows import with_names
 from perflog.logs.find import find_logs
-from tests.inference.classes import Moment, steps
+from tests.inference.classes import BATCH, Moment, steps
 from tests.inference.test_lines import given, is_true, stamped
 from tests.inference.test_rules import per_step
 
@@ -195,3 +195,37 @@ def test_frames_are_drawn_to_a_width_and_other_lines_cut_at_one(tmp_path: Path, 
     text = "".join(f"{line[:66]}\n" for line in text.splitlines()) if is_cut else drawn + text
     reason = given(tmp_path, text)[2]
     assert ("were all cut there" in reason) == is_cut
+
+
+@pytest.mark.parametrize(
+    "text", ["step " * 100_000, "a" + " " * 500_000, "a: " * 150_000, "| " * 250_000, "a b c  " * 70_000]
+)
+def test_a_long_line_is_looked_at_once(text: str) -> None:
+    """A form that gives back what it matched would take hours."""
+    assert with_names(text.encode()) == text.encode()
+
+
+# ----------------------------------------------------------------------------------------------------
+# Lines of several ranks or devices.
+
+
+@pytest.mark.parametrize("head", ["", "INFO:root:"])
+def test_lines_of_two_ranks_that_were_glued_are_not_read(tmp_path: Path, head: str) -> None:
+    """The second number ends the line, and would be taken for its only one."""
+    lines = [f"{head}batch {m.step}, loss {m.loss:.4f}, iter time {1e3 * m.seconds:.2f} ms" for m in steps(1, 200)]
+    text = "".join(f"{line}{line.replace('time ', 'time 1')}\n" for line in lines)
+    value, _, reason = given(tmp_path, text)
+    assert value is None
+    assert "holds two records" in reason
+    assert given(tmp_path, "\n".join(lines) + "\n")[0] is not None
+
+
+def test_a_key_says_that_a_rate_is_one_devices_by_its_path(tmp_path: Path) -> None:
+    moments = list(steps(10, 600))
+    text = "".join(
+        f"step={m.step} loss={m.loss:.4f} speed/device/samples_per_sec={16 / m.mean:.3f} "
+        f"speed/samples_per_sec={BATCH / m.mean:.3f}\n" for m in moments
+    )  # fmt: skip
+    value, unit, reason = given(tmp_path, text)
+    assert (unit, reason) == ("samples/s", "")
+    assert value == pytest.approx(BATCH / per_step(moments), rel=0.02)

@@ -14,12 +14,15 @@ from perflog.notes import texts
 from perflog.runs.run import Run
 from perflog.settings.options import Options
 from tests.support import CORPUS, FIXTURES, catalog, options
+from tests.tools.loops.judge import made, spelled
 
 #: Longer logs are cut: many small ones find more.
 LONGEST = 120_000
 #: The sizes at which the beginnings of logs are tried, in bytes, and how many records are enough for one.
 BEGINNINGS = (3_000, 8_000, 20_000, 60_000)
 ENOUGH_RECORDS = 30
+#: So many logs of nobody's program are made, by this seed.
+MADE, MADE_SEED = 300, 26
 _NO_LOGS = (".toml", ".md", ".csv", ".png", ".svg", ".py", ".json", ".gz", ".zip", ".zst", ".tar", ".html")
 _UNREAD = re.compile(r"([0-9]+) lines? holds? .* could not be read")
 #: What is said of a log whose text another one of the same call has.
@@ -138,7 +141,9 @@ def by_folder(extraction: Extraction, folders: Sequence[Path]) -> dict[Path, Sai
 
 
 def logs() -> dict[str, bytes]:
-    """By path, the logs of fixtures and of the corpus, where it is; the first :data:`LONGEST` bytes of each."""
+    """By path, the logs of fixtures and of the corpus, where it is, the first :data:`LONGEST` bytes of each; and logs of
+    programs that no format describes.
+    """
     found = {}
     for root, name in ((FIXTURES, "logs"), (CORPUS, "corpus")):
         for file in sorted(root.rglob("*")) if root.is_dir() else ():
@@ -147,7 +152,7 @@ def logs() -> dict[str, bytes]:
             data = file.read_bytes()[:LONGEST]
             if data and b"\x00" not in data[:100]:
                 found[f"{name}/{file.relative_to(root)}"] = data
-    return found
+    return found | {f"made/{spelled(index)}.log": made(MADE_SEED, index).text.encode() for index in range(MADE)}
 
 
 def whole_seeds(places: Places, every: Mapping[str, bytes]) -> list[Seed]:

@@ -107,12 +107,15 @@ def _is_mixed(table: Table, text: str) -> bool:
 
 
 def _of_two_scopes(measures: Sequence[Meaning]) -> tuple[Meaning, ...]:
-    """The measures of a line; where it tells one device's rate, the other one in that unit is all devices'."""
+    """The measures of a line; where it tells one device's rate, the other one in that unit is all devices', and comes
+    first.
+    """
     of_device = {meaning.unit for meaning in measures if meaning.scope == "device"}
-    return tuple(
+    told = [
         structs.replace(one, scope="job") if one.scope == "unknown" and one.unit in of_device else one
         for one in measures
-    )
+    ]
+    return tuple(sorted(told, key=lambda one: one.scope == "device"))
 
 
 def columns_with(table: Table, columns: Columns, told: Sequence[Meaning]) -> Columns:

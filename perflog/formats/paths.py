@@ -320,17 +320,35 @@ class PathPatterns:
         facts = self._known.get((part, kind))
         if facts is None:  # two threads may both find it out: they find the same
             facts = self._of_series(part) if kind == "file" else None
-            facts = self._known[part, kind] = facts or _facts_of_part(part, kind, self.able(part))
+            facts = self._known[part, kind] = facts or self.found_in(part, kind)
         return facts
 
-    def able(self, part: str) -> tuple[Able, ...]:
-        """The patterns that may match in a name, each with its regex: the same for names that differ in digits."""
+    def found_in(self, part: str, kind: Kind) -> PartFacts:
+        """What a name says, found out anew; which patterns may match in it, once for names that differ in digits."""
         form = _folded(part) if part.isascii() else part
-        found = self._able.get(form)
-        if found is None:
-            regexes = ((pattern, pattern.regex_for(part)) for pattern in self.patterns)
-            found = self._able[form] = tuple((pattern, regex) for pattern, regex in regexes if regex is not None)
-        return found
+        if form not in self._able:
+            pairs = ((pattern, pattern.regex_for(part)) for pattern in self.patterns)
+            self._able[form] = tuple((pattern, regex) for pattern, regex in pairs if regex is not None)
+        values: dict[str, str | None] = {}
+        numbers: dict[str, Counter] = {}
+        understood: set[int] = set()
+        left = part
+        for pattern, regex in self._able[form]:
+            for match in regex.finditer(left) if pattern.where in ("any", kind) else ():
+                facts = pattern.facts_of(match)
+                if COUNTER in facts and REPEAT in values:
+                    continue  # a word says which repeat it is: the other number is text
+                understood.update(_understood(match.span(), facts, left))
+                numbers |= {group: _counter(match, group, part) for group in (COUNTER, RANK, INDEX) if group in facts}
+                _add_values(values, facts)
+                if not _TAKEN_OUT.isdisjoint(facts):
+                    left = f"{left[: match.start()]}{_GONE * len(match[0])}{left[match.end() :]}"
+        counter = numbers.get(COUNTER)
+        if counter is not None:
+            values[REPEAT] = str(counter.number)
+        unnumbered = understood if counter is None else understood.difference(range(*counter.place))
+        label, numbered = _rest(part, kind, understood), _rest(part, kind, unnumbered)
+        return PartFacts(values, label, counter, numbered, numbers.get(RANK), numbers.get(INDEX))
 
     def _of_series(self, part: str) -> PartFacts | None:
         """What a name says that differs from others in the number of its repeat alone; None for any other name.
@@ -342,8 +360,7 @@ class PathPatterns:
             return None
         stem = match["stem"], match["ending"]
         if stem not in self._series:
-            names = [f"{stem[0]}{number}{stem[1]}" for number in (1, 2)]
-            one, other = (_facts_of_part(name, "file", self.able(name)) for name in names)
+            one, other = (self.found_in(f"{stem[0]}{number}{stem[1]}", "file") for number in (1, 2))
             self._series[stem] = one if one.counter is not None and _alike(one, other) else None
         first = self._series[stem]
         return None if first is None else _numbered(first, match["number"])
@@ -460,29 +477,6 @@ def numbered_label(path: str, patterns: PathPatterns) -> str:
 
 def _joined(above: str, own: str) -> str:
     return f"{above}/{own}" if above and own else above or own
-
-
-def _facts_of_part(part: str, kind: Kind, able: Iterable[Able]) -> PartFacts:
-    values: dict[str, str | None] = {}
-    numbers: dict[str, Counter] = {}
-    understood: set[int] = set()
-    left = part
-    for pattern, regex in able:
-        for match in regex.finditer(left) if pattern.where in ("any", kind) else ():
-            facts = pattern.facts_of(match)
-            if COUNTER in facts and REPEAT in values:
-                continue  # a word says which repeat it is: the other number is text
-            understood.update(_understood(match.span(), facts, left))
-            numbers |= {group: _counter(match, group, part) for group in (COUNTER, RANK, INDEX) if group in facts}
-            _add_values(values, facts)
-            if not _TAKEN_OUT.isdisjoint(facts):
-                left = f"{left[: match.start()]}{_GONE * len(match[0])}{left[match.end() :]}"
-    counter = numbers.get(COUNTER)
-    if counter is not None:
-        values[REPEAT] = str(counter.number)
-    unnumbered = understood if counter is None else understood.difference(range(*counter.place))
-    label, numbered = _rest(part, kind, understood), _rest(part, kind, unnumbered)
-    return PartFacts(values, label, counter, numbered, numbers.get(RANK), numbers.get(INDEX))
 
 
 def _alike(one: PartFacts, other: PartFacts) -> bool:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from perflog.formats.catalog import path_patterns
 from perflog.formats.paths import (
     PathPatterns,
-    _facts_of_part,
     _path_pattern,
     _PatternTable,
     facts_of_path,
@@ -117,9 +116,9 @@ def test_numbers_at_the_end_of_names(name: str, repeat: str | None, without: str
 def test_names_of_a_series_say_what_each_says_alone(stem: str, number: str) -> None:
     name = f"{stem}_{number}.log"
     fresh = PathPatterns(own().patterns)
-    assert fresh.facts_of_part(name, "file") == _facts_of_part(name, "file", own().able(name))
+    assert fresh.facts_of_part(name, "file") == own().found_in(name, "file")
     third = f"{stem}_3.log"
-    assert fresh.facts_of_part(third, "file") == _facts_of_part(third, "file", own().able(third))
+    assert fresh.facts_of_part(third, "file") == own().found_in(third, "file")
 
 
 def test_a_pattern_that_makes_more_of_the_number_is_heard() -> None:

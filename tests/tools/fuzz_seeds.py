@@ -22,7 +22,7 @@ LONGEST = 120_000
 BEGINNINGS = (3_000, 8_000, 20_000, 60_000)
 ENOUGH_RECORDS = 30
 #: So many logs of nobody's program are made, by this seed.
-MADE, MADE_SEED = 300, 26
+MADE, MADE_SEED = 100, 26
 _NO_LOGS = (".toml", ".md", ".csv", ".png", ".svg", ".py", ".json", ".gz", ".zip", ".zst", ".tar", ".html")
 _UNREAD = re.compile(r"([0-9]+) lines? holds? .* could not be read")
 #: What is said of a log whose text another one of the same call has.

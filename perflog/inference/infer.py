@@ -163,13 +163,16 @@ def _found_in(text: bytes, trial: Trial) -> Finding:
 CUT_ENDINGS, CUT_LENGTH, CUT_LINES = 2, 30, 3
 #: So many letters of a line, digits as one, are its ending.
 CUT_ENDING = 8
-#: What is drawn or padded to a width ends so: the side of a frame, a rule, blanks.
-_DRAWN = lazy_regex(r"(?:[|+\u2500-\u257f]|([-=#*_~.])\1\1|\s\s)$")
+#: A rule, or what is padded to a width, ends so; and a row of a frame, which is as long as its rules.
+_RULE = lazy_regex(r"(?:([-=#*_~.\u2500-\u257f])\1\1[+|]?|\s\s)$")
+_SIDE = lazy_regex(r"[|+\u2500-\u257f]$")
 
 
 def _why_cut(text: bytes) -> str:
     """Why a text's numbers may lack digits: its lines were all cut at one column; empty where they were not."""
-    lines = [line for line in text.decode("utf-8", "replace").split("\n") if not _DRAWN.search(line)]
+    whole = text.decode("utf-8", "replace").split("\n")
+    widths = {len(line) for line in whole if _RULE.search(line)}
+    lines = [line for line in whole if not (_RULE.search(line) or (len(line) in widths and _SIDE.search(line)))]
     longest = max(map(len, lines), default=0)
     if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
         return ""

@@ -29,11 +29,12 @@ _COUNTER = lazy_regex(
 _HAS_COUNTER = lazy_regex(r"step|iter|update|batch|epoch", re.I)
 #: How a header may look: a counter among cells, without the signs of prose and keys.
 _MAY_NAME = lazy_regex(
-    rb"(?im)^(?:\[[^\]\n]{1,30}\](?:<std(?:out|err)>)?: ?)?(?=[^=:\n]*[,;\t|\xe2 ])"
+    rb"(?im)^(?:\[[^\]\n]{1,30}\](?:<std(?:out|err)>)?: ?|\([^()\n]{1,60}\) ){0,2}(?=[^=:\n]*[,;\t|\xe2 ])"
     rb"[^=:\n]*(?:step|iter|update|batch|epoch)[^=:\n]*$"
 )
 _TAG = lazy_regex(
-    r"\[(?:1,)?(?:mpirank:)?\d+(?:,algo-\d+)?\]<std(?:out|err)>:| +\d+\t(?=\S)|\[(?:rank|default)\d+\]:\s?"
+    r"\[(?:1,)?(?:mpirank:)?\d+(?:,algo-\d+)?\]<std(?:out|err)>:| +\d+\t(?=\S)|(?:\[(?:rank|default)\d+\]:\s?){1,2}"
+    r"|\([\w.-]{1,40},(?: \w+=[\w.]{1,40},?){1,3}\) "
 )
 _RULE = lazy_regex(r"[\s|+:=─━│┼├┤╞╡═-]*")
 

@@ -117,12 +117,11 @@ def step_pattern(
             pattern["restarts"] = True
     elif not position:
         pattern |= _counted_per(table, columns)
-    if (position or "step_per" in pattern) and any(
-        value.span == "interval" and value.quantity != "timestamp" for value in values
-    ):
+    begins_anew = bool(position) or "step_per" in pattern
+    of_interval = any(value.span == "interval" and value.quantity != "timestamp" for value in values)
+    of_epoch = "step_per" not in pattern and any(value.since == "epoch" for value in values)
+    if (begins_anew and of_interval) or of_epoch:
         pattern["drops_first"] = "epoch"  # how many steps its number is of, no line tells
-    elif not pattern.get("step_per") and any(value.since == "epoch" for value in values):
-        pattern["drops_first"] = "epoch"
     scaled = [name for place, name in groups.items() if _is_scaled(table, place)]
     if scaled:
         pattern["scaled"] = scaled
@@ -317,16 +316,14 @@ def of_samples(step: Mapping[str, Any], unit: str = "samples") -> dict[str, Any]
     counted = {"group": "samples", "quantity": "samples", "unit": unit, "span": "cumulative", **since}
     regex = re.sub(r"\(\?P<(?:epoch|run)_steps>", "(?:", step["regex"]).replace("(?P<step>", "(?P<samples>")
     (sample,) = step["sample"]
-    texts = {
-        ("samples" if name == "step" else name): text
-        for name, text in sample["expect"].items()
-        if name[-6:] != "_steps"
-    }
+    renamed = {"step": "samples"}
+    texts = {renamed.get(name, name): text for name, text in sample["expect"].items() if name[-6:] != "_steps"}
     kept = {key: value for key, value in step.items() if key != "step_base"}
+    if "scaled" in kept:
+        kept["scaled"] = [renamed.get(name, name) for name in kept["scaled"]]
     return {
         **kept, "regex": regex, "step_counts": "samples", "value": [*step["value"], counted],
         "sample": [{**sample, "expect": texts}],
-        **({"scaled": ["samples" if name == "step" else name for name in step["scaled"]]} if "scaled" in step else {}),
     }  # fmt: skip
 
 

@@ -159,20 +159,25 @@ def _found_in(text: bytes, trial: Trial) -> Finding:
     return Finding(refused, why(tables, sight))
 
 
-#: Lines of so many endings that no shorter line has, all as long as the longest, in bytes at least, were cut there.
+#: Lines of so many endings that no shorter line has, all as long as the longest, of so many letters, were cut there.
 CUT_ENDINGS, CUT_LENGTH, CUT_LINES = 2, 30, 3
 #: So many letters of a line, digits as one, are its ending.
 CUT_ENDING = 8
-#: A rule, or what is padded to a width, ends so; and a row of a frame, which is as long as its rules.
+#: A rule, or what is padded to a width, ends so, in as many letters; and so a row of a frame, as long as its rules.
 _RULE = lazy_regex(r"(?:([-=#*_~.\u2500-\u257f])\1\1[+|]?|\s\s)$")
+LONGEST_RULE = 4
 _SIDE = lazy_regex(r"[|+\u2500-\u257f]$")
 
 
 def _why_cut(text: bytes) -> str:
     """Why a text's numbers may lack digits: its lines were all cut at one column; empty where they were not."""
     whole = text.decode("utf-8", "replace").split("\n")
-    widths = {len(line) for line in whole if _RULE.search(line)}
-    lines = [line for line in whole if not (_RULE.search(line) or (len(line) in widths and _SIDE.search(line)))]
+    drawn = {place for place, line in enumerate(whole) if _RULE.search(line[-LONGEST_RULE:])}
+    widths = {len(whole[place]) for place in drawn}
+    lines = [
+        line for place, line in enumerate(whole)
+        if place not in drawn and not (len(line) in widths and _SIDE.search(line[-1:]))
+    ]  # fmt: skip
     longest = max(map(len, lines), default=0)
     if longest < CUT_LENGTH or sum(len(line) == longest for line in lines) < CUT_LINES:
         return ""

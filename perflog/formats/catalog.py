@@ -154,6 +154,14 @@ class Catalog:
         """The parsers that count only where no other one measured anything."""
         return frozenset(parser.name for parser in self.parsers if parser.priority <= GENERIC)
 
+    @cached_property
+    def launchers(self) -> frozenset[str]:
+        """The parsers that tell how a program was started, and of no line of its training."""
+        training = ("step", "position", "summary")
+        return frozenset(
+            parser.name for parser in self.parsers if not any(pattern.role in training for pattern in parser.patterns)
+        )
+
 
 def fingerprint(catalog: Catalog) -> str:
     """What tells the parsers and path patterns in force from others, wherever their files lie."""

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from perflog.formats.meaning import RESERVED_GROUPS
 from perflog.inference.columns import Columns
-from perflog.inference.measures import Meaning
+from perflog.inference.measures import Meaning, key_of
 from perflog.inference.pairs import Pair
-from perflog.inference.words import PAUSES
+from perflog.inference.words import EVALUATES, PAUSES
 from perflog.lazy_regex import lazy_regex
 from perflog.matching.tables import Table
 
@@ -33,6 +33,9 @@ _NUMBERS = lazy_regex("[0-9]+(?:[.][0-9]+)?")
 #: The rank that speaks, where the head of the lines tells it.
 _RANKS = lazy_regex(rb"[^\n]*[Rr]ank[ =:]?([0-9]+)")
 _RANK = r"(?:\[|\()?[Rr]ank[ =:]?(?P<rank>{})[^0-9A-Za-z\n][^\n]*?"
+#: The key of a loss, with the words before it; those of the whole loss of a training.
+_LOSS = lazy_regex(r"(.*?)[ _./-]*loss", re.I)
+_OF_ALL = lazy_regex(r"(?:|.*[^a-z])(?:train(?:ing)?|total|avg|average|mean|running)?", re.I)
 _WHOLE, _GROUPED = "[0-9]+", "[0-9,]+"
 _NUMBER, _SCALED = "[-+]?[0-9.nNiI][-+0-9.eEnaifNAIF]*", "[-+]?[0-9.nNiI][-+0-9.,eEnaifNAIF]*[kKMGBT]?"
 _CLOCK, _STAMP = "[0-9][0-9:.]*", "[0-9][-0-9T:.,Z+/ _]*"
@@ -126,8 +129,26 @@ def step_pattern(
     if scaled:
         pattern["scaled"] = scaled
     pattern["value"] = [_declared(value, groups) for value in values]
+    if (loss := _loss_regex(table)) and "loss" not in groups.values():
+        pattern["also"] = loss
     pattern["sample"] = [{"line": table.row(0), "expect": sample}]
     return pattern
+
+
+def _loss_regex(table: Table) -> str:
+    """The regex of the training's loss on a table's lines, read by itself; empty where no word tells which it is."""
+    able = {
+        place: found[1] for place, kind in enumerate(table.kinds)
+        if kind == "number" and (found := _LOSS.fullmatch(key_of(table.words[place])[0])) and not EVALUATES.search(found[1])
+    }  # fmt: skip
+    whole = [place for place, part in able.items() if _OF_ALL.fullmatch(part)] or list(able)
+    if len(whole) != 1:
+        return ""
+    (place,), row = whole, table.row(0)
+    words = table.words[place]
+    regex = (r"(?:^|[^A-Za-z_\s])" if place else _BEGIN) + f"{_escaped(words)}(?P<loss>{_NUMBER})"
+    found = re.search(regex, row)
+    return regex if found is not None and found["loss"] == table.column(place).texts[0] else ""
 
 
 def _groups(table: Table, columns: Columns, values: Sequence[Value]) -> dict[int, str]:

@@ -8,6 +8,7 @@ parser on the log, the best first. The first that gives a number which nothing i
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -34,8 +35,10 @@ from perflog.matching import engine_for
 from perflog.matching.tables import Table, own_words, tables_of
 from perflog.measurements.window import NO_MEASUREMENT as EMPTY
 from perflog.notes import Note
+from perflog.reading.account import LogFact
 from perflog.reading.reading import Reading
 from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, NO_STEPS
+from perflog.runs.facts import FAILED_STARTS
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.settings.options import Options
 
@@ -109,13 +112,14 @@ def _said_once(text: bytes) -> bytes:
     return b"\n".join(lines) if found else text
 
 
-def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
+def infer(log: LogFile, catalog: Catalog, options: Options, launched: Sequence[LogFact] = ()) -> Finding:
     """What a log shows of its format, and the runs that follow.
 
     A reading that gives no number in a large log's beginning is not tried on the rest.
 
     Args:
-        catalog: its patterns of paths are used.
+        catalog: its patterns of paths and its launchers are used.
+        launched: what the log's lines say of how the program was started.
     """
     text, is_whole = _text_of(log)
     if not options.said and not _MAY_TRAIN.search(text):
@@ -126,7 +130,7 @@ def infer(log: LogFile, catalog: Catalog, options: Options) -> Finding:
     text = _said_once(text)
     find = _said_in if options.said else _found_in
     with np.errstate(all="ignore"):  # damaged numbers may be of any size
-        return find(text, Trial(logs, catalog, options))
+        return find(text, Trial(logs, catalog, options, tuple(launched)))
 
 
 def _said_in(text: bytes, trial: Trial) -> Finding:
@@ -281,10 +285,14 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     is_whole = beginning is not None and beginning.size == reading.bytes
     if reading.log.pipe is not None and not is_whole:
         return outcome  # a pipe cannot be read once more
-    found = infer(beginning if is_whole and beginning else reading.log, catalog, options)
+    launched = [
+        fact for fact in reading.facts
+        if fact.pattern.role == "metadata" and fact.pattern.parser in catalog.launchers - {FAILED_STARTS}
+    ]  # fmt: skip
+    found = infer(beginning if is_whole and beginning else reading.log, catalog, options, launched)
     stamped = stamped_text(reading.log, BEGINNING) if found.inferred is None else None
     if stamped is not None:
-        again = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options)
+        again = infer(replace(reading.log, size=len(stamped), text=stamped), catalog, options, launched)
         found = found if again.inferred is None else again  # what is missing is said of the bare lines
     if found.inferred is None:
         if not isinstance(outcome, Skipped):

@@ -22,6 +22,7 @@ from perflog.inference.series import is_of_steps
 from perflog.logs.find import LogFile
 from perflog.matching.checks import is_sound
 from perflog.notes import Note
+from perflog.reading.account import LogFact
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.doubts import PAUSED
@@ -45,11 +46,17 @@ class Inferred(Struct, frozen=True):
 
 
 class Trial(Struct, frozen=True):
-    """A log on which readings are tried; ``logs``: its beginning, where that is at hand, and the log."""
+    """A log on which readings are tried.
+
+    Attributes:
+        logs: its beginning, where that is at hand, and the log.
+        launched: what its lines say of how the program was started.
+    """
 
     logs: tuple[LogFile, ...]
     catalog: Catalog
     options: Options
+    launched: tuple[LogFact, ...] = ()
 
     @property
     def epoch_steps(self) -> int:
@@ -126,7 +133,10 @@ class Trial(Struct, frozen=True):
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""
         (reading,) = read_logs([log], alone, lambda finished: finished, self.options.as_printed)
-        outcome = build_runs(reading, alone, self.options)
+        reading.facts = sorted([*reading.facts, *self.launched], key=lambda fact: fact.line)
+        launchers = (parser for parser in self.catalog.parsers if parser.name in self.catalog.launchers)
+        known = Catalog((*alone.parsers, *launchers), alone.path_patterns) if self.launched else alone
+        outcome = build_runs(reading, known, self.options)
         if isinstance(outcome, Skipped):
             if outcome.failed:  # it was read before: the program failed
                 raise RuntimeError(outcome.reason)

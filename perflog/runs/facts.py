@@ -271,12 +271,7 @@ class Facts:
         self._catalog = catalog
         self._machines = machines
         self._indexed = indexed
-        self._programs = (
-            frozenset(
-                parser.name for parser in catalog.parsers if any(p.role in ("step", "summary") for p in parser.patterns)
-            )
-            - LIBRARIES
-        )
+        self._helpers = catalog.launchers | LIBRARIES
         self._of_framework: defaultdict[str, set[str]] = defaultdict(set)
         for parser in catalog.parsers:
             if parser.framework:
@@ -308,6 +303,8 @@ class Facts:
         facts += [Fact(key, value, "parser", owner.name) for key, value in owner.default.items()]
         if owner.framework:
             facts.append(Fact("framework", owner.framework, "parser", owner.name))
+        elif (launched := self._launched(reading, extent)) is not None:
+            facts.append(launched)
         return [self._by_its_name(fact) for fact in facts] if self._aliases else facts, label
 
     def _by_its_name(self, fact: Fact) -> Fact:
@@ -349,6 +346,20 @@ class Facts:
         failures = {logged.line for logged in settings if logged.pattern.parser == FAILED_STARTS}
         return in_force(statements, extent, _starts(reading, extent), failures)
 
+    def _launched(self, reading: Reading, extent: Extent) -> Fact | None:
+        """The framework whose launcher started a run, by the lines before its end; None where none or several did."""
+        by_name = self._catalog.by_name
+        found = {
+            by_name[fact.pattern.parser].framework: fact.line
+            for fact in reversed(reading.facts)
+            if fact.pattern.parser in self._catalog.launchers and extent.program <= fact.line <= extent.end
+        }
+        found.pop("", None)
+        if len(found) != 1:
+            return None
+        ((framework, line),) = found.items()
+        return Fact("framework", framework, "log", f"line {line}")
+
     def _speakers(self, reading: Reading, parser: str, extent: Extent) -> Speakers:
         """The parsers whose settings count: of the same framework, or with other lines in the log.
 
@@ -358,10 +369,13 @@ class Facts:
         What they say behind a run's first step is of another program, which spoke beside it or behind it. perflog's
         own runners say the same of every framework, and so do programs that name the CPU as their device.
         """
-        framework = self._catalog.by_name[parser].framework
+        launched = None if self._catalog.by_name[parser].framework else self._launched(reading, extent)
+        framework = self._catalog.by_name[parser].framework if launched is None else str(launched.value)
         others = measuring_parsers(reading) - {parser}
         foreign = {self._catalog.by_name[name].framework for name in others} - {framework, ""}
         same = self._of_framework.get(framework, set())
+        if launched is not None:  # what its own lines say no format knows
+            same = same & self._helpers
         speaking = reading.counts.parsers_that_speak()
         spoken = {name for name in speaking if self._catalog.by_name[name].framework not in foreign}
         woven = bool(others) and any(
@@ -369,7 +383,7 @@ class Facts:
             for key, account in reading.accounts.items()
             if account.matches and reading.patterns[key].parser in others and reading.patterns[key].role == "step"
         )
-        helpers = same if parser in self._catalog.generic else same - speaking - self._programs
+        helpers = same if parser in self._catalog.generic else (same - speaking) & self._helpers
         of_factors = {parser} if woven else (helpers - others) | {parser}
         return Speakers((same | spoken | OF_EVERY_PROGRAM | {parser}) - others, of_factors, parser)
 

@@ -255,3 +255,48 @@ def test_slow_lines_behind_an_evaluation_stand_in_the_cell(tmp_path: Path) -> No
     assert mark.other == pytest.approx((6 * 200 - 20) / work, rel=0.02)
     assert mark.label == "with the lines behind pauses"
     assert (run.throughput.value or 0.0) > (mark.other or 0.0)
+
+
+LAUNCHED = {
+    "+ torchrun --nproc_per_node=4 train.py": DEVICES,
+    "All distributed processes registered. Starting with 4 processes": DEVICES,
+}
+
+
+@pytest.mark.parametrize("said", LAUNCHED)
+def test_what_a_launcher_says_is_known_of_a_log_without_a_format(tmp_path: Path, said: str) -> None:
+    """Its framework and devices with their line; and so whose work a rate counts is asked."""
+    moments = list(steps(1, 300))
+    found = extracted(tmp_path, f"{said}\n{lines('step {n} loss {loss:.4f} time {seconds:.4f} s/step', moments)}")
+    (run,) = found.runs
+    assert (run.metadata.values["framework"], run.metadata.integer("devices")) == ("PyTorch", LAUNCHED[said])
+    assert run.metadata.sources["framework"] == "log"
+    assert run.throughput.value == pytest.approx(1 / per_step(moments), rel=0.01)
+    found = extracted(tmp_path, f"{said}\n{lines(SPEED, moments, stamps=False)}")
+    assert not [run for run in found.runs if run.throughput.value is not None]
+
+
+def test_two_launchers_name_no_framework(tmp_path: Path) -> None:
+    moments = list(steps(1, 300))
+    said = "\n".join([*LAUNCHED, "train with paddle 2.5.1 and device Place(gpu:0)"])
+    found = extracted(tmp_path, f"{said}\n{lines('step {n} loss {loss:.4f} time {seconds:.4f} s/step', moments)}")
+    assert all("framework" not in run.metadata.values for run in found.runs) and found.runs
+
+
+LOSSES = {
+    "step {n} loss {loss:.4f} time {seconds:.4f} s/step": True,
+    "step {n} total loss: {loss:.4f} loss_box 0.25 time {seconds:.4f} s/step": True,
+    "step {n} time {seconds:.4f} s/step train_loss={loss:.4f} lr 0.1": True,
+    "step {n} G loss 1.5 D loss {loss:.4f} time {seconds:.4f} s/step": False,
+    "step {n} lr 0.1 time {seconds:.4f} s/step": False,
+}
+
+
+@pytest.mark.parametrize("form", LOSSES)
+def test_the_loss_of_the_last_line_is_read_where_a_word_tells_it(tmp_path: Path, form: str) -> None:
+    moments = list(steps(1, 300))
+    (run,) = extracted(tmp_path, lines(form, moments, stamps=False)).runs
+    loss = run.metrics.get("loss")
+    assert (loss is not None and loss.value is not None) == LOSSES[form]
+    if loss is not None:
+        assert loss.value == pytest.approx(moments[-1].loss, abs=1e-4)

@@ -13,7 +13,7 @@ from perflog.inference.columns import Columns
 from perflog.inference.formats import Value, batch_pattern, of_samples, parser_tables, step_patterns
 from perflog.inference.measures import Meaning
 from perflog.inference.said import to_paste
-from perflog.inference.series import Series
+from perflog.inference.series import Series, is_of_steps
 from perflog.inference.told import Batch, Told
 from perflog.matching.tables import Table
 
@@ -51,14 +51,17 @@ class Candidate(Struct, frozen=True):
     batch: Batch | None = None
 
     def tables(self, beside: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-        """The parser's file as tables; None where no text tells its lines from others.
+        """The parser's file as tables; None where no text tells its lines from others. Of lines that count work
+        alone the times of steps are not read: nothing says how many these were.
 
         Args:
             beside: the patterns of lines between the training's own: pauses, a heading, the beginning of a run.
         """
         position = next((pattern["name"] for pattern in beside if pattern["role"] == "position"), "")
-        steps = step_patterns(self.table, self.columns, self.values, stamped=self.stamped, position=position)
-        if not steps:
+        work = self.columns.step.unit if self.columns.step is not None else ""
+        values = [value for value in self.values if not (work and _is_of_steps(value))]
+        steps = step_patterns(self.table, self.columns, values, stamped=self.stamped, position=position)
+        if not steps or not values:
             return None
         if self.repeats:
             steps[-1]["redrawn"] = True
@@ -66,12 +69,8 @@ class Candidate(Struct, frozen=True):
             steps[-1]["step_base"] = self.step_base
         if self.batch is not None:
             return parser_tables([*beside, batch_pattern(self.batch.words), of_samples(steps[-1])])
-        if (
-            self.columns.step is not None
-            and self.columns.step.unit
-            and all(value.quantity in ("elapsed", "timestamp") for value in self.values)
-        ):
-            return parser_tables([*beside, of_samples(steps[-1], self.columns.step.unit)])
+        if work:
+            return parser_tables([*beside, of_samples(steps[-1], work)])
         if self.epoch_steps:
             steps[-1] |= {"assumed_covers": self.epoch_steps, "assumption": self.assumption}
         return parser_tables([*beside, *steps])
@@ -80,6 +79,13 @@ class Candidate(Struct, frozen=True):
         """The options that say whose work its rate counts, ready to be pasted."""
         rate = next(value for value in self.values if value.meaning.scope == "unknown")
         return scope_to_paste_of(self.table, self.columns, rate.meaning, rate.span)
+
+
+def _is_of_steps(value: Value) -> bool:
+    """Whether a number is of steps: no clock's, and no rate of other work."""
+    if value.quantity in ("elapsed", "timestamp"):
+        return False
+    return value.quantity != "rate" or is_of_steps(value.meaning)
 
 
 class Sight(Struct):

@@ -155,11 +155,13 @@ def _step_of(table: Table, places: Sequence[int], epoch: int | None) -> Meaning 
     counting = [place for place in places if place != epoch and counts(table.column(place))]
     named = [
         place for place in counting
-        if words.STEP.search(table.words[place]) and (_rises_evenly(table.column(place)) or not measure(table, place))
+        if words.STEP.search(table.words[place]) and not words.OF_EACH_STEP.search(table.words[place])
+        and (_rises_evenly(table.column(place)) or not measure(table, place))
     ]  # fmt: skip
-    if named:  # one that counts through the whole run before one that begins anew with each epoch
+    if named:  # one that counts through the whole run before one that begins anew with each epoch, each line first
         through = [place for place in named if is_rising(table.column(place).values)]
-        return Meaning(through[0] if through else named[0], "step")
+        each = [place for place in through if bool((np.diff(table.column(place).values) == 1).all())]
+        return Meaning((each or through or named)[0], "step")
     second = next((place for place in counting if place - 1 in places and _is_second(table, place)), None)
     if second is not None:
         return Meaning(second, "step")

@@ -108,18 +108,7 @@ def step_pattern(
         return None
     sample = {name: table.column(place).texts[0] for place, name in groups.items() if name != "timestamp"}
     pattern: dict[str, Any] = {"name": "step", "role": "step", "literal": literal, "regex": regex}
-    if columns.step is not None or not position:
-        pattern["step_base"] = "first"
-    if position:
-        pattern["position"] = position
-    if columns.is_bar:
-        pattern |= {"redrawn": True, "irregular": True, "first_is_start": True}
-        if _clock_goes_on(table, columns, values):
-            pattern |= {"step_per": "unnamed", "step_base": 1}
-        else:
-            pattern["restarts"] = True
-    elif not position:
-        pattern |= _counted_per(table, columns)
+    pattern |= _counted(table, columns, values, position)
     begins_anew = bool(position) or "step_per" in pattern
     of_interval = any(value.span == "interval" and value.quantity != "timestamp" for value in values)
     of_epoch = "step_per" not in pattern and any(value.since == "epoch" for value in values)
@@ -135,11 +124,27 @@ def step_pattern(
     return pattern
 
 
+def _counted(table: Table, columns: Columns, values: Sequence[Value], position: str) -> dict[str, Any]:
+    """How the lines of a table count their steps, and how its clock goes on where these begin anew."""
+    counted: dict[str, Any] = {"position": position} if position else {}
+    if columns.step is not None or not position:
+        counted["step_base"] = "first"
+    if columns.is_bar:
+        of_bar = {"redrawn": True, "irregular": True, "first_is_start": True}
+        anew = {"step_per": "unnamed", "step_base": 1} if _clock_goes_on(table, columns, values) else {"restarts": True}
+        return counted | of_bar | anew
+    if position:
+        return counted
+    resumes = columns.epoch is None and not _falls(table, columns) and _clock_falls(table, values)
+    return counted | _counted_per(table, columns) | ({"restarts": True} if resumes else {})
+
+
 def _loss_regex(table: Table) -> str:
     """The regex of the training's loss on a table's lines, read by itself; empty where no word tells which it is."""
+    keys = {place: key_of(table.words[place])[0] for place, kind in enumerate(table.kinds) if kind == "number"}
     able = {
-        place: found[1] for place, kind in enumerate(table.kinds)
-        if kind == "number" and (found := _LOSS.fullmatch(key_of(table.words[place])[0])) and not EVALUATES.search(found[1])
+        place: found[1] for place, key in keys.items()
+        if (found := _LOSS.fullmatch(key)) and not EVALUATES.search(key)
     }  # fmt: skip
     whole = [place for place, part in able.items() if _OF_ALL.fullmatch(part)] or list(able)
     if len(whole) != 1:
@@ -169,6 +174,12 @@ def _groups(table: Table, columns: Columns, values: Sequence[Value]) -> dict[int
 def _falls(table: Table, columns: Columns) -> bool:
     """Whether the counter of steps begins anew."""
     return columns.step is not None and bool((np.diff(table.column(columns.step.place).values) < 0).any())
+
+
+def _clock_falls(table: Table, values: Sequence[Value]) -> bool:
+    """Whether the time that has elapsed begins anew."""
+    clock = next((value.meaning.place for value in values if value.quantity == "elapsed"), -1)
+    return clock >= 0 and bool((np.diff(table.column(clock).values) < 0).any())
 
 
 def _clock_goes_on(table: Table, columns: Columns, values: Sequence[Value]) -> bool:

@@ -36,8 +36,9 @@ LEAST_NET, STRAIGHT = 0.03, 1.2
 #: Of so many short epochs, and more than half, the numbers are no means.
 LEAST_EPOCHS = 3
 #: A mean since the beginning is known by so many lines that move by this share in all, each within this much of its way
-#: and its digits; and by so many times the digits.
-LEAST_MOVING, LEAST_MOVE, MOST_OFF, FAR_BEYOND = 10, 0.2, 0.02, 3
+#: and its digits, and within this share of how far they move; and by so many times the digits. One that moves by
+#: ``LEAST_MOVE`` is none of the numbers beside it.
+LEAST_MOVING, LEAST_BEND, MOST_OFF, MOST_OF_BEND, FAR_BEYOND, LEAST_MOVE = 10, 0.05, 0.02, 0.1, 3, 0.2
 
 
 #: The steps that are done, the numbers, the seconds of a step: of each line of an epoch, (n,).
@@ -180,7 +181,8 @@ def _mean_moves(counted: Floats, values: Floats, seconds: Floats) -> bool | None
     if not level > 0 or not bool((off <= digit + MOST_OFF).all()):
         return None
     moved = float(seconds.max() / seconds.min()) - 1
-    return moved >= LEAST_MOVE and moved > FAR_BEYOND * float(digit.max())
+    off_by = float((off - digit).max())
+    return moved >= LEAST_BEND and off_by <= MOST_OF_BEND * moved and moved > FAR_BEYOND * float(digit.max())
 
 
 def _line_through(places: Floats, values: Floats, weights: Floats) -> tuple[float, float]:

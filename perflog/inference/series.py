@@ -84,12 +84,13 @@ class Series:
         clock = self.table.column(elapsed.place).values * (1.0 if elapsed.unit == "clock" else seconds_in(elapsed.unit))
         begun = np.diff(clock) < 0
         if (begun & ~self.fallen).any():
-            if not self._begins_epochs(begun):
+            if not (self._begins_epochs(begun) or self._begins_evenly(begun)):
                 self.why = self.why or f"{elapsed.key!r} begins anew where the steps go on"
                 return False
             self.between[begun] = np.nan
         self.clock, self.why = clock, ""
-        self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if begun.any() else "run")
+        of_epochs = begun.any() and not self._begins_evenly(begun)
+        self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if of_epochs else "run")
         return True
 
     def _find_stamps(self, moment: Meaning | None) -> None:
@@ -122,6 +123,17 @@ class Series:
             return False
         changes = np.diff(self.table.column(self.columns.epoch.place).values)
         return bool((changes[begun] == 1).all() and (changes[~begun] == 0).all())
+
+    def _begins_evenly(self, begun: NDArray[np.bool_]) -> bool:
+        """Whether something begins anew after as many steps each time, while these go on, on lines that tell no epoch;
+        ``begun``: (n - 1,).
+        """
+        if self.columns.epoch is not None or self.falls or not begun.any():
+            return False
+        ends = [self.step[0] - self.every, *self.step[:-1][begun].tolist(), self.step[-1]]
+        lengths = np.diff(ends)  # the log may begin and end within an epoch
+        whole = lengths[lengths == lengths.max()]
+        return len(whole) > 1 and bool((lengths[1:-1] == whole[0]).all())
 
     @cached_property
     def is_coarse(self) -> bool:

@@ -89,7 +89,7 @@ class Told(Struct, frozen=True):
                 return one
         changes = np.diff(inside)
         every = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
-        return next((one for one in whole if _is_round(every / one.size) and not _is_round(every)), None)
+        return next((one for one in whole if is_round(every / one.size) and not is_round(every)), None)
 
     def of_whose(self, rate: Meaning, work: float = 0.0) -> Meaning | None:
         """A rate with the scope that its work shows: a whole step's, or one device's.
@@ -112,7 +112,7 @@ class Told(Struct, frozen=True):
         return None
 
 
-def _is_round(number: float) -> bool:
+def is_round(number: float) -> bool:
     """Whether people print after so many steps: 5, 10, 20, 25, 50, 100 and so on."""
     return number >= LEAST_ROUND and f"{number:g}".rstrip("0") in ("1", "2", "25", "5")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from perflog.inference.pairs import Pair, pairs_of
 from perflog.inference.readings import readings_of, said_reading
 from perflog.inference.said import SaidTable, bars_of, other_bars, said_tables, why_none
 from perflog.inference.series import Series
+from perflog.inference.told import is_round
 from perflog.inference.words import EVALUATES, NO_STEPS, PAUSES, SAYS_TRAIN, TRAINS
 from perflog.matching.tables import Table, own_words
 
@@ -75,7 +76,8 @@ def candidates_of(
         columns = columns_of(pair)
         is_counted = columns.step is not None and columns.step.place < len(pair.upper.kinds)
         is_own = is_counted and len(unclaimed([pair.upper, pair.lower])) == 2
-        is_of_steps = columns.trains or (trains and any(measure.steps for measure in columns.measures))
+        tells_steps = columns.epoch is not None or any(measure.steps for measure in columns.measures)
+        is_of_steps = columns.trains or (trains and tells_steps)
         if is_own and is_of_steps and _may_train(pair, columns, trains):
             sight.is_timed = True
             yield from _candidates_in(tables, pair, columns, sight)
@@ -91,30 +93,44 @@ def epoch_candidates(
         sight: what is seen on the way; changed here.
     """
     who = "--set epoch_steps" if epoch_steps else "the counter of the other lines"
-    for table in [table for table in tables if len(table) >= LEAST_EPOCHS]:
-        columns = columns_of(table)
+    able = [(table, columns_of(table)) for table in tables if len(table) >= LEAST_EPOCHS]
+    for table, columns in sorted(able, key=lambda both: both[1].evaluates):
         times = epoch_times(table, columns)
         if columns.epoch is None or not times or not (np.diff(table.column(columns.epoch.place).values) == 1).all():
             continue
-        epoch_steps = epoch_steps or _steps_of_epoch(tables)
-        sight.why = sight.why or _why_no_epochs(table, times, epoch_steps)
+        epoch = _Epoch(epoch_steps) if epoch_steps else _epoch_of(tables)
+        sight.why = sight.why or _why_no_epochs(table, times, epoch.steps)
         if sight.why:
             return
         value = Value(times[0], "interval_time", "interval")
-        said = f"an epoch has {epoch_steps} steps, as {who} says"
-        rests = (f"{value.text!r} of each epoch", said)
-        candidate = Candidate(table, columns, (value,), rests, "stated", epoch_steps=epoch_steps, assumption=said)
+        said = f"an epoch has {epoch.steps} steps, as {who} says"
+        rests = [f"{value.text!r} of each epoch", said]
+        if epoch.samples:
+            value = Value(
+                replace(times[0], unit=f"{times[0].unit}/{epoch.samples} samples"), "time_per_work", "interval"
+            )
+            rests.append(f"of {epoch.samples} samples")
+        candidate = Candidate(
+            table, columns, (value,), tuple(rests), "stated", epoch_steps=epoch.steps, assumption=said
+        )
         found = candidate.tables([])
         if found is not None:
             yield candidate, found
 
 
-def _steps_of_epoch(tables: Sequence[Table]) -> int:
-    """The steps of each epoch, as a counter of a training's steps goes to them and begins anew; 0 where none does."""
-    found = set[int]()
+class _Epoch(NamedTuple):
+    """How many steps an epoch has, and how many samples where a counter tells these; 0 for what is not known."""
+
+    steps: int
+    samples: int = 0
+
+
+def _epoch_of(tables: Sequence[Table]) -> _Epoch:
+    """An epoch, as a counter of a training's steps or samples goes to its end and begins anew."""
+    found = set[_Epoch]()
     for table in [table for table in tables if len(table) >= LEAST_ROWS]:
         columns = columns_of(table)
-        if columns.step is None or not columns.step.is_named or columns.evaluates or not columns.trains:
+        if columns.step is None or columns.evaluates or not columns.trains:
             continue
         series = Series(table, columns)
         ends = series.step[np.append(series.fallen, True)]
@@ -122,11 +138,26 @@ def _steps_of_epoch(tables: Sequence[Table]) -> int:
         if series.falls + 1 < LEAST_EPOCHS or (ends != ends[0]).any():
             continue
         last = float(ends[0])
-        if total and total - series.every <= last <= total:
-            found.add(int(total))
+        if not columns.step.is_named:
+            found |= _epoch_of_samples(series, total)
+        elif total and total - series.every <= last <= total:
+            found.add(_Epoch(int(total)))
         elif not total and series.every == 1:
-            found.add(int(last) + (1 if series.step[0] == 0 else 0))
-    return found.pop() if len(found) == 1 else 0
+            found.add(_Epoch(int(last) + (1 if series.step[0] == 0 else 0)))
+    return found.pop() if len(found) == 1 else _Epoch(0)
+
+
+def _epoch_of_samples(series: Series, total: float) -> set[_Epoch]:
+    """An epoch whose counter goes to all samples by whole batches and a last part of one, each of which is printed;
+    empty where it may count steps.
+    """
+    batch, rest = series.every, total % series.every if series.every else 0.0
+    changes = np.diff(series.step)
+    is_last = series.step[1:] == total
+    usual = changes[~series.fallen & ~is_last]
+    if not (rest and (usual == batch).all() and (changes[is_last] == rest).all() and series.step[0] == batch):
+        return set()
+    return set() if is_round(batch) else {_Epoch(int(total // batch) + 1, int(total))}
 
 
 def _why_no_epochs(table: Table, times: Sequence[Meaning], epoch_steps: int) -> str:

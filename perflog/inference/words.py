@@ -107,10 +107,12 @@ OTHERS = lazy_regex(
     r"|mem(?:ory)?|tps|sps|top[-_ ]?[0-9]|mfu|wd|momentum|scale)$", re.I
 )  # fmt: skip
 STEP = lazy_regex(
-    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|it|i|(?:mini-?)?batch(?:es)?|n_?updates?|updates?|n_?iter"
+    r"(?:^|[^A-Za-z])(?:global_?)?(?:steps?|iters?|itrs?|iterations?|ite|it|i|(?:mini-?)?batch(?:es)?|n_?updates?|updates?|n_?iter"
     r"|num_updates|optimizer[_ ]steps?)"
     r"(?:[_ ]?(?:num|number|no|idx|index|count|id)\.?)?[\s\"':=#\[(<]*$", re.I
 )  # fmt: skip
+#: Numbers of each step: ``elements per batch``.
+OF_EACH_STEP = lazy_regex(rf"(?<![a-z])per[ _-]*{STEP_WORD}(?![A-Za-z])", re.I)
 #: What counts the work that is done since the start: steps of simulated environments, frames; samples or tokens.
 OF_ENVIRONMENTS = lazy_regex(
     r"(?:^|[^A-Za-z])(?:(?:total|num|n|all|train(?:ing)?|agent)[_ ]?)*(?:env(?:ironment)?[_ ]?(?:inter\w*|steps?)"

@@ -48,7 +48,7 @@ _TOKEN = lazy_regex(
     rb"|(?<![A-Za-z_])[-+]?(?:nan|inf|NaN|Inf|NAN|INF)(?![A-Za-z_]))"
 )
 #: What stands in front of a program's own words: stamps, levels, ranks, file names and lines.
-_TIME = rb"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)?"
+_TIME = rb"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d| (?:UTC|GMT)(?= ))?"
 _PREFIX = lazy_regex(
     rb"^(?:\[1,\d+\]<stdout>:|\[(?:rank|default)\d+\]:)?(?:[\s\[(<|>,-]*(?:"
     rb"[IWEF]\d{4} +" + _TIME + rb" +\d+(?= [A-Za-z_.]+:\d)|[IWEF]\d{4}(?= )"

@@ -229,3 +229,110 @@ def test_a_key_says_that_a_rate_is_one_devices_by_its_path(tmp_path: Path) -> No
     value, unit, reason = given(tmp_path, text)
     assert (unit, reason) == ("samples/s", "")
     assert value == pytest.approx(BATCH / per_step(moments), rel=0.02)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Which of several counters is the steps', and what an epoch is of.
+
+
+def test_the_counter_that_each_line_counts_is_the_steps(tmp_path: Path) -> None:
+    """What rises by a batch beside it counts samples, whatever its name is."""
+    moments = [m._replace(seconds=m.seconds * (1 + m.step % 7)) for m in steps(1, 300)]  # each its own, and far apart
+    text = "".join(
+        f"[epoch: 1/100, batch: {8 * m.step}/20000, ite: {m.step}] loss {m.loss:.4f}, time-per-iter: {m.seconds:.5f} s, time_read: 0.03{m.step % 10}\n"
+        for m in moments
+    )
+    value, unit, reason = given(tmp_path, text)
+    assert (unit, reason) == ("steps/s", "")
+    assert value == pytest.approx(1 / (sum(m.seconds for m in moments[20:]) / len(moments[20:])), rel=0.02)
+
+
+def test_what_each_step_holds_counts_nothing(tmp_path: Path) -> None:
+    moments = list(steps(10, 600))
+    text = "".join(
+        f'{{"step": {m.step}, "elements per batch": {m.step // 10 + 60000}, "data_time": 0.0{m.step % 7 + 1}, "loss": {m.loss:.3f}, '
+        f'"step_time": {m.mean:.5f}, "samples_per_sec": {BATCH / m.mean:.3f}}}\n'
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
+@pytest.mark.parametrize("counter", ["#{n}, ", ""])
+def test_a_counter_of_tokens_counts_no_steps(tmp_path: Path, counter: str) -> None:
+    """A rate of steps beside it does not make them any: 1 million tokens are no steps in a second."""
+    moments = list(steps(10, 600))
+    text = "".join(
+        f"{m.now:%Y-%m-%d %H:%M:%S} UTC | INFO | train | {counter.format(n=m.step)}loss: {m.loss:.4f}, "
+        f"tokens: {m.step * 4096:,}, {1e3 * m.mean:.1f}ms/iter, iters/sec: {1 / m.mean:.2f}, elapsed time: {m.total:.2f}\n"
+        for m in moments
+    )
+    value, unit, reason = given(tmp_path, text)
+    assert unit == ("steps/s" if counter else ""), reason
+    assert value == (pytest.approx(1 / per_step(moments), rel=0.02) if counter else None)
+
+
+@pytest.mark.parametrize("bend", [0.3, 3.0])
+def test_a_mean_since_the_epoch_began_is_known_by_its_way(tmp_path: Path, bend: float) -> None:
+    """It moves from a slow first step along ``a + b / steps``, by a few per cent or by many."""
+    text, total, done = "", 0.0, 0
+    for epoch in range(3):
+        begun = total
+        for step in range(1, 201):
+            total += 0.1 + (bend if epoch == 0 and step == 1 else 0.0)
+            done += 1
+            if step % 10 == 0:
+                rate = step * BATCH / (total - begun)
+                text += f"Epoch {epoch} [{step:03d}] | Train loss {6 / done**0.5:.3f} | Throughput: {rate:.2f} images/second\n"
+    value, unit, reason = given(tmp_path, text)
+    assert (unit, reason) == ("images/s", "")
+    assert value == pytest.approx(BATCH / 0.1, rel=0.01)
+
+
+def samples_of_epochs(total: int, batch: int, said: str) -> str:
+    """Epochs whose lines count the samples of each batch, and the time of each behind them."""
+    text = ""
+    for epoch in range(1, 5):
+        for seen in [*range(batch, total, batch), total]:
+            text += f"Training Epoch: {epoch} [{seen}/{total}]\tLoss: {4 / epoch:.4f}\tLR: 0.03\n"
+        text += f"epoch {epoch} {said} time consumed: {20 + epoch % 2 / 10:.2f}s\n"
+        text += f"Test set: Epoch: {epoch}, Average loss: 0.01, Time consumed:6.{epoch}s\n"
+    return text
+
+
+def test_the_time_of_an_epochs_training_is_that_of_the_samples_which_its_lines_count(tmp_path: Path) -> None:
+    value, unit, reason = given(tmp_path, samples_of_epochs(5000, 128, "training"))
+    assert (unit, reason) == ("samples/s", "")
+    assert value == pytest.approx(5000 / 20.03, rel=0.003)
+
+
+@pytest.mark.parametrize(
+    ("total", "batch", "said"),
+    [(5000, 128, "all"), (5120, 128, "training"), (5020, 50, "training")],
+    ids=["which may hold a test", "it may count steps", "printed at each 50th step"],
+)
+def test_the_time_of_an_epoch_is_none_of_unknown_work(tmp_path: Path, total: int, batch: int, said: str) -> None:
+    assert given(tmp_path, samples_of_epochs(total, batch, said))[0] is None
+
+
+def test_the_time_that_is_used_stands_below_the_step(tmp_path: Path) -> None:
+    moments = list(steps(5, 600))
+    text = "".join(
+        f"Epoch [1/20], Step [{m.step}/4000]:\nMel Loss: {m.loss:.4f}, Duration Loss: 3.7;\nLearning Rate is 0.1.\n"
+        f"Time Used: {m.total:.3f}s, Estimated Time Remaining: {4000 - m.total:.3f}s.\n\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
+@pytest.mark.parametrize(("length", "is_read"), [(100, True), (None, False)], ids=["evenly", "anywhere"])
+def test_a_time_begins_anew_with_epochs_that_no_line_tells(tmp_path: Path, length: int | None, is_read: bool) -> None:
+    moments, begun, text = list(steps(1, 400)), 0.0, ""
+    for number, m in enumerate(moments):
+        if number in ((37, 160, 301) if length is None else range(length, 400, length)):
+            begun = moments[number - 1].total
+        text += f"Training Step: {m.step}  | total loss: {m.loss:.5f} | time: {m.total - begun:.3f}s\n"
+    value, unit, reason = given(tmp_path, text)
+    assert (value is not None) == is_read, reason
+    if is_read:
+        assert unit == "steps/s"
+        assert value == pytest.approx(1 / per_step(moments), rel=0.01)

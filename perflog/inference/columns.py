@@ -61,6 +61,13 @@ class Columns(Struct, frozen=True):
 
 def columns_of(table: Table) -> Columns:
     """What the columns of a table say that they are."""
+    if "columns" not in table.derived:
+        table.derived["columns"] = _columns_of(table)
+    columns: Columns = table.derived["columns"]
+    return columns
+
+
+def _columns_of(table: Table) -> Columns:
     places = [place for place, kind in enumerate(table.kinds) if kind in ("number", "clock")]
     counters = [
         place for place in places

@@ -16,8 +16,9 @@ from perflog.inference.series import SAME
 from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats
 
-#: The size of a batch as logs tell it.
-_BATCH = lazy_regex(rb"(?i)([a-z_ ]{0,24})batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
+#: The size of a batch as logs tell it, and the words before it.
+_BATCH = lazy_regex(rb"(?i)batch[_ ]?size([^0-9\n]{1,16})([0-9]{1,7})(?![0-9.])")
+_BEFORE, _MOST_BEFORE = lazy_regex(rb"(?i)[a-z_ ]*$"), 24
 #: Words of a size that it is of all devices, or of one.
 _OF_ALL = lazy_regex(rb"(?i)(?:^|[^a-z])(?:global|total|effective|overall)(?:[^a-z]|$)")
 _OF_ONE = lazy_regex(rb"(?i)(?:^|[^a-z])(?:per[_ -]?(?:device|gpu|rank|card|worker)|micro|local|device)(?:[^a-z]|$)")
@@ -122,11 +123,12 @@ def told_in(text: bytes) -> Told:
     settings = text[:SETTINGS]
     batches = []
     for found in islice(_BATCH.finditer(settings), MOST_TOLD):
-        said = found[1] + b"|" + found[2]
-        if int(found[3]):
+        (before,) = _BEFORE.findall(settings[max(found.start() - _MOST_BEFORE, 0) : found.start()])[:1]
+        said = before + b"|" + found[1]
+        if int(found[2]):
             of = "all" if _OF_ALL.search(said) else "one" if _OF_ONE.search(said) else ""
-            words = found[0][: -len(found[3])].decode("utf-8", "replace").lstrip()
-            batches.append(Batch(float(found[3]), of, words))
+            words = (before + found[0][: -len(found[2])]).decode("utf-8", "replace").lstrip()
+            batches.append(Batch(float(found[2]), of, words))
     devices = max((int(found[1]) for found in islice(_DEVICES.finditer(settings), MOST_TOLD)), default=0)
     totals = tuple(float(found[1]) for found in islice(_TOTAL.finditer(settings), MOST_TOLD))
     return Told(tuple(batches), devices, totals)

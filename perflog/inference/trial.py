@@ -121,14 +121,15 @@ class Trial(Struct, frozen=True):
         return marked
 
     def _alone(self, tables: dict[str, Any]) -> Catalog:
-        """A catalog of the parser of these tables alone.
+        """A catalog of the parser of these tables alone, whose samples are not checked again.
 
         Raises:
             ParserError: where they are none.
         """
         from perflog.formats.load import parser_from  # few logs come so far
 
-        return Catalog((parser_from(tables, Path(f"{INFERRED}.toml")),), self.catalog.path_patterns)
+        parser = replace_fields(parser_from(tables, Path(f"{INFERRED}.toml")), own=True)
+        return Catalog((parser,), self.catalog.path_patterns)
 
     def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
         """What one parser reads in a log; nothing where it is none by it."""

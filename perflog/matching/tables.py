@@ -110,6 +110,7 @@ class Table(Struct):
         kinds: of each token: ``number``, ``clock`` (a duration such as 0:10:00), ``stamp`` or ``bar``.
         lines: the number of each row's line, from 1, rising, (n,).
         first: the first of the lines, without its prefix.
+        derived: what later stages make of a table once.
     """
 
     words: tuple[str, ...]
@@ -120,6 +121,7 @@ class Table(Struct):
     _parts: list[_Part] = field(default_factory=list)
     _columns: dict[int, Column] = field(default_factory=dict)
     _rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    derived: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lines)

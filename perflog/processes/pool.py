@@ -12,11 +12,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
@@ -77,16 +78,24 @@ class _Worker:
 
 
 class Processes:
-    """Some workers, started at the beginning of a ``with`` and ended at its end."""
+    """Some workers, ended at the end of a ``with``: started at its beginning, or when the logs prove to be slow."""
 
-    def __init__(self, count: int, task: Task) -> None:
-        self._count, self._task = count, task
+    def __init__(self, count: int, task: Task, logs: int = 0, *, at_once: bool = True) -> None:
+        """``logs``: how many will be read in all; ``at_once``: whether the workers start before the first of them."""
+        self._count, self._task, self._logs, self._at_once = count, task, logs, at_once
+        self._lock, self._began, self._done, self._is_over = threading.Lock(), time.perf_counter(), 0, False
+        self._under_way: dict[int, int] = {}
         self._workers: list[_Worker] = []
         self._starters: list[threading.Thread] = []
         self._free: SimpleQueue[_Worker] = SimpleQueue()
         self._machines: dict[tuple[str, tuple[str, ...]], Machine] = {}
 
-    def __enter__(self) -> Processes:
+    def __enter__(self) -> Self:
+        if self._at_once:
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
         with suppress(OSError, ValueError):  # no more processes are allowed: this one reads all
             for _ in range(self._count):
                 worker = _Worker()
@@ -94,11 +103,24 @@ class Processes:
                 starter = threading.Thread(target=self._start, args=(worker,), daemon=True)
                 self._starters.append(starter)
                 starter.start()
-        return self
+
+    def _see(self, logs: int) -> None:
+        """Count what a thread has read that asks for its next batch; start the workers where the rest takes long."""
+        with self._lock:
+            self._done += self._under_way.pop(threading.get_ident(), 0)
+            self._under_way[threading.get_ident()] = logs
+            if self._at_once or self._is_over or not self._done:
+                return
+            took = time.perf_counter() - self._began
+            if took / self._done * (self._logs - self._done) > LEAST:
+                self._at_once = True
+                self._begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        with self._lock:
+            self._is_over = True
         for worker in self._workers:
             worker.end()
         for starter in self._starters:
@@ -108,6 +130,7 @@ class Processes:
 
     def read(self, logs: Sequence[LogFile]) -> list[Outcome | None] | None:
         """What became of each log of a batch, None for one that is too large; None where it is to be read here."""
+        self._see(len(logs))
         if any(log.pipe is not None or log.text is not None or log.stored is not None for log in logs):
             return None
         try:
@@ -151,7 +174,8 @@ def _flags() -> list[str]:
 
 #: Seconds of processor time for each small log, and for each byte of it: about, on a machine of 2020.
 PER_LOG, PER_BYTE = 5e-4, 7e-9
-#: Work that takes less, in seconds, is not worth the 0.3 s of processor time that the start of a process takes.
+#: Work that takes less, in seconds, is not worth the 0.5 s of processor time that the start of a process takes; nor is
+#: what is left by the time that the first logs took.
 LEAST = 1.5
 
 
@@ -159,17 +183,17 @@ LEAST = 1.5
 def helpers(
     logs: Sequence[LogFile], catalog: Catalog, options: Options, indexed: frozenset[Stem], hashed: bool = False
 ) -> Iterator[Processes | None]:
-    """Processes that read batches of ``logs`` beside this one; None where they are not worth their start.
+    """Processes that read batches of ``logs`` beside this one, once they are worth their start; None where none can be.
 
     Args:
         indexed: the names of logs whose number is a device's.
         hashed: whether each text is hashed while it is read.
     """
-    count = workers() - 1
-    if count < 1 or seconds_for(logs) < LEAST:
+    count, task = workers() - 1, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)
+    if count < 1 or not logs:
         yield None
         return
-    with Processes(count, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)) as processes:
+    with Processes(count, task, len(logs), at_once=seconds_for(logs) >= LEAST) as processes:
         yield processes
 
 

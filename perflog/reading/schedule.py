@@ -189,6 +189,9 @@ def _quota_1(folder: Path) -> float:
 SMALL = 4 << 20
 #: How many bytes of small logs are matched together, and how many logs at most.
 BATCH, BATCH_LOGS = 4 << 20, 400
+#: Of more logs than these so many parts at least are made, of so many logs at least: what one part takes tells what the
+#: others will (:mod:`perflog.processes.pool`), and the last ones end together.
+ONE_PART, PARTS, LEAST_OF_PART = 40, 16, 10
 #: Jobs under way at once: enough for the threads, few enough for memory.
 AHEAD = 3
 
@@ -235,7 +238,8 @@ def read_logs(
             engine, catalog, finish, finish_all, as_printed, options, pool, tell, buffers, hashed, elsewhere
         )
         waiting: deque[Future[list[Done[T]]]] = deque()
-        jobs = batches(logs, BATCH, BATCH_LOGS)
+        most = BATCH_LOGS if len(logs) <= ONE_PART else max(len(logs) // PARTS, LEAST_OF_PART)
+        jobs = batches(logs, BATCH, min(most, BATCH_LOGS))
         first = list(islice(jobs, 2))
         if len(first) == 1:  # no thread need start, and none can fail to: Python waits for ever for one without memory
             yield from reader.results(reader.read_batch(first[0], ahead.bodies(first[0])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Self
 
 import pytest
 
@@ -21,7 +22,7 @@ class Ready(Processes):
 
     logs_read = 0
 
-    def __enter__(self) -> Ready:
+    def __enter__(self) -> Self:
         super().__enter__()
         for starter in self._starters:
             starter.join()

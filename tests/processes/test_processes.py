@@ -13,6 +13,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -260,7 +261,7 @@ def test_numbers_of_devices_are_told_among_all_logs(tmp_path: Path, monkeypatch:
     readers: list[Ready] = []
 
     class Kept(Ready):
-        def __enter__(self) -> Ready:
+        def __enter__(self) -> Self:
             readers.append(self)
             return super().__enter__()
 

@@ -32,7 +32,7 @@ from perflog.logs.clean import clean_block, may_hold_ranks, rank_of, valid_utf8
 from perflog.logs.containers import UnreadableError, blocks_of, stamped_text
 from perflog.logs.find import LogFile
 from perflog.matching import engine_for
-from perflog.matching.tables import Table, own_words, tables_of
+from perflog.matching.tables import Table, own_text, own_words, tables_of
 from perflog.measurements.window import NO_MEASUREMENT as EMPTY
 from perflog.notes import Note
 from perflog.reading.account import LogFact
@@ -100,15 +100,18 @@ _LEAST_DOUBLE = 20
 
 def _said_once(text: bytes) -> bytes:
     """A clean text of one rank, without the lines that repeat the one before, or all of it but its head; line feeds are
-    kept.
+    kept. Of two that differ in their heads the one with the longer head stays.
     """
     text = _of_one_rank(text)
     lines = text.split(b"\n")
     found = False
     for number in range(1, len(lines)):
         line, before = lines[number], lines[number - 1]
-        if len(line) >= _LEAST_DOUBLE and before.endswith(line):
-            lines[number], found = b"", True
+        if len(line) < _LEAST_DOUBLE or line[-_LEAST_DOUBLE:] != before[-_LEAST_DOUBLE:]:
+            continue
+        own = own_text(line)
+        if before.endswith(line) or (len(own) >= _LEAST_DOUBLE and own == own_text(before)):
+            lines[number if len(line) <= len(before) else number - 1], found = b"", True
     return b"\n".join(lines) if found else text
 
 

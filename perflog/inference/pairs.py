@@ -23,11 +23,13 @@ class Pair(Table, kw_only=True):
     Attributes:
         upper: the lines that count; ``lower``: those that measure; as many rows, and one of each belongs together.
         is_shifted: whether the lines that measure seem to stand before those that count their steps.
+        evaluations: lines that count an evaluation's steps, below which stand lines that measure too, no rows.
     """
 
     upper: Table
     lower: Table
     is_shifted: bool = False
+    evaluations: tuple[Table, ...] = ()
 
     def _at(self, place: int) -> tuple[Table, int]:
         """(which of the two a place of a token is in, its place there)."""
@@ -52,36 +54,50 @@ class Pair(Table, kw_only=True):
         return self.lower.lengths()
 
     def where(self, keep: NDArray[np.bool_]) -> Pair:
-        return pair_of(self.upper.where(keep), self.lower.where(keep), is_shifted=self.is_shifted)
+        return pair_of(self.upper.where(keep), self.lower.where(keep), self.evaluations, is_shifted=self.is_shifted)
 
     def _between(self) -> list[int]:
         rows = np.concatenate((self.upper._rows, self.lower._rows))
         return [int(row) for row in np.setdiff1d(np.arange(rows.min(), rows.max()), rows)]
 
 
-def pair_of(upper: Table, lower: Table, *, is_shifted: bool = False) -> Pair:
+def pair_of(upper: Table, lower: Table, evaluations: Sequence[Table] = (), *, is_shifted: bool = False) -> Pair:
     """Two tables with as many rows as one."""
     words = (*upper.words[:-1], f"{upper.words[-1]}{_PART}{lower.words[0]}", *lower.words[1:])
     return Pair(
         words, (*upper.kinds, *lower.kinds), upper.first, upper.lines, upper._text, upper=upper, lower=lower,
-        is_shifted=is_shifted,
+        is_shifted=is_shifted, evaluations=tuple(evaluations),
     )  # fmt: skip
 
 
 def pairs_of(read: Sequence[tuple[Table, Columns]]) -> list[Pair]:
     """The tables that count steps and tell no time, each with one that measures and counts none, line by line."""
-    able = [(table, columns) for table, columns in read if not columns.is_bar and not columns.evaluates]
+    able = [(table, columns) for table, columns in read if not columns.is_bar]
+    evaluations = [table for table, columns in able if columns.evaluates and columns.step is not None]
+    able = [(table, columns) for table, columns in able if not columns.evaluates]
     counting = [table for table, columns in able if columns.step is not None and not columns.measures]
     measuring = [table for table, columns in able if columns.step is None and columns.measures]
-    return [pair for upper in counting for lower in measuring if (pair := _paired(upper, lower)) is not None]
+    return [
+        pair for upper in counting for lower in measuring if (pair := _paired(upper, lower, evaluations)) is not None
+    ]
 
 
-def _paired(upper: Table, lower: Table) -> Pair | None:
+def _paired(upper: Table, lower: Table, evaluations: Sequence[Table]) -> Pair | None:
     """Two tables as pairs of lines; None where they do not take turns."""
+    evaluated = np.array(sorted(line for table in evaluations for line in table.lines.tolist()), dtype=np.int64)
+    behind = _last_before(evaluated, lower.lines) > _last_before(upper.lines, lower.lines)
+    if behind.any():
+        lower = lower.where(~behind)
     of_upper = np.searchsorted(upper.lines, lower.lines) - 1
     known = of_upper >= 0
     counts = np.bincount(of_upper[known], minlength=len(upper))
     if (counts > 1).any() or (counts == 1).sum() < MOST_PAIRED * max(len(upper), len(lower)):
         return None
     is_shifted = not known[0] and not counts[-1]
-    return pair_of(upper.where(counts == 1), lower.where(known), is_shifted=is_shifted)
+    own = evaluations if behind.any() else ()
+    return pair_of(upper.where(counts == 1), lower.where(known), own, is_shifted=is_shifted)
+
+
+def _last_before(lines: Ints, others: Ints) -> Ints:
+    """The last of some lines before each of others, by their numbers, in order; 0 where there is none."""
+    return np.append(0, lines)[np.searchsorted(lines, others)]

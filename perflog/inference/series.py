@@ -13,7 +13,7 @@ from perflog.formats.printed import half_digit, kind, rate_unit, seconds_in
 from perflog.inference.columns import Columns
 from perflog.inference.formats import Value
 from perflog.inference.measures import Meaning
-from perflog.inference.words import PAUSES
+from perflog.inference.words import ELAPSED_KEY, PAUSES
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
 from perflog.stats.arrays import middle
@@ -84,12 +84,12 @@ class Series:
         clock = self.table.column(elapsed.place).values * (1.0 if elapsed.unit == "clock" else seconds_in(elapsed.unit))
         begun = np.diff(clock) < 0
         if (begun & ~self.fallen).any():
-            if not (self._begins_epochs(begun) or self._begins_evenly(begun)):
+            if not (self._begins_epochs(begun) or self._begins_anew(elapsed, begun)):
                 self.why = self.why or f"{elapsed.key!r} begins anew where the steps go on"
                 return False
             self.between[begun] = np.nan
         self.clock, self.why = clock, ""
-        of_epochs = begun.any() and not self._begins_evenly(begun)
+        of_epochs = begun.any() and not self._begins_anew(elapsed, begun)
         self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if of_epochs else "run")
         return True
 
@@ -124,12 +124,14 @@ class Series:
         changes = np.diff(self.table.column(self.columns.epoch.place).values)
         return bool((changes[begun] == 1).all() and (changes[~begun] == 0).all())
 
-    def _begins_evenly(self, begun: NDArray[np.bool_]) -> bool:
-        """Whether something begins anew after as many steps each time, while these go on, on lines that tell no epoch;
-        ``begun``: (n - 1,).
+    def _begins_anew(self, elapsed: Meaning, begun: NDArray[np.bool_]) -> bool:
+        """Whether a time begins anew while the steps go on, on lines that tell no epoch: one that words call elapsed
+        anywhere, any other after as many steps each time; ``begun``: (n - 1,).
         """
         if self.columns.epoch is not None or self.falls or not begun.any():
             return False
+        if ELAPSED_KEY.search(elapsed.key):
+            return True
         ends = [self.step[0] - self.every, *self.step[:-1][begun].tolist(), self.step[-1]]
         lengths = np.diff(ends)  # the log may begin and end within an epoch
         whole = lengths[lengths == lengths.max()]

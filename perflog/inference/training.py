@@ -289,7 +289,21 @@ def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[
             )
             return None
     resumed = _resumption(series) if heading is None or heading["role"] != "ignore" else None
-    return [*pause_patterns(table), *(one for one in (heading, resumed) if one is not None)]
+    evaluations = _evaluations(table)
+    literals = {one["literal"] for one in evaluations}
+    pauses = [one for one in pause_patterns(table) if one["literal"] not in literals]
+    return [*pauses, *(one for one in (heading, resumed) if one is not None), *evaluations]
+
+
+def _evaluations(table: Table) -> list[dict[str, Any]]:
+    """The patterns of lines that count an evaluation's steps above lines that measure as the training's do."""
+    found = list[dict[str, Any]]()
+    for number, one in enumerate(table.evaluations if isinstance(table, Pair) else (), 1):
+        step = columns_of(one).step
+        assert step is not None
+        pattern = plain_pattern(one, {step.place: "step"}, f"evaluation_{number}", "ignore")
+        found += [] if pattern is None else [pattern | {"evaluates": True, "pauses": True}]
+    return found
 
 
 def _is_cut(table: Table, used: Collection[int]) -> bool:

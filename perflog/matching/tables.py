@@ -63,6 +63,8 @@ _PREFIX = lazy_regex(
     + _TIME
     + rb"(?= *[^\s<|\d]|\s*\||\] )"
     rb"|[A-Za-z_.]+:[A-Za-z_<>]+:\d+ -|[A-Za-z_][\w.]*(?= +- +(?:INFO|DEBUG|WARNING|WARN|ERROR) )"
+    rb"|(?:INFO|DEBUG|WARNING|WARN|ERROR):(?!(?:step|iter|epoch|batch|loss|train|eval|val|test)[a-z]*:(?<!trainer:))"
+    rb"[a-z_][\w.]*:(?=\s*[A-Za-z\[{(])"
     rb"|(?:INFO|DEBUG|WARNING|WARN|ERROR|I|root|__main__|[Rr]ank ?\d+|[A-Za-z_.]+\.py:\d+(?::\w+)?)(?![A-Za-z0-9_=])"
     rb"[\])>:]*)"
     rb"[\s\])>|,:-]*)*"
@@ -312,10 +314,14 @@ def _own_start(line: bytes) -> int:
     return prefix.end() if prefix and re.search(rb"[A-Za-z]", line[prefix.end() :]) else 0
 
 
+def own_text(line: bytes) -> bytes:
+    """A line without what stands in front of the program's own words."""
+    return line[_own_start(line) :].strip()
+
+
 def own_words(line: str) -> str:
-    """A line without what stands in front of the program's own words, and each run of digits as 0."""
-    data = line.encode()
-    return _DIGITS.sub("0", data[_own_start(data) :].decode("utf-8", "replace").strip())
+    """The own text of a line, each run of digits as 0."""
+    return _DIGITS.sub("0", own_text(line.encode()).decode("utf-8", "replace"))
 
 
 def tables_of(text: bytes) -> list[Table]:

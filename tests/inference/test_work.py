@@ -336,3 +336,52 @@ def test_a_time_begins_anew_with_epochs_that_no_line_tells(tmp_path: Path, lengt
     if is_read:
         assert unit == "steps/s"
         assert value == pytest.approx(1 / per_step(moments), rel=0.01)
+
+
+@pytest.mark.parametrize("key", ["Elapsed", "total time", "wall time"])
+def test_a_time_that_words_call_elapsed_begins_anew_anywhere(tmp_path: Path, key: str) -> None:
+    """As where a program was begun again at a checkpoint."""
+    moments, begun, text = list(steps(1, 400)), 0.0, ""
+    for number, m in enumerate(moments):
+        begun = moments[number - 1].total if number in (37, 160, 301) else begun
+        text += (
+            f"train step {m.step} | loss: {m.loss:.4f} | Epoch=1.{m.step % 100:02d} | {key}={m.total - begun:.3f} s\n"
+        )
+    is_true(tmp_path, text, moments)
+
+
+@pytest.mark.parametrize("measured", ["wall time={total:.3f} sec", "speed:{rate:.3f} it/sec"])
+def test_an_evaluations_steps_stand_above_lines_that_measure_too(tmp_path: Path, measured: str) -> None:
+    """Its lines are three times as fast, and none of the training's."""
+    text, total, rates = "", 0.0, list[float]()
+    for epoch in range(1, 9):
+        for name, count, seconds in (("[train]", 40, 0.3), ("valid", 10, 0.1)):
+            for step in range(count):
+                total += seconds * (1 + step % 3 / 100)
+                rates += [1 / (seconds * (1 + step % 3 / 100))] if name == "[train]" else []
+                text += f"{name} epoch {epoch} | {step:3d}/{count} batches, loss={4 / (epoch + step / 40):.4f}\n"
+                text += measured.format(total=total, rate=1 / (seconds * (1 + step % 3 / 100))) + "\n"
+    value, unit, reason = given(tmp_path, text)
+    assert (unit, reason) == ("steps/s", "")
+    assert value == pytest.approx(len(rates) / sum(1 / rate for rate in rates), rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["trainer", "root", "my.model_lib"])
+def test_the_name_of_a_logger_is_none_of_the_lines_words(tmp_path: Path, name: str) -> None:
+    moments = list(steps(10, 600))
+    text = "".join(
+        f"{m.now:%Y-%m-%d %H:%M:%S},{m.now.microsecond // 1000:03d}:INFO:{name}: train @ {m.step} | Loss={m.loss:.4f}\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
+def test_a_line_of_two_handlers_is_one(tmp_path: Path) -> None:
+    moments = list(steps(1, 300))
+    text = "".join(
+        f"INFO:tensorflow:global step {m.step}: loss = {m.loss:.4f} ({m.seconds:.4f} sec/step)\n"
+        f"I0504 {m.now:%H:%M:%S}.{m.now.microsecond:06d}   364 learning.py:507] "
+        f"global step {m.step}: loss = {m.loss:.4f} ({m.seconds:.4f} sec/step)\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)

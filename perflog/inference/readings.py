@@ -31,7 +31,7 @@ from perflog.inference.columns import data_times, unnamed_times
 from perflog.inference.formats import Value
 from perflog.inference.means import is_as_of_no_mean, is_mean_of, is_one_number, is_smoothed, moves_as_mean
 from perflog.inference.measures import Meaning, key_of
-from perflog.inference.said import bars_of
+from perflog.inference.said import bars_of, other_unit
 from perflog.inference.series import SAME, Series, is_apart, is_of_steps, product_of
 from perflog.inference.told import Batch
 from perflog.inference.words import BARE_TIME, IS_MEAN, IS_PER_STEP
@@ -87,7 +87,7 @@ def _why_no_steps(series: Series) -> str:
     columns = series.columns
     if columns.total is None and not (_ends_alike(series) if series.falls else columns.trains):
         return "its bars are of several lengths, or none is told"
-    if any(not is_of_steps(meaning) and meaning.unit for meaning in columns.of_kind("rate")):
+    if other_unit(series.table) or any(not is_of_steps(one) and one.unit for one in columns.of_kind("rate")):
         return "its bar counts samples or tokens, and how many are a step no line tells"
     drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
     common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1

@@ -117,7 +117,7 @@ def _meaning(table: Table, own: Columns, token: Token, place: int) -> Meaning:
 
 
 #: What the rate of a bar says that it counts, and what that is where it is steps.
-_UNIT = lazy_regex(r"[0-9?] ?([A-Za-z]+)/s(?![A-Za-z])|[0-9?] ?s/([A-Za-z]+)")
+_UNIT = lazy_regex(r"[0-9?] ?([A-Za-z]+)/s(?![A-Za-z])|[0-9?] ?m?s/([A-Za-z]+)")
 _OF_STEPS = lazy_regex("(?:it|iter|iteration|step|batch|ba|b|mini-?batch|update)(?:e?s)?", re.I)
 
 
@@ -162,6 +162,13 @@ def _name_of(table: Table) -> str:
     return "".join(table.words[: behind + 1]).strip(" \t:|-")
 
 
+def other_unit(table: Table) -> str:
+    """What a bar says that it counts, where that is no steps; else empty."""
+    unit = _UNIT.search(table.row(0))
+    said = "" if unit is None else unit[1] or unit[2]
+    return "" if _OF_STEPS.fullmatch(said) else said
+
+
 def _said_bar(bar: Bar, said: str) -> SaidTable | None:
     """A bar as the training's, where it has the name or the total that a user says."""
     table, total = bar.table, ""
@@ -172,9 +179,8 @@ def _said_bar(bar: Bar, said: str) -> SaidTable | None:
     clock = Meaning(bar.clock, "elapsed", "clock")
     columns = columns_with(table, columns_of(table), [Meaning(bar.step, "step"), clock])
     columns = replace(columns, total=bar.total, is_bar=True)
-    unit = _UNIT.search(table.row(0))
-    if unit is not None and not _OF_STEPS.fullmatch(unit[1] or unit[2]):
-        return SaidTable(table, columns, why=f"the bar {said} counts {unit[1] or unit[2]} and no steps")
+    if other := other_unit(table):
+        return SaidTable(table, columns, why=f"the bar {said} counts {other} and no steps")
     if bar.clock < 0:
         return SaidTable(table, columns, why=f"the bar {said} tells no time since its start")
     return SaidTable(table, columns, (Value(replace(clock, key=f"bar {said}"), "elapsed", "cumulative"),), total=total)

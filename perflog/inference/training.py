@@ -17,7 +17,7 @@ from perflog.inference.formats import Value, pause_patterns, plain_pattern, with
 from perflog.inference.measures import Meaning
 from perflog.inference.pairs import Pair, pairs_of
 from perflog.inference.readings import readings_of, said_reading
-from perflog.inference.said import SaidTable, bars_of, other_bars, said_tables, why_none
+from perflog.inference.said import Bar, SaidTable, bars_of, other_bars, other_unit, said_tables, why_none
 from perflog.inference.series import Series
 from perflog.inference.told import is_round
 from perflog.inference.words import EVALUATES, NO_STEPS, PAUSES, SAYS_TRAIN, TRAINS
@@ -275,9 +275,12 @@ def _without_repeats(table: Table, columns: Columns) -> tuple[Table, bool]:
 def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[str, Any]] | None:
     """The patterns of lines between the training's own: pauses, headings, beginnings of runs.
 
-    None where the steps begin anew and no line says what begins there.
+    None where the steps begin anew and no line says what begins there, or where a bar says that they are none.
     """
     table, columns = series.table, series.columns
+    if not columns.is_bar and any(_goes_with(series, bar) for bar in bars_of(tables) if other_unit(bar.table)):
+        sight.why = sight.why or "its lines count as a bar of other things than steps does"
+        return None
     begins_anew = bool(series.falls) and not columns.is_bar
     alike = begins_anew and _falls_alike(series)
     heading = _start_of_runs(series) if begins_anew and not alike else None
@@ -293,6 +296,11 @@ def _beside(tables: Sequence[Table], series: Series, sight: Sight) -> list[dict[
     literals = {one["literal"] for one in evaluations}
     pauses = [one for one in pause_patterns(table) if one["literal"] not in literals]
     return [*pauses, *(one for one in (heading, resumed) if one is not None), *evaluations]
+
+
+def _goes_with(series: Series, bar: Bar) -> bool:
+    """Whether lines tell steps at the counts of a bar alone."""
+    return bool(np.isin(series.step, bar.table.column(bar.step).values).all())
 
 
 def _evaluations(table: Table) -> list[dict[str, Any]]:

@@ -33,13 +33,15 @@ MOST_ROWS = 20_000
 PROSE, MOST_SHAPES = 400, 0.6
 #: Stands for a run of digits in the bytes of a shape; a text that holds it has another byte there.
 _RUN, _OTHER = b"\x01", b"\x02"
+_MONTH = b"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 #: Tokens, the most particular first. A sign belongs to a number where no digit or letter stands before it; a stop
 #: behind it ends a sentence where a word or nothing follows.
 _TOKEN = lazy_regex(
     rb"(?P<bar>\|(?=[^|\n]*(?:#|\xe2\x96[\x80-\x9f])| {5,}\|)(?:[#0-9 .:=>*-]|\xe2\x96[\x80-\x9f])*\|(?=[ 0-9\[(|]|$)"
     rb"|\[[=>. #-]*\](?![0-9])|(?:\xe2\x94[\x80-\x8f]|\xe2\x95[\xb8-\xbb])+)"
     rb"|(?P<stamp>(?<![0-9])[0-9]{4}[-/][0-9]{1,2}[-/][0-9]{1,2}[T ,_]+(?:[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?"
-    rb"(?:Z|[+-][0-9]{2}:?[0-9]{2})?|[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])))"
+    rb"(?:Z|[+-][0-9]{2}:?[0-9]{2})?|[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9]))"
+    rb"|(?<![0-9A-Za-z.:,/])[0-9]{1,2} " + _MONTH + rb" [0-9]{4}[ ,]+[0-9]{1,2}:[0-9]{2}:[0-9]{2})"
     rb"|(?P<clock>(?<![A-Za-z0-9_.@])(?:[0-9]+ days?, *)?[0-9]+(?::[0-9]{2})+(?:[.,][0-9]+)?(?![0-9:])"
     rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?h(?:ours?)?:? ?[0-9]+ ?m(?:in(?:utes?)?)?(?::? ?[0-9.]+ ?s)?(?![A-Za-z])"
     rb"|(?<![A-Za-z0-9_.@])[0-9]+ ?m(?:in(?:utes?)?)?:? ?[0-9.]+ ?s(?:ec(?:onds?)?)?(?![A-Za-z]))"
@@ -54,10 +56,14 @@ _PREFIX = lazy_regex(
     rb"[IWEF]\d{4} +" + _TIME + rb" +\d+(?= [A-Za-z_.]+:\d)|[IWEF]\d{4}(?= )"
     rb"|(?:\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{2}[-/]\d{2})[T ,_]+"
     + _TIME
-    + rb"|\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4}[ ,]+"
+    + rb"|\d{1,2} "
+    + _MONTH
+    + rb" \d{4}[ ,]+"
     + _TIME
     + rb"|\d{2,4}[-/.]\d{1,2}[-/.]\d{1,4}(?=[ T,:_|\]])"
-    rb"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,?|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2},? +"
+    rb"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,?|"
+    + _MONTH
+    + rb" +\d{1,2},? +"
     + _TIME
     + rb"(?: \d{4}(?!\d))?|"
     + _TIME

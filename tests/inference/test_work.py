@@ -11,7 +11,7 @@ from perflog.inference.rows import with_names
 from perflog.logs.find import find_logs
 from tests.inference.classes import BATCH, Moment, steps
 from tests.inference.test_lines import given, is_true, stamped
-from tests.inference.test_rules import per_step
+from tests.inference.test_rules import hms, per_step
 
 #: Steps of all environments in an iteration.
 ENVIRONMENTS = 2048
@@ -385,3 +385,24 @@ def test_a_line_of_two_handlers_is_one(tmp_path: Path) -> None:
         for m in moments
     )
     is_true(tmp_path, text, moments)
+
+
+def test_the_day_behind_a_rate_is_no_number_of_the_lines(tmp_path: Path) -> None:
+    moments = list(steps(10, 600))
+    text = "".join(
+        f"{m.step}/600, loss: {m.loss:.4f}, rate:   {1 / m.mean:.1f} batch/s {m.now:%d %b %Y %H:%M:%S}\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
+@pytest.mark.parametrize("unit", ["38.47ex/s", "26ms/ex"])
+def test_a_bar_of_samples_says_what_the_steps_of_other_lines_are(tmp_path: Path, unit: str) -> None:
+    """They are its samples where they are told at its counts alone, whatever their words are."""
+    text = ""
+    for seen in range(256, 30_000, 256):
+        text += f"Iteration {100 * seen // 52032:3d}%|###   | {seen}/52032 [{hms(seen / 38)}<11:17, {unit}]\n"
+        if seen % 2560 == 0:
+            text += f"step {seen} loss {100 / seen:.4f} (0.02{seen % 7} s/step)\n"
+    value, unit, _ = given(tmp_path, text)
+    assert value is None or unit == "samples/s"

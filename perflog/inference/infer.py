@@ -40,6 +40,7 @@ from perflog.reading.reading import Reading
 from perflog.runs.build import NO_FORMAT, NO_MEASUREMENT, NO_STEPS
 from perflog.runs.facts import FAILED_STARTS
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
+from perflog.runs.throughput import NO_TIME
 from perflog.settings.options import Options
 
 #: So many readings of a log are tried.
@@ -330,7 +331,7 @@ def _noted(run: Run, why: str) -> Run:
 
 def _knows_no_more(outcome: Outcome) -> bool:
     """Whether no format says more of its lines than that they hold no measurement."""
-    return not isinstance(outcome, Skipped) and all(run.throughput.reason == EMPTY for run in outcome)
+    return not isinstance(outcome, Skipped) and all(run.throughput.reason in (EMPTY, NO_TIME) for run in outcome)
 
 
 def _with_why(run: Run, why: str) -> Run:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from io import BytesIO
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ from msgspec import Struct
 from perflog.evidence.witness import Verdict, Witness
 from perflog.formats.catalog import Catalog
 from perflog.formats.parser import Parser
-from perflog.formats.paths import PathPatterns
+from perflog.formats.paths import PathPattern, PathPatterns
 from perflog.inference.infer import inferred_outcome
 from perflog.logs.find import RUNNING, LogFile
 from perflog.processes import settle
@@ -78,9 +79,32 @@ def _by_fields(record: type) -> Callable[[Any], tuple[Any, ...]]:
     return lambda packed: (record, values(packed))
 
 
+#: The formats of a task.
+_Formats = tuple[tuple[Parser, ...], tuple[PathPattern, ...]]
+
+
+def _packed_task(task: Task) -> tuple[Any, ...]:
+    """A task by the fields of its formats alone: what is kept on these while logs are read, other threads change."""
+    from msgspec import msgpack
+
+    formats: _Formats = task.parsers, tuple(task.path_patterns)
+    return _task, (msgpack.encode(formats, enc_hook=os.fsencode), task.options, task.indexed, task.hashed)
+
+
+def _task(formats: bytes, options: Options, indexed: frozenset[Stem], hashed: bool) -> Task:
+    from msgspec import msgpack
+
+    def path_of(_: type, name: bytes) -> Path:  # a path is all that msgpack does not know
+        return Path(os.fsdecode(name))
+
+    parsers, patterns = msgpack.decode(formats, type=_Formats, dec_hook=path_of)
+    return Task(parsers, PathPatterns(patterns), options, indexed, hashed)
+
+
 #: How records are packed: sooner than by the names of their fields; and what they share is shared again.
 _PACKED: dict[type, Callable[[Any], Any]] = {
     **copyreg.dispatch_table,
+    Task: _packed_task,
     **{record: _by_fields(record) for record in (Run, Metric, Metadata, Verdict, Witness, Skipped)},
 }
 

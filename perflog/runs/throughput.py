@@ -30,6 +30,8 @@ from perflog.settings.options import Options
 # ----------------------------------------------------------------------------------------------------
 # Which measurements speak for a log: the pattern, the rank and the segment of each run.
 
+#: Why lines of steps give none that tell no time which counts.
+NO_TIME = "no line holds a rate or a time that can be used"
 #: Of two kinds of lines in pairs a log that was cut, or has lost a line, has one more of one kind.
 NEARLY_ALL = 0.8
 
@@ -337,7 +339,7 @@ def _speed_of_rank(reading: Reading, options: Options, pattern: Pattern, segment
     basis = segment.basis
     refused = segment.refused or _why_no_ranks(segment, metadata)
     if refused or basis is None:
-        reason = refused or "no line holds a rate or a time that can be used"
+        reason = refused or NO_TIME
         return Speed(Metric("throughput", None, "", options.estimator, reason=reason, parser=pattern.parser))
     factor = factor_of(reading, pattern, basis, metadata)
     scale = seconds_scale(reading, pattern, basis, metadata)

@@ -156,20 +156,104 @@ def per_batch() -> tuple[str, float]:
     return lines(1, lambda m: f"train step {m.step}: loss {m.loss:.3f} ({m.seconds:.3f} sec/batch)")
 
 
-READ: dict[str, tuple[Callable[[], tuple[str, float]], float, str]] = {
-    "speed without a stamp": (speed, BATCH, "samples/s"),
-    "speed beside stamps": (speed_stamped, BATCH, "samples/s"),
-    "JSON lines": (json_lines, 1, "steps/s"),
-    "CSV": (csv_rows, TOKENS, "tokens/s"),
-    "a W&B history": (wandb_history, TOKENS / 8, "tokens/s/device"),
-    "rate times time": (nanogpt_like, TOKENS, "tokens/s"),
-    "rate times time, every step": (llama_like, TOKENS, "tokens/s"),
-    "batches of epochs beside stamps": (batch_of_epoch, 1, "steps/s"),
-    "It/sec and Tokens/sec": (mlx_like, 86.2, "tokens/s"),
-    "a bar before its loss lines": (buffered_bar, 1, "steps/s"),
-    "the only bar": (only_bar, 1, "steps/s"),
-    "step/s on a bar": (step_per_second_bar, 1, "steps/s"),
-    "elapsed time": (elapsed_time, 1, "steps/s"),
-    "thousands of words": (wps, TOKENS, "words/s"),
-    "a time of each step": (per_batch, 1, "steps/s"),
+def bar(moments: list[Moment], text: str, total: int = 300, name: str = "") -> str:
+    """States of a bar, each drawn over the last one; ``text``: what stands behind its clock."""
+    return "".join(
+        f"\r{name}{100 * m.step // total:3d}%|{'#' * (10 * m.step // total):<10}| {m.step}/{total} "
+        f"[{_clock(m.total)}<{_clock(420 - m.total)}, {text.format(rate=1 / m.seconds, seconds=m.seconds)}]"
+        for m in moments
+    )
+
+
+def joined_unit() -> tuple[str, float]:
+    moments = list(steps(1, 300, seconds=1.4))
+    return f"training\n{bar(moments, '{rate:.2f}step/s')}\n", per_step(moments)
+
+
+def excerpt() -> tuple[str, float]:
+    return "Epoch 0:   1%|          | 795/77225 [9:07:58<878:01:48, 41.36s/it]\n", (9 * 3600 + 7 * 60 + 58) / 795
+
+
+def bar_of_epochs() -> tuple[str, float]:
+    moments = [m._replace(step=m.step // 10) for m in steps(10, 300)]
+    return f"{bar(moments, '30.36s/epoch', 30, 'Training: ')}\n", 30.36
+
+
+def padded_nan() -> tuple[str, float]:
+    return lines(1, lambda m: f"step {m.step:5d} loss {'     nan' if m.step % 7 == 0 else f'{m.loss:8.4f}'} "
+                 f"| {m.seconds * 1e3:.2f} ms/step")  # fmt: skip
+
+
+def two_rates_of_one_line() -> tuple[str, float]:
+    """A line of another program's form among those that measure."""
+    return lines(20, lambda m: f"I0319 04:48:50.573053   364 solver.cpp:218] Iteration {m.step} ({1 / m.mean:.5f} iter/s, "
+                 f"{20 * m.mean:.5f}s/20 iters), loss = {m.loss:.4f}\nspeed: {m.mean:.3f}s / iter")  # fmt: skip
+
+
+def time_alone() -> tuple[str, float]:
+    text = "".join(f"epoch {epoch}: 0:04:1{3 * epoch % 7}.419558\n" for epoch in range(1, 12))
+    return f"train with 500 batches\n{text}", 255.0
+
+
+def parts_without_unit() -> tuple[str, float]:
+    return lines(100, lambda m: f"Epoch 0 Update {m.step} Cost {m.loss:.3f} PD {m.seconds / 3:.2f} UD {m.seconds:.2f}")
+
+
+def key_value_rows() -> tuple[str, float]:
+    rule = "-" * 35 + "\n"
+    moments = list(steps(1, 120))
+    text = "".join(
+        f"{rule}| time/             |             |\n"
+        + "".join(f"| {f'   {key}':<17} | {value:<11} |\n" for key, value in
+                  (("iterations", m.step), ("time_elapsed", f"{m.total:.2f}"), ("total_timesteps", 2048 * m.step)))
+        + f"| train/            |             |\n| {'   loss':<17} | {m.loss:<11.4f} |\n{rule}"
+        for m in moments
+    )  # fmt: skip
+    return text, per_step(moments)
+
+
+def one_in_ten() -> tuple[str, float]:
+    moments = list(steps(1))
+    text = "".join(f"step {m.step}: loss {m.loss:.4f}, time {m.seconds * 1e3:.2f} ms\n" for m in moments[9::10])
+    return text, per_step(moments)
+
+
+class Class(NamedTuple):
+    """A class of logs: what makes one and tells the seconds of a step, the work of a step, and its unit; where a log
+    leaves open what its numbers mean, the option that its reason names in place of a number.
+    """
+
+    make: Callable[[], tuple[str, float]]
+    work: float = 1
+    unit: str = "steps/s"
+    option: str = ""
+
+
+#: As the reference has them, in its order.
+CLASSES: dict[str, Class] = {
+    "a rate of samples, no stamp": Class(speed, BATCH, "samples/s"),
+    "the same beside stamps and settings": Class(speed_stamped, BATCH, "samples/s"),
+    "JSON lines": Class(json_lines),
+    "CSV": Class(csv_rows, TOKENS, "tokens/s"),
+    "a W&B history": Class(wandb_history, TOKENS / 8, "tokens/s/device"),
+    "rate times time": Class(nanogpt_like, TOKENS, "tokens/s"),
+    "rate times time at every step": Class(llama_like, TOKENS, "tokens/s"),
+    "batches of epochs beside stamps": Class(batch_of_epoch),
+    "times of intervals beside epochs": Class(timed_epochs),
+    "a second form's line among others": Class(two_rates_of_one_line, option="--warmup 5records"),
+    "It/sec, Tokens/sec, Trained Tokens": Class(mlx_like, 86.2, "tokens/s"),
+    "the time of epochs alone": Class(time_alone, option="--set epoch_steps="),
+    "times without a unit": Class(parts_without_unit, option="--as "),
+    "one state of a bar": Class(excerpt, option="--estimator since_start"),
+    "a bar before its loss lines": Class(buffered_bar),
+    "the log's only bar, without a name": Class(only_bar),
+    "a bar of epochs": Class(bar_of_epochs, option="--as bar="),
+    "`step/s` on a bar": Class(step_per_second_bar),
+    "`0.71step/s`": Class(joined_unit),
+    "a loss of `nan`, padded": Class(padded_nan),
+    "rows of `key | value`": Class(key_value_rows, 2048, "env_steps/s"),
+    "one of ten steps with its own time": Class(one_in_ten, option="--as "),
+    "elapsed time": Class(elapsed_time),
+    "thousands of words": Class(wps, TOKENS, "words/s"),
+    "a time of each step": Class(per_batch),
 }

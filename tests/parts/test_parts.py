@@ -185,8 +185,8 @@ def test_a_share_reads_no_log_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_again.extend(logs)
         return {}
 
-    def processes(count: int, task: Task) -> Ready:
-        helped.append(Ready(count, task))
+    def processes(count: int, task: Task, logs: int, *, at_once: bool) -> Ready:
+        helped.append(Ready(count, task, logs, at_once=at_once))
         return helped[-1]
 
     monkeypatch.setattr("perflog.extraction.digests", digests_of)

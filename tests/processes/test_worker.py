@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from perflog.formats.catalog import fingerprint
 from perflog.logs.find import LogFile
 from perflog.processes.worker import GREETING, NO_LOG, answer, asked, receive, send, serve
 from perflog.runs.run import Metric, Skipped
@@ -64,3 +65,16 @@ def test_what_outcomes_share_is_shared_again() -> None:
     assert [first, second] == metrics
     assert first.excluded is second.excluded
     assert first.unit is second.unit
+
+
+def test_a_task_brings_the_formats_and_nothing_that_is_kept_on_them() -> None:
+    """Other threads keep what they have read of names there: what is sent must not look at it."""
+    given, stream = task(), BytesIO()
+    given.path_patterns.facts_of_part("resnet50_bs64_gpu8.log", "file")
+    assert given.path_patterns._known
+    send(stream, given)
+    came = receive(BytesIO(stream.getvalue()))
+    assert fingerprint(came.catalog()) == fingerprint(given.catalog())
+    assert [parser.file for parser in came.parsers] == [parser.file for parser in given.parsers]
+    assert (came.options, came.indexed, came.hashed) == (given.options, given.indexed, given.hashed)
+    assert not came.path_patterns._known

@@ -62,6 +62,7 @@ class Judged:
             format gives none), ``other unit`` (one that nothing in the log sets against the truth), ``refused``,
             ``none`` (neither gives a number).
         given: the number, or why there is none; ``reader``: which format, or the general reader, gives it.
+        kept: what the format alone tells of a log whose number is right without it: the unit, facts, metrics, evidence.
     """
 
     format: str
@@ -70,6 +71,7 @@ class Judged:
     verdict: str
     given: str
     reader: str = ""
+    kept: tuple[str, ...] = ()
 
 
 def judged(name: str, log: Path, side: Mapping[str, Any]) -> Judged:
@@ -81,7 +83,24 @@ def judged(name: str, log: Path, side: Mapping[str, Any]) -> Judged:
     if run is None:
         reasons = [one.throughput.reason for one in found.runs] + [one.reason for one in found.skipped]
         return Judged(name, where, words, "none" if truth is None else "refused", reasons[0] if reasons else "")
-    return Judged(name, where, words, _verdict(truth, run), _words(run), run.parser)
+    kept = () if truth is None else tuple(_kept(truth, run))
+    return Judged(name, where, words, _verdict(truth, run), _words(run), run.parser, kept)
+
+
+def _kept(truth: Run, run: Run) -> Iterator[str]:
+    """What is known of a run with its format alone."""
+    if truth.throughput.unit != run.throughput.unit:
+        yield f"`{truth.throughput.unit}`"
+    told = run.metadata.values
+    yield from (key for key, value in truth.metadata.values.items() if told.get(key) != value)
+    have = {name for name, metric in run.metrics.items() if metric.value is not None}
+    yield from (name for name, metric in truth.metrics.items() if metric.value is not None and name not in have)
+    if _is_borne_out(truth) and not _is_borne_out(run):
+        yield "evidence"
+
+
+def _is_borne_out(run: Run) -> bool:
+    return run.evidence is not None and run.evidence.corroborated
 
 
 def judged_of_corpus(log: Path) -> Judged | None:
@@ -162,9 +181,17 @@ def of_formats(found: Sequence[Judged]) -> str:
         answer = next((one for one in logs if one.verdict != "right"), logs[0])
         said = f"{answer.given} ({answer.truth})" if answer.reader else answer.given
         short = said if len(said) <= LONGEST else f"{said[:LONGEST]}…"
-        rows.append([f"`{name}`", _counted(counts), _as_code(short)])
-    head = ("format", "its logs without it", "the first that is not right, or the first (the truth)")
-    return table(head, [["all", _counted(sums), ""], *rows])
+        others = [one for one in logs if one.verdict != "right"]
+        kept = dict.fromkeys(word for one in logs for word in one.kept)
+        needed = "the number" if others else ", ".join(kept) or "nothing"
+        rows.append([f"`{name}`", _counted(counts), needed, _as_code(short)])
+    head = (
+        "format",
+        "its logs without it",
+        "what it is kept for",
+        "the first that is not right, or the first (the truth)",
+    )
+    return table(head, [["all", _counted(sums), "", ""], *rows])
 
 
 def _counted(counts: Mapping[str, int]) -> str:

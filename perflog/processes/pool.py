@@ -22,7 +22,7 @@ from typing import BinaryIO, Self, cast
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
 from perflog.processes.worker import GREETING, Answer, Task, asked, receive, send
-from perflog.reading.schedule import SMALL, workers
+from perflog.reading.schedule import ONE_PART, SMALL, workers
 from perflog.runs.machine import Machine
 from perflog.runs.metadata import Stem
 from perflog.runs.run import Outcome, Run, Skipped
@@ -189,11 +189,12 @@ def helpers(
         indexed: the names of logs whose number is a device's.
         hashed: whether each text is hashed while it is read.
     """
-    count, task = workers() - 1, Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)
-    if count < 1 or not logs:
+    count, at_once = workers() - 1, seconds_for(logs) >= LEAST
+    if count < 1 or not logs or (len(logs) <= ONE_PART and not at_once):
         yield None
         return
-    with Processes(count, task, len(logs), at_once=seconds_for(logs) >= LEAST) as processes:
+    task = Task(catalog.parsers, catalog.path_patterns, options, indexed, hashed)
+    with Processes(count, task, len(logs), at_once=at_once) as processes:
         yield processes
 
 

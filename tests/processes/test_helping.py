@@ -33,7 +33,9 @@ def test_the_work_of_small_logs() -> None:
         (logs(1300, 100_000), "2", True),  # 1.56 s
         (logs(1300, 100_000), "1", None),
         (logs(3100, 3_000), "4", True),
-        (logs(20, 100 * MB), "4", False),
+        (logs(41, 3_000), "4", False),
+        (logs(40, 3_000), "4", None),  # read as one part, by one thread
+        (logs(20, 100 * MB), "4", None),
         ((), "4", None),
     ],
 )

@@ -176,15 +176,20 @@ def _falls(table: Table, columns: Columns) -> bool:
     return columns.step is not None and bool((np.diff(table.column(columns.step.place).values) < 0).any())
 
 
+def _clock_of(values: Sequence[Value]) -> int:
+    """The place of the time that has elapsed; -1 where there is none."""
+    return next((value.meaning.place for value in values if value.quantity == "elapsed"), -1)
+
+
 def _clock_falls(table: Table, values: Sequence[Value]) -> bool:
     """Whether the time that has elapsed begins anew."""
-    clock = next((value.meaning.place for value in values if value.quantity == "elapsed"), -1)
+    clock = _clock_of(values)
     return clock >= 0 and bool((np.diff(table.column(clock).values) < 0).any())
 
 
 def _clock_goes_on(table: Table, columns: Columns, values: Sequence[Value]) -> bool:
     """Whether the time that has elapsed goes on wherever the counter of steps begins anew."""
-    clock = next((value.meaning.place for value in values if value.quantity == "elapsed"), -1)
+    clock = _clock_of(values)
     if clock < 0 or columns.epoch is not None or not _falls(table, columns):
         return False
     assert columns.step is not None

@@ -83,14 +83,14 @@ class Series:
         """Whether a time that has elapsed is the clock, which it becomes; else why it is none."""
         clock = self.table.column(elapsed.place).values * (1.0 if elapsed.unit == "clock" else seconds_in(elapsed.unit))
         begun = np.diff(clock) < 0
+        is_anew = self._begins_anew(elapsed, begun)
         if (begun & ~self.fallen).any():
-            if not (self._begins_epochs(begun) or self._begins_anew(elapsed, begun)):
+            if not (is_anew or self._begins_epochs(begun)):
                 self.why = self.why or f"{elapsed.key!r} begins anew where the steps go on"
                 return False
             self.between[begun] = np.nan
         self.clock, self.why = clock, ""
-        of_epochs = begun.any() and not self._begins_anew(elapsed, begun)
-        self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if of_epochs else "run")
+        self.clock_value = Value(elapsed, "elapsed", "cumulative", "epoch" if begun.any() and not is_anew else "run")
         return True
 
     def _find_stamps(self, moment: Meaning | None) -> None:

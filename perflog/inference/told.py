@@ -123,7 +123,7 @@ def told_in(text: bytes) -> Told:
     settings = text[:SETTINGS]
     batches = []
     for found in islice(_BATCH.finditer(settings), MOST_TOLD):
-        (before,) = _BEFORE.findall(settings[max(found.start() - _MOST_BEFORE, 0) : found.start()])[:1]
+        before = _BEFORE.findall(settings[max(found.start() - _MOST_BEFORE, 0) : found.start()])[0]
         said = before + b"|" + found[1]
         if int(found[2]):
             of = "all" if _OF_ALL.search(said) else "one" if _OF_ONE.search(said) else ""

@@ -114,29 +114,32 @@ def mlx_like() -> tuple[str, float]:
     return "".join(parts), per_step(moments)
 
 
+def bar(moments: list[Moment], text: str, total: int = 300, name: str = "") -> str:
+    """States of a bar, each drawn over the last one; ``text``: what stands behind its clock."""
+    return "".join(
+        f"\r{name}{100 * m.step / total:3.0f}%|{'#' * (10 * m.step // total):<10}| {m.step}/{total} "
+        f"[{_clock(m.total)}<{_clock(420 - m.total)}, {text.format(rate=1 / m.seconds, seconds=m.seconds, loss=m.loss)}]"
+        for m in moments
+    )
+
+
 def buffered_bar() -> tuple[str, float]:
     """A trainer's bar first, its loss lines all behind it: standard output was buffered."""
     moments = list(steps(1, 300, seconds=1.4))
-    bar = "".join(f"\r{m.step / 3:3.0f}%|{'#' * (m.step // 30):<10}| {m.step}/300 [{_clock(m.total)}<{_clock(420 - m.total)}, "
-                  f"{m.seconds:.2f}s/it]" for m in moments)  # fmt: skip
     losses = "".join(
         f"{{'loss': {m.loss:.4f}, 'learning_rate': 1e-05, 'epoch': {m.step / 100}}}\n" for m in moments[9::10]
     )
-    return f"{bar}\n{losses}", per_step(moments)
+    return f"{bar(moments, '{seconds:.2f}s/it')}\n{losses}", per_step(moments)
 
 
 def only_bar() -> tuple[str, float]:
     moments = list(steps(1, 300, seconds=1.4))
-    bar = "".join(f"\r{m.step / 3:3.0f}%|{'#' * (m.step // 30):<10}| {m.step}/300 [{_clock(m.total)}<{_clock(420 - m.total)}, "
-                  f"{m.seconds:.2f}s/it, loss={m.loss:.3f}]" for m in moments)  # fmt: skip
-    return f"training on cuda\n{bar}\ndone\n", per_step(moments)
+    return f"training on cuda\n{bar(moments, '{seconds:.2f}s/it, loss={loss:.3f}')}\ndone\n", per_step(moments)
 
 
 def step_per_second_bar() -> tuple[str, float]:
     moments = list(steps(1, 300, seconds=1.4))
-    bar = "".join(f"\rTraining: {m.step / 3:3.0f}%|{'#' * (m.step // 30):<10}| {m.step}/300 [{_clock(m.total)}<{_clock(420 - m.total)}, "
-                  f"{1 / m.seconds:.2f}step/s, loss={m.loss:.3f}]" for m in moments)  # fmt: skip
-    return f"{bar}\n", per_step(moments)
+    return f"{bar(moments, '{rate:.2f}step/s, loss={loss:.3f}', name='Training: ')}\n", per_step(moments)
 
 
 def _clock(seconds: float) -> str:
@@ -154,15 +157,6 @@ def wps() -> tuple[str, float]:
 
 def per_batch() -> tuple[str, float]:
     return lines(1, lambda m: f"train step {m.step}: loss {m.loss:.3f} ({m.seconds:.3f} sec/batch)")
-
-
-def bar(moments: list[Moment], text: str, total: int = 300, name: str = "") -> str:
-    """States of a bar, each drawn over the last one; ``text``: what stands behind its clock."""
-    return "".join(
-        f"\r{name}{100 * m.step // total:3d}%|{'#' * (10 * m.step // total):<10}| {m.step}/{total} "
-        f"[{_clock(m.total)}<{_clock(420 - m.total)}, {text.format(rate=1 / m.seconds, seconds=m.seconds)}]"
-        for m in moments
-    )
 
 
 def joined_unit() -> tuple[str, float]:

@@ -65,7 +65,7 @@ def arguments(texts: list[str]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def parser_fixtures() -> Sequence[tuple[str, Path, dict[str, Any]]]:
-    """(parser name, log, side file) of every fixture of a parser."""
+    """(parser, or the name of a program that needs none; log; side file) of every fixture of lines."""
     return [
         (side.parent.name, side.with_suffix(""), tomllib.loads(side.read_text(encoding="utf-8")))
         for side in sorted((FIXTURES / "parsers").glob("*/*.toml"))

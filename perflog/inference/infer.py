@@ -24,7 +24,7 @@ from perflog.inference.columns import columns_of
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
 from perflog.inference.told import told_in
-from perflog.inference.training import candidates_of, epoch_candidates, said_candidates
+from perflog.inference.training import LEAST_EPOCHS, candidates_of, epoch_candidates, said_candidates
 from perflog.inference.trial import Inferred, Trial
 from perflog.inference.words import NO_STEPS as COUNTS_NO_STEPS
 from perflog.lazy_regex import lazy_regex
@@ -226,7 +226,18 @@ def why(tables: list[Table], sight: Sight) -> str:
         return "what its lines tell of time gives no number that the rest of the log bears out: see 'perflog explain'"
     if not sight.why and sight.counted and any("loss" in table.text for table in tables):
         return "the log tells no time: it has losses at steps that it counts, and no stamp, duration or rate"
-    return sight.why or _why_no_bar(tables) or _why_no_steps(tables)
+    return sight.why or _why_no_bar(tables) or _why_no_steps(tables) or _why_epochs_alone(tables)
+
+
+def _why_epochs_alone(tables: list[Table]) -> str:
+    """Why losses of epochs, on lines that count nothing else, give no number; empty where there are none."""
+    able = [(table, columns_of(table)) for table in tables if len(table) >= LEAST_EPOCHS and "loss" in table.text]
+    of_epochs = [columns for _, columns in able if columns.epoch is not None and columns.step is None]
+    if not of_epochs:
+        return ""
+    if any(columns.measures for columns in of_epochs):
+        return "the log tells the time of whole epochs alone, which may hold their evaluation"
+    return "the log tells no time: it has losses of epochs, and no stamp, duration or rate"
 
 
 def _why_no_steps(tables: list[Table]) -> str:

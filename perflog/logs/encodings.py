@@ -28,7 +28,8 @@ _FULL_WIDTH = (b"\xef\xbc", b"\xef\xbd", b"\xa3\xba")
 
 def holds_full_width(text: bytes) -> bool:
     """Whether a text may hold full-width forms."""
-    return not text.isascii() and any(form in text for form in _FULL_WIDTH)
+    # A search for one byte takes a hundredth of one for two, and few texts that are no ASCII hold these.
+    return not text.isascii() and any(form[:1] in text and form in text for form in _FULL_WIDTH)
 
 
 def as_half_width(line: bytes) -> bytes:

@@ -56,12 +56,13 @@ def facts_of(matches: Matches, first_line: int, starts: Sequence[int]) -> Iterat
         first_line: the number of the block's first line.
         starts: the lines, as numbers in the log, where a run may begin.
     """
-    n = len(matches)
-    lines = matches.line + first_line
-    rows = range(n) if n <= 2 * FACTS_KEPT else _that_count(matches.columns, lines, starts)
-    for row in rows:
-        fields = {name: str(column[row]) for name, column in matches.columns.items() if column[row] is not None}
-        yield LogFact(matches.pattern, int(lines[row]), int(matches.rank[row]), fields)
+    if len(matches) > 2 * FACTS_KEPT:
+        rows = _that_count(matches.columns, matches.line + first_line, starts)
+        matches = matches.take(np.array(rows, dtype=np.int64))
+    lines = (matches.line + first_line).tolist()
+    for line, rank, *values in zip(lines, matches.rank.tolist(), *matches.columns.values(), strict=True):
+        fields = {name: str(value) for name, value in zip(matches.columns, values, strict=True) if value is not None}
+        yield LogFact(matches.pattern, line, rank, fields)
 
 
 def facts_that_count(facts: Sequence[LogFact], starts: Sequence[int]) -> list[LogFact]:

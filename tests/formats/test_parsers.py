@@ -16,13 +16,14 @@ from perflog.formats.dialect import tail_after
 from perflog.formats.load import load_parser
 from perflog.formats.paths import check_path_patterns
 from perflog.formats.printed import kind
+from perflog.inference.formats import INFERRED
 from perflog.logs.find import find_logs
 from perflog.matching.checks import check_parser, is_sound
 from perflog.matching.one_line import read_line
 from perflog.reading.schedule import read_logs
 from tests.support import FIXTURES, arguments, catalog, extracted, options, parser_fixtures
 
-#: The logs of each parser, with their side files.
+#: The logs of each parser, with their side files; some are of programs that need none, since any log is read so.
 CASES: dict[str, list[tuple[Path, dict[str, Any]]]] = {}
 for _name, _log, _side in parser_fixtures():
     CASES.setdefault(_name, []).append((_log, _side))
@@ -65,7 +66,8 @@ def check_log(name: str, log: Path, expect: dict[str, Any], given: list[str]) ->
     if "reason" in expect and not extraction.runs:
         assert expect["reason"] in extraction.skipped[0].reason
         return
-    runs = [run for run in extraction.runs if run.parser == name]
+    parser = name if name in catalog().by_name else INFERRED
+    runs = [run for run in extraction.runs if run.parser == parser]
     assert runs, [s.reason for s in extraction.skipped] or [r.parser for r in extraction.runs]
     found = runs[0].throughput
     if "reason" in expect:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import CORPUS, mostly_long, needs_corpus, parser_fixtures
+from tests.support import CORPUS, catalog, mostly_long, needs_corpus, parser_fixtures
 from tests.tools.unaided import EXPLAINED, EXPLAINED_REAL, PERFLOGS, Judged, judged, judged_of_corpus
 
-NAMES = list(dict.fromkeys(name for name, *_ in parser_fixtures() if name != PERFLOGS))
+NAMES = [name for name in catalog().by_name if name != PERFLOGS]
 
 
 def of_format(name: str) -> list[Judged]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,9 +156,10 @@ def _allowed(truth: Run, run: Run) -> Iterator[float]:
         yield value / has * wants / part
 
 
-def all_judged(names: Sequence[str] = ()) -> list[Judged]:
+def all_judged(names: Set[str] = frozenset()) -> list[Judged]:
     """All fixtures of some formats, or of all."""
-    fixtures = [one for one in parser_fixtures() if (not names or one[0] in names) and one[0] != PERFLOGS]
+    able = (names or catalog().by_name.keys()) - {PERFLOGS}
+    fixtures = [one for one in parser_fixtures() if one[0] in able]
     with ProcessPoolExecutor(2) as processes:
         return list(processes.map(judged, *zip(*fixtures, strict=True), chunksize=8))
 
@@ -209,7 +210,7 @@ def main() -> int:
     parser.add_argument("--format", nargs="+", metavar="NAME", default=[], help="the fixtures of these alone")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write a table of all formats into a page")
     given = parser.parse_args()
-    found = all_judged(given.format)
+    found = all_judged(set(given.format))
     if given.write:
         write_between(given.write, START, END, of_formats(found))
         return 0

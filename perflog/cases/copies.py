@@ -56,6 +56,17 @@ def without(
     return kept, [Skipped(log, reason.format(other.name)) for log, other in counted.items()]
 
 
+def copies_among(runs: Sequence[Run], of: Sequence[Run]) -> dict[LogFile, LogFile]:
+    """The logs of some runs whose text is that of a log of others, each with that log."""
+    read_alike = {_what_is_read(run) for run in runs} & {_what_is_read(run) for run in of}
+    if not read_alike:
+        return {}
+    text_of = _texts({run.log: run.digest for run in (*runs, *of) if _what_is_read(run) in read_alike})
+    first = {text: log for log in dict.fromkeys(run.log for run in of) if (text := text_of.get(log)) is not None}
+    texts = {log: text_of.get(log) for log in dict.fromkeys(run.log for run in runs)}
+    return {log: first[text] for log, text in texts.items() if text in first}
+
+
 #: So many copies of a log are named in a note.
 MOST_NAMED = 3
 

@@ -53,8 +53,8 @@ FailOn = Annotated[
     str,
     typer.Option(
         "--fail-on",
-        help="What the gate fails on: slower, inconclusive, missing, nothing-compared. Implies --gate, whose "
-        "default is slower,nothing-compared.",
+        help="What the gate fails on: slower, inconclusive, missing, same-logs, nothing-compared. Implies --gate, "
+        "whose default is all but inconclusive.",
         show_default=False,
     ),
 ]
@@ -107,12 +107,12 @@ def compare(
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
-    from perflog.compare.outputs import FORMATS, marker_of
+    from perflog.compare.outputs import FORMATS, GATE, marker_of
     from perflog.compare.outputs import gate as result_of
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import names
     from perflog.compare.table import in_order
-    from perflog.settings.convention import DEFAULT, REASONS
+    from perflog.settings.convention import REASONS
     from perflog.show.case_table import Shown
     from perflog.show.options import format_for
 
@@ -122,7 +122,7 @@ def compare(
         message = f"a level lies between 50 and 100 per cent, not {level:g}"
         raise typer.BadParameter(message, param_hint="--level")
     form = format_for(output, form, FORMATS, "table")
-    reasons = names(fail_on, "fail-on", list(REASONS)) or (list(DEFAULT) if gate else [])
+    reasons = names(fail_on, "fail-on", list(REASONS)) or (list(GATE) if gate else [])
     rule = Rule(metric, share(margin, "--margin"), level / 100)
     marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
@@ -135,13 +135,12 @@ def compare(
     show(comparisons, look, output, quiet)
     if comment:
         comment_on_pull_request(comparisons, look, quiet)
+    nothing = not any(comparison.rows for comparison in comparisons)
+    status = REASONS["nothing-compared"] if nothing and result is None else 0
     if result is not None:
         print(result.sentence, file=sys.stderr)
-        if result.status:
-            raise typer.Exit(result.status)
-    elif not any(comparison.rows for comparison in comparisons):  # nothing was answered
-        raise typer.Exit(REASONS["nothing-compared"])
-    end_where_unread(read, quiet)
+        status = result.status
+    end_where_unread(read, quiet, status)
 
 
 #: Keys that may differ, the values that cases are chosen by, and names that are others.

@@ -162,14 +162,14 @@ def history(
 def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[str]:
     """What the gate is asked to fail on. Raises UsageError for what only ``--regressions`` has."""
     from perflog.compare.sides import names
-    from perflog.settings.convention import DEFAULT, REASONS
+    from perflog.history.level_changes import GATE, REASONS
 
     if not regressions:
         given = {"--gate": gate, "--fail-on": fail_on, "--since": since}
         for option, is_given in given.items():
             if is_given:
                 raise UsageError(f"{option} goes with --regressions: perflog history --regressions {option} …")
-    return names(fail_on, "fail-on", list(REASONS)) or (list(DEFAULT) if gate else [])
+    return names(fail_on, "fail-on", list(REASONS)) or (list(GATE) if gate else [])
 
 
 def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None) -> None:

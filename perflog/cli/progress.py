@@ -42,18 +42,17 @@ def skipped(reasons: Sequence[tuple[str, str]], others: str) -> Iterator[str]:
         yield f"skipped {rest} more {others}"
 
 
-def end_where_unread(read: Extractions, quiet: bool) -> None:
-    """Name the logs that could not be read, and end with status 3 where there are any.
+def end_where_unread(read: Extractions, quiet: bool, status: int = 0) -> None:
+    """Name the logs that could not be read, and end with the command's own status, else with 3 where there are any.
 
     Raises:
-        typer.Exit: where there are any.
+        typer.Exit: where there are any, or for a status that is not 0.
     """
-    if not read.unread:
-        return
-    if not quiet:
+    if read.unread and not quiet:
         for line in skipped(list(read.unread.items()), "logs"):
             print(line, file=sys.stderr)
-    raise typer.Exit(3)
+    if status or read.unread:
+        raise typer.Exit(status or 3)
 
 
 #: How many threads numpy's linear algebra starts when it is imported.

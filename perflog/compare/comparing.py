@@ -8,23 +8,28 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from perflog.cases.build import summary_of
 from perflog.cases.case import Case
+from perflog.cases.copies import copies_among
 from perflog.cases.pairs import VERSION, Pair, metric_kind, paired
 from perflog.cases.versions import label_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
-from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, short_names, stopping_of
+from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
 from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
 from perflog.compare.when import interleaved, separation
 from perflog.formats.paths import REPEAT, PathPatterns
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
-from perflog.notes import texts
+from perflog.notes import Note, texts
 from perflog.runs.machine import known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
 from perflog.show.text import counted
 from perflog.stats.campaigns import CampaignLevel, campaign_level
+from perflog.stats.centre import median
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -78,9 +83,10 @@ def _compared(
 ) -> Comparison:  # fmt: skip
     (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
     pairs, alone = paired(old_cases, new_cases, across, aliases)
+    pairs = [_without_old_logs(pair, options.aggregate) for pair in pairs]
     judged, made, warnings = _judged(pairs, rule, old_side, new_side, history)
     judged, of_states = with_states(judged, rule)
-    rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side))) for row in judged)
+    rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side, rule))) for row in judged)
     of_parts = [
         f"{name}: from {counted(side.extraction.parts, 'part')}, whose logs were not read here"
         for name, side, _ in (old, new)
@@ -89,6 +95,22 @@ def _compared(
     notes = (*of_parts, *machine_notes(pairs), *made)
     said_first = (*warnings, *of_states, *_same(rows))
     return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean_of(rows, alone), notes, said_first)
+
+
+def _without_old_logs(pair: Pair, aggregate: str) -> Pair:
+    """A pair whose new side has no copies of the old side's logs; unchanged where it has nothing else."""
+    copies = copies_among(pair.new.runs, pair.old.runs)
+    runs = [run for run in pair.new.runs if run.log not in copies]
+    if not copies or not runs:
+        return pair
+    log, old = next(iter(copies.items()))
+    more = f", and {len(copies) - 1} more" if len(copies) > 1 else ""
+    note = Note(f"{log.name} is left out: it is a copy of the old side's {old.name}{more}")
+    metrics = {
+        name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], aggregate)
+        for name in pair.new.metrics if any(name in run.metrics for run in runs)
+    }  # fmt: skip
+    return replace(pair, new=replace(pair.new, runs=runs, metrics=metrics, notes=[note, *pair.new.notes]))
 
 
 def _same(rows: Sequence[CaseComparison]) -> list[str]:
@@ -108,14 +130,14 @@ def _judged(
         table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
         made = _STOPPED.format(cases=f"{cases} cases together" if cases != 1 else "one case")
         rows = [_in_rounds(row, rule, table) for row in compared_cases(pairs, rule)]
-        return rows, [made, *([_COMMON_CAMPAIGN] if history else [])], warnings
+        return rows, [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if history else [])], warnings
     if cases:
         warnings.append(_NO_ROUNDS.format(metric=rule.metric))
     if not history:
         return compared_cases(pairs, rule), [], warnings
     levels, sentence = _levels_of_pairs(pairs, rule.metric, history)
     rows = [
-        row if level is None else replace(row, notes=(*row.notes, _level_note(level)))
+        row if level is None else replace(row, notes=(*row.notes, _level_note(level)), knows_campaigns=True)
         for row, level in zip(compared_cases(pairs, rule, levels), levels, strict=True)
     ]
     return rows, [sentence], warnings
@@ -201,6 +223,16 @@ def _stopped(pairs: Sequence[Pair]) -> tuple[int, str]:
         "(`perflog run --against`): a test for a fixed number of runs, as below, is not valid for them and finds "
         "changes too often. Compare the two folders of one such measurement, or make a fixed number of runs."
     )
+
+
+def _other_margin(pairs: Sequence[Pair], rule: Rule) -> list[str]:
+    """That the runs were made to decide by another margin than they are judged by."""
+    (stopping,) = _rules(pair.old for pair in pairs)
+    if stopping is None or math.isclose(stopping.margin, rule.margin):
+        return []
+    made, now = (f"{100 * margin:.4g} %" for margin in (stopping.margin, rule.margin))
+    option = f"give --margin {made.replace(' ', '')}"
+    return [f"the runs were made until a margin of {made} was decided, and are judged by {now}: {option}"]
 
 
 def _rules(cases: Iterable[Case]) -> set[Stopping | None]:
@@ -325,11 +357,12 @@ def _sentence(rows: Sequence[CampaignLevel | None], database: str) -> str:
 _LEAST = 10
 
 
-def _doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
+def _doubts(row: CaseComparison, old: Side, new: Side, rule: Rule) -> list[str]:
     """Drift within the window, groups of runs, rounding in print, what the steps contribute; the runs' own notes."""
     notes: list[str] = []
     low, high = row.ratio.low, row.ratio.high
     half_width = (high - low) / 2 if low is not None and high is not None else math.inf
+    notes += _of_steps(row, old.series(row.pair.old), new.series(row.pair.new), rule)
     sides = (("old", old, row.pair.old, row.old), ("new", new, row.pair.new, row.new))
     for word, side, case, run_values in sides:
         series = [run_series for run_series in side.series(case) if len(run_series.times) >= _LEAST]
@@ -344,6 +377,29 @@ def _doubts(row: CaseComparison, old: Side, new: Side) -> list[str]:
         ]
         notes += _throttled(word, case)
     return notes
+
+
+def _of_steps(row: CaseComparison, old: Sequence[RunSeries], new: Sequence[RunSeries], rule: Rule) -> list[str]:
+    """That the usual step changed otherwise than the whole, beyond the interval and the margin: stalls make the rest.
+
+    The usual step of a side is the median over its runs of the median of their measurements.
+    """
+    if rule.metric not in ("throughput", "step_time") or row.ratio.value is None:
+        return []
+    if len(old) < len(row.old) or len(new) < len(row.new):
+        return []
+    steps = [median([float(np.median(one.times)) for one in series]) for series in (old, new) if series]
+    if len(steps) < 2 or not all(steps):
+        return []
+    of_steps = steps[0] / steps[1] if rule.metric == "throughput" else steps[1] / steps[0]
+    low, high = row.ratio.low or 0.0, row.ratio.high or math.inf
+    by_noise = math.isfinite(high) and low <= of_steps <= high
+    if by_noise or abs(math.log(of_steps / row.ratio.value)) <= math.log1p(rule.margin):
+        return []
+    return [
+        f"the usual step changed by {per_cent(of_steps)} (the median of the steps, then of the runs), the whole by "
+        f"{per_cent(row.ratio.value)}: the rest is slow steps, or time between steps"
+    ]
 
 
 def _throttled(word: str, case: Case) -> list[str]:

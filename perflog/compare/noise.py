@@ -53,7 +53,10 @@ class CaseNoise:
         low, high: its 80 % interval.
         change_seen: the smallest change that `compare` would call with a chance of 80 % with as many runs on both
             sides, a share; None where so many runs carry no table of so many rows.
-        runs_needed: runs a side for the change that is planned for; None where more than 1000 would be needed.
+        runs_needed: runs a side for the change that is planned for, were the runs' spread the one that was estimated;
+            None where more than 1000 would be needed.
+        runs_needed_most: the same for the upper end of the spread's 80 % interval: a spread known from few runs may be
+            nearly twice as large, and a plan for the middle then falls short as often as not.
         campaigns: what campaigns of one version differ by, as the history has it; None where it is not known.
         pooled: whether ``change_seen`` and ``runs_needed`` come from the coefficient of variation of all cases pooled.
     """
@@ -67,6 +70,7 @@ class CaseNoise:
     high: float | None = None
     change_seen: float | None = None
     runs_needed: int | None = None
+    runs_needed_most: int | None = None
     pooled: bool = False
     campaigns: CampaignLevel | None = None
 
@@ -114,8 +118,7 @@ def noise(
         )
     table = Table(max(1, len(cases)), margin, LEVEL)
     groups = [[v for v in values(case, metric) if math.isfinite(v) and v > 0] for case in cases]
-    together = pooled_coefficient_of_variation(groups)
-    pooled = together[0] if together is not None else None
+    pooled = pooled_coefficient_of_variation(groups)
     members = (
         _case_noise(case, group, metric, detect, pooled, table) for case, group in zip(cases, groups, strict=True)
     )
@@ -123,16 +126,26 @@ def noise(
 
 
 def _case_noise(
-    case: Case, group: Sequence[float], metric: str, detect: float | None, pooled: float | None, table: Table
+    case: Case,
+    group: Sequence[float],
+    metric: str,
+    detect: float | None,
+    pooled: tuple[float, int] | None,
+    table: Table,
 ) -> CaseNoise:
+    """``pooled``: the spread of all cases together, and its degrees of freedom."""
     own = coefficient_of_variation(group) if len(group) > 1 else None
     low, high = variation_bounds(own, len(group) - 1) if own else (None, None)
     from_pool = len(group) < ENOUGH_RUNS or not own
-    variation = pooled if from_pool and pooled is not None else own
-    seen = detectable_change(variation, max(len(group), 2), WANTED, table) if variation else None
-    needed = runs_needed(detect, variation, WANTED, table) if variation and detect is not None else None
+    variation, freedom = pooled if from_pool and pooled is not None else (own, len(group) - 1)
+    seen = needed = most = None
+    if variation:
+        seen = detectable_change(variation, max(len(group), 2), WANTED, table)
+        if detect is not None:
+            needed = runs_needed(detect, variation, WANTED, table)
+            most = runs_needed(detect, variation_bounds(variation, freedom)[1], WANTED, table)
     unit = case.metrics[metric].unit if metric in case.metrics else ""
-    return CaseNoise(case, len(group), centre(group), unit, own, low, high, seen, needed, from_pool)
+    return CaseNoise(case, len(group), centre(group), unit, own, low, high, seen, needed, most, from_pool)
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -294,9 +307,10 @@ def _campaign_spread(one: CaseNoise) -> str:
 
 
 def _needed(one: CaseNoise) -> str:
-    if one.runs_needed is not None:
-        return str(one.runs_needed)
-    return "" if not one.change_seen and not one.coefficient_of_variation else ">1000"
+    if not one.change_seen and not one.coefficient_of_variation:
+        return ""
+    needed, most = ("> 1000" if runs is None else str(runs) for runs in (one.runs_needed, one.runs_needed_most))
+    return needed if needed == most else f"{needed} to {most}"
 
 
 def _mark(one: CaseNoise) -> str:
@@ -317,6 +331,11 @@ def _caption(noise: Noise) -> str:
     of_history = (
         f"; campaigns of one version and machine in {noise.history}, their spread beyond that of their runs, df: "
         "degrees of freedom"
+    )
+    test += (
+        "; of two numbers of runs the second is for the upper end of the spread's interval"
+        if noise.detect is not None
+        else ""
     )
     test += of_history if noise.history else ""
     return f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
@@ -346,7 +365,8 @@ def _member(one: CaseNoise) -> dict[str, Any]:
         "case": one.case.key, "label": one.case.label, "n": one.n, "median": one.centre,
         "unit": one.unit, "spread": one.coefficient_of_variation,
         "interval": None if one.low is None else {"low": one.low, "high": one.high, "level": 0.8},
-        "change_seen": one.change_seen, "runs_needed": one.runs_needed, "pooled": one.pooled,
+        "change_seen": one.change_seen, "runs_needed": one.runs_needed, "runs_needed_most": one.runs_needed_most,
+        "pooled": one.pooled,
         "campaigns": None if level is None else {
             "campaigns": level.campaigns, "spread": level.campaign_spread, "degrees_of_freedom": level.freedom,
             "run_spread": level.run_spread, "run_degrees_of_freedom": level.run_freedom,
@@ -378,7 +398,7 @@ def _csv_row(one: CaseNoise) -> dict[str, Any]:
     return {
         **one.case.key, **{name: member[name] for name in ("label", "n", "median", "unit", "spread")},
         "low": interval["low"], "high": interval["high"], "change_seen": one.change_seen,
-        "runs_needed": one.runs_needed, "pooled": str(one.pooled).lower(),
+        "runs_needed": one.runs_needed, "runs_needed_most": one.runs_needed_most, "pooled": str(one.pooled).lower(),
     }  # fmt: skip
 
 

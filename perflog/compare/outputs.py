@@ -13,13 +13,14 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
-from perflog.compare.rows import CaseComparison, Comparison, centre
+from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre
 from perflog.compare.rule import VERDICTS, change_words, keys_of
 from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio
+from perflog.compare.when import is_separation
 from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.settings.convention import DEFAULT, GateResult, gate_result
+from perflog.settings.convention import APART, GateResult, gate_result
 from perflog.show.case_table import Shown, require_columns
 from perflog.show.exchange import Annotation, Test
 from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
@@ -142,12 +143,18 @@ def _csv_cells(row: CaseComparison, metric: str) -> list[Any]:
 # The question that a gate in CI asks of comparisons: is there a reason to fail?
 
 
-def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) -> GateResult:
+#: What the gate fails on unless told otherwise.
+GATE = ("slower", "missing", "same-logs", "nothing-compared")
+
+
+def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> GateResult:
     """Whether any of the requested reasons is there.
 
-    ``slower``: a case is slower. ``inconclusive``: a case is inconclusive or has not enough data. ``missing``: a case
-    of the old side has no partner. ``nothing-compared``: no case at all has enough data for a verdict; a speedup that
-    is 1 by definition is none.
+    ``slower``: a case is slower; where the sides were measured apart, and no history says how far campaigns move, the
+    status is that of a question left open. ``inconclusive``: a case is inconclusive or has not enough data.
+    ``missing``: a case of the old side has no partner, or a run of its partner has no value. ``same-logs``: both sides
+    of a case have the very same values. ``nothing-compared``: no case at all has enough data for a verdict; a speedup
+    that is 1 by definition is none.
 
     Args:
         comparisons: of one command.
@@ -155,10 +162,18 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
     """
     rows = [row for comparison in comparisons for row in comparison.rows]
     reasons = [VERDICTS[row.verdict].gate for row in rows]
+    unpaired = [one for comparison in comparisons for one in comparison.unpaired if one.side == "old"]
+    apart = sum(
+        VERDICTS[row.verdict].gate == "slower" and not row.knows_campaigns
+        for comparison in comparisons if any(map(is_separation, comparison.warnings))
+        for row in comparison.rows
+    )  # fmt: skip
     counts = {
-        "slower": reasons.count("slower"),
+        "slower": reasons.count("slower") - apart,
+        APART: apart,
         "inconclusive": reasons.count("inconclusive"),
-        "missing": sum(unpaired.side == "old" for comparison in comparisons for unpaired in comparison.unpaired),
+        "missing": len(unpaired) + sum(row.lacks_runs for row in rows),
+        "same-logs": sum(SAME_VALUES in row.notes for row in rows),
         "nothing-compared": int(not any(_is_judged(row) for row in rows)),
     }
     words = dict(_WORDS)
@@ -171,10 +186,19 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = DEFAULT) ->
 #: The words for each reason where it is there, and where it was requested and is not.
 _WORDS = {
     "slower": ("{n} of {of} slower", "no case is slower"),
+    APART: (
+        "{n} of {of} slower, but the sides were measured apart: whether it is the version or the machine nothing says "
+        "(make the runs in turn, or give --history)",
+        "",
+    ),
     "inconclusive": (
         "{n} of {of} inconclusive or without enough data", "no case is inconclusive or without enough data",
     ),
-    "missing": ("{n} of the old side without a partner", "no case of the old side is without a partner"),
+    "missing": (
+        "{n} of the old side without a partner, or with a run of it that has no value",
+        "none is missing",
+    ),
+    "same-logs": ("{n} of {of} with the very same values on both sides", "none is a copy"),
     "nothing-compared": ("no case has enough data for a verdict", "at least one case had enough data"),
 }  # fmt: skip
 #: What is said besides where a gate is green though it could see no single change. It does not fail then: too few runs

@@ -144,6 +144,12 @@ def unequal_spreads(old: Sequence[float], new: Sequence[float], margin: float) -
     return f"{measured}; {runs} such runs may all be fast or all slow by chance, so make more of them"
 
 
+#: The note of a row that the noise of the others leaves open.
+_BY_STATES = (
+    "by its own runs this is a change; but in most rows of the table the runs fall in two groups, as on a machine with "
+    "two states, and this row's may all have met one of them: its noise is taken for that of the others (runs on a "
+    "machine without such states, with locked clocks or one kind of node, decide it)"
+)
 #: The note of a row whose two sides are one.
 SAME_VALUES = "both sides have the very same values: are these the same logs?"
 
@@ -163,6 +169,7 @@ class CaseComparison:
         notes: what speaks against trusting the row.
         in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.comparing`).
         by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
+        knows_campaigns: whether the interval holds what campaigns of one version differ by.
     """
 
     pair: Pair
@@ -175,11 +182,17 @@ class CaseComparison:
     notes: tuple[str, ...] = ()
     in_rounds: bool = False
     by_definition: bool = False
+    knows_campaigns: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Faster, slower, same, inconclusive, or not enough data."""
         return self.decision.verdict
+
+    @property
+    def lacks_runs(self) -> bool:
+        """Whether runs of the new side have no value, where all of the old side have one."""
+        return all(map(math.isfinite, self.old)) and not all(map(math.isfinite, self.new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +332,7 @@ def _row(
     if old == new and any(map(math.isfinite, old)) and not metric_kind(rule.metric).is_derived:
         notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(old, new, rule.margin)) else []
+    notes += [_BY_STATES] if result is not None and result.by_states else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
     return CaseComparison(
         pair, _unit(pair.old, rule.metric) or _unit(pair.new, rule.metric), old, new, estimate,

@@ -17,9 +17,27 @@ from perflog.escaping import markdown as escaped
 from perflog.history.following import Outlook, Point, Series, Shift, parts, series, share_words
 from perflog.history.place import Database, name_of
 from perflog.history.saving import campaigns, unknown
-from perflog.settings.convention import DEFAULT, GateResult, gate_result
+from perflog.settings.convention import GateResult, gate_result
 from perflog.show.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
 from perflog.stats.verdict import MARGIN, Better
+
+#: The words for each reason where it is there, and where it was requested and is not.
+_WORDS = {
+    "slower": ("{n} of {of} got worse", "no case got worse"),
+    "inconclusive": (
+        "{n} of {of} with too few comparable campaigns to look for a change",
+        "every case has enough comparable campaigns",
+    ),
+    "missing": (
+        "{n} of {of} without a value in the newest campaign", "every case has a value in the newest campaign",
+    ),
+    "nothing-compared": (
+        "no case has enough comparable campaigns to look for a change",
+        "at least one case has enough comparable campaigns",
+    ),
+}  # fmt: skip
+#: What the gate can fail on, and what it fails on unless told otherwise.
+REASONS, GATE = tuple(_WORDS), ("slower", "nothing-compared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +163,7 @@ class Regressions:
         """The changes for the worse that have not been made good, worst first."""
         return tuple(change for change in self.changes if change.state is State.WORSE)
 
-    def gate(self, fail_on: Sequence[str] = DEFAULT) -> GateResult:
+    def gate(self, fail_on: Sequence[str] = GATE) -> GateResult:
         """Whether any of the requested reasons is there.
 
         ``slower``: a case got worse and is so still. ``inconclusive``: a case has too few campaigns in its last part
@@ -159,23 +177,6 @@ class Regressions:
             "nothing-compared": int(not self.looked_at),
         }  # fmt: skip
         return gate_result(counts, _WORDS, fail_on, cases)
-
-
-#: The words for each reason where it is there, and where it was requested and is not.
-_WORDS = {
-    "slower": ("{n} of {of} got worse", "no case got worse"),
-    "inconclusive": (
-        "{n} of {of} with too few comparable campaigns to look for a change",
-        "every case has enough comparable campaigns",
-    ),
-    "missing": (
-        "{n} of {of} without a value in the newest campaign", "every case has a value in the newest campaign",
-    ),
-    "nothing-compared": (
-        "no case has enough comparable campaigns to look for a change",
-        "at least one case has enough comparable campaigns",
-    ),
-}  # fmt: skip
 
 
 def regressions(

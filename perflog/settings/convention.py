@@ -135,9 +135,9 @@ def with_adjustments(convention_name: str, adjusted: Sequence[str]) -> str:
 # What a gate in CI can be asked to fail on, and what it answers: the same words for all commands that have one.
 
 #: What a gate can fail on, with the exit status of each.
-REASONS = {"slower": 1, "inconclusive": 3, "missing": 3, "nothing-compared": 3}
-#: What it fails on unless told otherwise.
-DEFAULT = ("slower", "nothing-compared")
+REASONS = {"slower": 1, "inconclusive": 3, "missing": 3, "same-logs": 3, "nothing-compared": 3}
+#: Cases that are slower as sides are that were measured apart: who fails on ``slower`` fails on these too.
+APART = "apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +159,17 @@ def gate_result(
     """The answer of a gate.
 
     Args:
-        counts: how often each of :data:`REASONS` is there.
+        counts: how often each of :data:`REASONS` is there, and :data:`APART`; none where a key is missing.
         words: what is said of each where it is there (``{n}`` its count, ``{of}`` the cases), and where it is not.
         fail_on: the reasons that were asked for.
         cases: how many cases were looked at, in words.
     """
-    present = {reason: words[reason][0].format(n=counts[reason], of=cases) for reason in REASONS if counts[reason]}
-    failing = [reason for reason in fail_on if reason in present]
+    statuses = REASONS | {APART: 3}
+    present = {reason: words[reason][0].format(n=counts[reason], of=cases) for reason in statuses if counts.get(reason)}
+    asked = [*fail_on, APART] if "slower" in fail_on else fail_on
+    failing = [reason for reason in asked if reason in present]
     if failing:
-        status = min(REASONS[reason] for reason in failing)
+        status = min(statuses[reason] for reason in failing)
         why = "; ".join(text for reason, text in present.items() if reason in failing)
         return GateResult(status, f"The gate failed (exit status {status}): {why}.")
     found = "; ".join(words[reason][1] for reason in fail_on)

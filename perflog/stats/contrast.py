@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from perflog.stats.centre import LEVEL
 from perflog.stats.pooling import SideNoise, side_noise
 from perflog.stats.quotient import critical_value
+from perflog.stats.states import shows_states
 
 Floats = NDArray[np.float64]
 #: The least variance of the logarithms of a sample: where runs are equal to the last digits of a double, their
@@ -87,13 +88,13 @@ def differences(rows: Sequence[RowSamples]) -> list[Differences]:
         rows: each sample with two positive values or more.
 
     Returns:
-        The differences with the rows' moderated variances and, where a side has four samples or more, with the floor
-        in their place (see :mod:`perflog.stats.pooling`).
+        The differences with the rows' moderated variances and, where a side has four samples or more and they show
+        states of its machine, with the floor in their place (see :mod:`perflog.stats.pooling`).
     """
     sides = {"old": _side(rows, "old"), "new": _side(rows, "new")}
     centres = _centres(rows, "new", sides["new"][1]) - _centres(rows, "old", sides["old"][1])
     results = [_combined(centres, rows, sides, floored=False)]
-    if any(noise.floors is not None for noise, _ in sides.values()):
+    if any(noise.floors is not None and shows_states(samples) for noise, samples in sides.values()):
         results.append(_combined(centres, rows, sides, floored=True))
     return results
 

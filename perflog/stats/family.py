@@ -6,7 +6,8 @@ A row is called faster or slower only where three things say so together, so its
   their distribution; where runs do not overlap at all, with the chance of :mod:`perflog.stats.separation`;
 * the means of logarithms with moderated variances, which hold where the sides have unequal numbers of runs and unequal
   spreads (Welch 1938, Smyth 2004);
-* the same with the noise that the other rows of the table show (:mod:`perflog.stats.pooling`).
+* where the rows show states of the machine, the same with the noise that most rows of the table have
+  (:mod:`perflog.stats.pooling`).
 
 A row's p-value is the largest of the three. Over the rows the p-values are adjusted by Benjamini & Hochberg (1995):
 of R rows the k with p ≤ k α/R are selected, k being the largest number for which that many are. The intervals are
@@ -43,10 +44,12 @@ class RowResult:
     Attributes:
         ratio: new over old; its interval is at the level that the table asks of this row.
         adjusted_p: the p that the ratio is not 1, adjusted over the rows.
+        by_states: whether its own noise would have called it, and that of the table's other rows did not.
     """
 
     ratio: Ratio
     adjusted_p: float
+    by_states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def family(
     alpha = 1 - level
     ranks = [_ranks(row) for row in rows]
     noises = differences(rows)
+    own, *floored = noises
     known = list(campaigns) or [None] * len(rows)
     if any(of_row is not None for of_row in known):
         noises = [*noises, with_campaigns(rows, noises[0], known)]
@@ -109,7 +113,15 @@ def family(
         for i, (row, rank) in enumerate(zip(rows, ranks, strict=True))
     ]
     shown = [ratio if known[i] is None else _at_asked_level(ratio) for i, ratio in enumerate(ratios)]
-    return [RowResult(ratio, adjusted[i]) for i, ratio in enumerate(shown)]
+    widened = _are_beyond(*_intervals([own], alphas), margin) & ~_are_beyond(
+        *_intervals([own, *floored], alphas), margin
+    )
+    return [RowResult(ratio, adjusted[i], bool(widened[i])) for i, ratio in enumerate(shown)]
+
+
+def _are_beyond(low: Floats, high: Floats, margin: float) -> NDArray[np.bool_]:
+    """Which intervals of ratios lie wholly beyond the margin."""
+    return np.asarray((low > 1 + margin) | (high < 1 - margin))
 
 
 def selected(p_values: Floats, alpha: float) -> int:

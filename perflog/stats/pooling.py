@@ -4,10 +4,12 @@ Five runs know their own variance badly: the estimate is half or twice the truth
 table were measured in one way, so their variances are alike, and how much alike is itself in the data. The moderated
 variance (Smyth 2004, sections 4 and 6.2) is (d₀ s₀² + d s²) / (d₀ + d): s² with d degrees of freedom is the row's own,
 s₀² is that of all rows, and d₀ is large where the rows' variances differ no more than chance makes them differ, and
-near 0 where every row has a noise of its own.
+near 0 where every row has a noise of its own. Below :data:`LEAST_PRIOR` each row stands for itself.
 
 The floor is a second, stricter noise: the upper quartile of the rows' variances. A row whose runs all fell into one of
-two states of the machine shows hardly any variance; the other rows of its table show what the states do.
+two states of the machine shows hardly any variance; the other rows of its table show what the states do. It counts only
+where they show them (:func:`perflog.stats.states.shows_states`): else the noisiest quarter of a table would hide every
+change in its quiet rows.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from numpy.typing import NDArray
 
 #: The fewest samples whose variances say what they have in common: the spread of three variances is unknown itself.
 LEAST_SAMPLES = 4
+#: With fewer degrees of freedom in common than a sample of five has of its own the rows say nothing of each other's
+#: noise: what little they would add makes the tails of four or five evenly spread runs too thin
+#: (``python -m tests.tools.simulate_tables --part unlike``).
+LEAST_PRIOR = 4.0
 #: The quantile of the rows' variances that is the floor: chosen by ``python -m tests.tools.simulate_tables``, whose
 #: table of methods has what the median, the upper quartile and the mean cost and guard against.
 FLOOR_QUANTILE = 0.75
@@ -61,6 +67,7 @@ def side_noise(variances: Sequence[float], freedoms: Sequence[int]) -> SideNoise
     from scipy.special import chdtri
 
     common, prior = _prior(own, freedom)
+    prior = prior if prior >= LEAST_PRIOR else 0.0
     moderated = (prior * common + freedom * own) / (prior + freedom)
     scale = chdtri(freedom, 1 - FLOOR_QUANTILE) / freedom  # the quantile of a sample's variance whose true one is 1
     floor = float(np.quantile(own / scale, FLOOR_QUANTILE))

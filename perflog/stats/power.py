@@ -224,8 +224,6 @@ def _ends(samples: NDArray[np.float64], alpha: float, shared: bool) -> NDArray[n
     if shared:
         sides = [side_noise(variance.tolist(), [n - 1] * len(new)) for variance in variances]
         noises = [[(side.variances, side.freedoms) for side in sides]]
-        floors = [(side.floors, np.full(len(new), side.floor_freedom)) for side in sides if side.floors is not None]
-        noises.append(floors)
     up, down = [-pairs[:, cut]], [pairs[:, n * n - 1 - cut]]
     for (old_variance, old_freedom), (new_variance, new_freedom) in noises:
         a, b = old_variance / n, new_variance / n

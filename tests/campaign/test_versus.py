@@ -170,7 +170,8 @@ def test_compare_gives_the_sequential_result_and_says_so(
     )
     assert comparison["warnings"] == []
     text = run("compare", str(logs / "old"), str(logs / "new"), "--warmup", "5").stdout
-    assert "geometric mean of the rounds" in text
+    assert "geometric mean of the rounds" in text and "was decided, and are judged by" not in text
+    assert "give --margin 2%" in run("compare", str(logs / "old"), str(logs / "new"), "--margin", "1%").stdout
 
 
 def test_one_case_of_a_measurement_keeps_the_level_of_all(

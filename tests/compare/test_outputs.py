@@ -40,8 +40,8 @@ TOKEN = "ghsSecretOfThisTest"
 @pytest.fixture
 def sides(tmp_path: Path) -> tuple[str, str]:
     """Two sides of two cases: 5 % slower on eight devices, the same on one."""
-    old = write_campaign(tmp_path / "old", {ONE: 130.0, EIGHT: 1000.0}, seed=1)
-    new = write_campaign(tmp_path / "new", {ONE: 130.0, EIGHT: 950.0}, seed=2)
+    old = write_campaign(tmp_path / "old", {ONE: 130.0, EIGHT: 1000.0}, seed=1, turn=0)
+    new = write_campaign(tmp_path / "new", {ONE: 130.0, EIGHT: 950.0}, seed=2, turn=1)
     return str(old), str(new)
 
 
@@ -353,9 +353,10 @@ def test_junit_fails_what_the_gate_fails_on(sides: tuple[str, str], tmp_path: Pa
     perflog(["compare", old, new, "--gate", "-o", str(tmp_path / "gate.xml")])
     root = ElementTree.parse(tmp_path / "gate.xml").getroot()
     (suite,) = root.iter("testsuite")
-    assert [suite.attrib[key] for key in ("tests", "failures", "skipped")] == ["2", "1", "1"]
-    (failure,) = root.iter("failure")
-    assert failure.attrib["type"] == "slower" and failure.attrib["message"].startswith("slower: −")
+    assert [suite.attrib[key] for key in ("tests", "failures", "skipped")] == ["2", "2", "0"]
+    slower, missing = root.iter("failure")
+    assert slower.attrib["type"] == "slower" and slower.attrib["message"].startswith("slower: −")
+    assert missing.attrib["type"] == "missing"
     perflog(["compare", old, new, "--fail-on", "missing", "-o", str(tmp_path / "gate.xml")])
     (failure,) = ElementTree.parse(tmp_path / "gate.xml").getroot().iter("failure")
     assert failure.attrib["type"] == "missing" and failure.attrib["message"].startswith("not on the new side")

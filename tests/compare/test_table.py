@@ -134,7 +134,10 @@ def test_the_gate_says_why_in_one_line(sides: tuple[Path, Path]) -> None:
     assert failed.exit_code == 1 and "The gate failed (exit status 1): 1 of 2 cases slower." in failed.output
     passed = run(old, new, "--gate", "--where", "devices=1")
     assert passed.exit_code == 0
-    said = "The gate passed (exit status 0) on 1 case: no case is slower; at least one case had enough data.\n"
+    said = (
+        "The gate passed (exit status 0) on 1 case: no case is slower; none is missing; none is a copy; at least one case "
+        "had enough data.\n"
+    )
     assert said in passed.output
     assert run(old, new, "--fail-on", "missing").exit_code == 0, "it was not asked about slower cases"
 
@@ -150,8 +153,8 @@ def test_a_gate_that_could_see_nothing_fails(tmp_path: Path) -> None:
 def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None:
     """Of seven cases with four runs a side no single one can be called, whatever its change."""
     rates = {f"1n{2**power}g/rn50_b128_fp32": 100.0 * 2**power for power in range(7)}
-    old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1)
-    new = write_campaign(tmp_path / "new", {**rates, EIGHT: 400.0}, runs=4, spread=0.1, seed=2)
+    old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1, turn=0)
+    new = write_campaign(tmp_path / "new", {**rates, EIGHT: 400.0}, runs=4, spread=0.1, seed=2, turn=1)
     blind = "the runs are too few for so many cases, and no single slower case could have been called."
     seven = run(old, new, "--gate")
     assert seven.exit_code == 0 and blind in seven.output, "identical versions must not fail it"

@@ -53,4 +53,4 @@ def test_every_other_command_gives_what_there_is_and_says_what_is_missing(words:
     for file in (logs / "rn50_b128_fp32_6.log.gz", *logs.parent.glob("r.md")):
         file.unlink()
     again = perflog(*words.split(), cwd=logs.parent)
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == (3 if "--gate" in words else 0), "the gate fails on copies"

@@ -13,7 +13,7 @@ from scipy import optimize, special, stats
 
 from perflog.stats.contrast import RowSamples, differences
 from perflog.stats.family import family, selected
-from perflog.stats.pooling import side_noise
+from perflog.stats.pooling import LEAST_PRIOR, side_noise
 from perflog.stats.quotient import critical_value
 from perflog.stats.ratio import ratio
 from perflog.stats.separation import rank_p, rows_for_runs, runs_for_rows, two_state_chance
@@ -52,16 +52,21 @@ def test_ranks_by_hand() -> None:
     assert rank_p(0, 4, 4) == pytest.approx(2 / 256), "below 2 / 70"
 
 
-def test_moderated_variances_by_another_way() -> None:
+@pytest.mark.parametrize(
+    ("variances", "alike"), [([1, 2.8, 0.3, 3.5, 0.8, 0.25], True), ([1, 4, 0.2, 9, 1.5, 0.03], False)]
+)
+def test_moderated_variances_by_another_way(variances: list[float], alike: bool) -> None:
     """Smyth's moments, with the root found by bisection and the quantile by scipy."""
-    variances, freedoms = [1.0, 4.0, 0.2, 9.0, 1.5, 0.03], [4, 4, 4, 5, 4, 3]
+    freedoms = [4, 4, 4, 5, 4, 3]
     d = np.array(freedoms, float)
     e = np.log(variances) - special.digamma(d / 2) + np.log(d / 2)
     excess = e.var(ddof=1) - special.polygamma(1, d / 2).mean()
     prior = 2 * optimize.brentq(lambda x: float(special.polygamma(1, x)) - excess, 1e-3, 1e3, xtol=1e-14)
     common = math.exp(e.mean() + special.digamma(prior / 2) - math.log(prior / 2))
     noise = side_noise(variances, freedoms)
-    assert noise.variances == pytest.approx((prior * common + d * variances) / (prior + d), rel=1e-8)
+    assert (prior >= LEAST_PRIOR) is alike
+    prior = prior if alike else 0.0
+    assert noise.variances == pytest.approx((prior * common + d * np.array(variances)) / (prior + d), rel=1e-8)
     assert noise.freedoms == pytest.approx(d + prior, rel=1e-8)
     scaled = [v / (stats.chi2.ppf(0.75, f) / f) for v, f in zip(variances, freedoms, strict=True)]
     assert noise.floors == pytest.approx([np.quantile(scaled, 0.75)] * 6) and noise.floor_freedom == sum(freedoms) / 2
@@ -85,6 +90,36 @@ def test_a_derived_row_beside_many_runs_has_the_critical_value_of_the_series() -
     (throughput,) = differences([RowSamples(few, many[0])])
     welch = sum(parts[:2]) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 19)
     assert throughput.freedoms == pytest.approx(welch), "ranks guard such a row"
+
+
+def _mixed(random: np.random.Generator, n: int) -> list[RowSamples]:
+    """Twenty rows of which six spread by 5 % and the others by 0.3 %; the first one is 5 % slower."""
+    spreads = np.where(np.arange(20) < 14, 0.003, 0.05)[:, None]
+    old, new = (np.exp(spreads * random.standard_normal((20, n))) for _ in range(2))
+    new[0] *= 0.95
+    return [RowSamples(tuple(a), tuple(b)) for a, b in zip(old.tolist(), new.tolist(), strict=True)]
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_noisy_rows_hide_no_change_in_a_quiet_one(n: int) -> None:
+    """The floor of a table whose rows show no states once hid every one of these (0 to 1 of 100)."""
+    random, found, false = np.random.default_rng(28), 0, 0
+    for _ in range(100):
+        first, *others = family(_mixed(random, n), 0.02, 0.95)
+        found += first.ratio.high is not None and first.ratio.high < 0.98
+        false += any(not one.ratio.high >= 0.98 or not one.ratio.low <= 1.02 for one in others)  # type: ignore[operator]
+    assert found >= 95 and false <= 10
+
+
+def test_where_the_rows_show_states_a_quiet_row_is_not_trusted() -> None:
+    """Rows in two states each, but for one whose old runs all met one of them and whose new ones the other."""
+    random = np.random.default_rng(28)
+    logs = 0.05 * (random.choice([-1.0, 1.0], (2, 20, 6)) + 0.02 * random.standard_normal((2, 20, 6)))
+    logs[0, 0], logs[1, 0] = -0.05 + 0.001 * random.standard_normal((2, 6)) + np.array([[0.0], [0.1]])
+    old, new = np.exp(logs).tolist()
+    first, *others = family([RowSamples(tuple(a), tuple(b)) for a, b in zip(old, new, strict=True)], 0.02, 0.95)
+    assert first.by_states and first.ratio.low is not None and first.ratio.low < 1.02
+    assert not any(one.by_states for one in others)
 
 
 def test_three_rows_have_no_noise_in_common() -> None:

@@ -81,6 +81,10 @@ def step_patterns(
     step = step_pattern(table.lower, alone, below, stamped=stamped, position="counter")
     if counter is None or step is None:
         return []
+    if re.search(step["regex"], table.upper.row(0)):  # a lone number with its unit stands on the line above too
+        step["regex"] += "$"
+        if re.search(step["regex"], table.upper.row(0)) or not re.search(step["regex"], table.lower.row(0)):
+            return []
     placed = {"position": position} if position else _counted_per(table, columns)
     return [{**counter, "step_base": "first", **placed}, step]
 

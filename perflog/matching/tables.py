@@ -12,7 +12,6 @@ What its tokens are is decided once for all lines that have the same bytes aroun
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -49,6 +48,7 @@ _TOKEN = lazy_regex(
     rb"(?:[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.(?:[0-9]+|(?!\s*$|\s+[A-Za-z])))?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?:[kKMGBT](?![A-Za-z0-9_]))?"
     rb"|(?<![A-Za-z_])[-+]?(?:nan|inf|NaN|Inf|NAN|INF)(?![A-Za-z_]))"
 )
+_LETTER = lazy_regex(rb"[A-Za-z]")
 #: What stands in front of a program's own words: stamps, levels, ranks, file names and lines.
 _TIME = rb"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d| (?:UTC|GMT)(?= ))?"
 _PREFIX = lazy_regex(
@@ -317,7 +317,7 @@ class _Text:
 def _own_start(line: bytes) -> int:
     """Where the program's own words begin on a line; 0 where nothing but a prefix would be left."""
     prefix = _PREFIX.match(line)
-    return prefix.end() if prefix and re.search(rb"[A-Za-z]", line[prefix.end() :]) else 0
+    return prefix.end() if prefix and _LETTER.search(line, prefix.end()) else 0
 
 
 def own_text(line: bytes) -> bytes:

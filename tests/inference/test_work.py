@@ -324,6 +324,17 @@ def test_the_time_that_is_used_stands_below_the_step(tmp_path: Path) -> None:
     is_true(tmp_path, text, moments)
 
 
+def test_a_lone_time_below_the_step_is_not_the_one_within_its_line(tmp_path: Path) -> None:
+    """Another time with the same unit stands above it; both were read, and the steps counted twice."""
+    moments = list(steps(1, 200))
+    text = "".join(
+        f"[train] it {m.step}, loss: {m.loss:.4f}, lag: {1000 * m.seconds / 33:.2f}ms, norm: 0.7\n"
+        f"{1000 * m.seconds:.1f}ms\n"
+        for m in moments
+    )
+    is_true(tmp_path, text, moments)
+
+
 @pytest.mark.parametrize(("length", "is_read"), [(100, True), (None, False)], ids=["evenly", "anywhere"])
 def test_a_time_begins_anew_with_epochs_that_no_line_tells(tmp_path: Path, length: int | None, is_read: bool) -> None:
     moments, begun, text = list(steps(1, 400)), 0.0, ""

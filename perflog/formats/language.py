@@ -85,7 +85,7 @@ class ValueKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     """
     offset: Annotated[Count, Key(check=meaning.of_offset)] = 0
     """Of `span = "cumulative"`, how many first steps the mean leaves out."""
-    plus: tuple[str, ...] = ()
+    plus: Annotated[tuple[str, ...], Key(check=meaning.of_plus)] = ()
     """`["data"]`: groups of the same unit that are added; where one is missing there is no value."""
     amount: Annotated[
         str,

@@ -234,8 +234,10 @@ STEP, PLACE, PLACED, TOTAL, START, FACTS, END = range(7)
         (changed_value(STEP, span="run", window=0), "span = 'run': a value of the whole run stands in a pattern with role summary"),
         (changed_value(PLACED, span="cumulative"), "span = 'cumulative': expected one of interval, last for quantity 'interval_time'"),
         (changed_value(PLACED, offset=3), "offset = 3: only a cumulative value leaves steps out"),
+        (changed_value(PLACED, plus=["dta"]), "plus names 'dta', which is not a named group of the regex"),
         (changed_value(TOTAL, pick="best"), "pick = 'best': expected one of last, first, max, min"),
         (changed_value(TOTAL, metric="throughput"), "metric = 'throughput': perflog makes a metric of this name itself"),
+        (changed(STEP, value=[{"group": "rate", "quantity": "metric", "metric": "energy", "unit": "J"}]), "unit = 'J', span = 'interval': of step lines only means can be made"),
         (changed_value(STEP, group="rank"), "value 'rank': a group of this name has a fixed meaning already"),
     ],
 )  # fmt: skip

@@ -167,6 +167,54 @@ def _ambiguous(cases: Mapping[str, _Cases], old: Sequence[int], new: Sequence[in
     return f"{len(places)} cases on the {side} side are alike but for {' and '.join(differing) or _FORMAT}: {how}"
 
 
+#: So many keys at most may differ between cases that are offered as partners, and so many ways to pair are tried.
+_MOST_DIFFERING, _MOST_TRIED = 4, 50
+#: The version of a model behind its name: ``v1.5`` of ``resnet50v1.5``; bert-large is another model than bert.
+_VARIANT = re.compile(r"[-_ ]?v\d[\d.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What pairs cases that differ: keys that may, names that are other ones, and how many pairs they make."""
+
+    across: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...]
+    count: int
+
+    @property
+    def options(self) -> str:
+        """The options of ``perflog compare``: ``--across framework,label --alias resnet50v1.5=resnet50``."""
+        across = [f"--across {','.join(self.across)}"] if self.across else []
+        return " ".join([*across, *(f"--alias {alias}={name}" for alias, name in self.aliases)])
+
+
+def way_to_pair(old: _Cases, new: _Cases) -> Way | None:
+    """What pairs most cases of two sides none of which has a partner, by the fewest keys; None for nothing.
+
+    A model's name may have a version behind it that the other side does not say. Cases of other work are never paired.
+    """
+    mine, theirs = _keys_of_sides(old, new, {})
+    tried = dict.fromkeys(way for one in mine for other in theirs if (way := _between(one, other)) is not None)
+    counted = [
+        Way(across, aliases, len(paired(old, new, across, dict(aliases))[0]))
+        for across, aliases in list(tried)[:_MOST_TRIED]
+    ]
+    able = [way for way in counted if way.count]
+    return min(able, key=lambda way: (-way.count, len(way.across) + len(way.aliases)), default=None)
+
+
+def _between(mine: Key, theirs: Key) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]] | None:
+    """The keys in which two cases differ, and the names that may be one; None for other work, or for too many."""
+    differing = _differing(mine, theirs)
+    short, long = sorted((mine.get("model", ""), theirs.get("model", "")), key=len)
+    is_variant = bool(short) and long.startswith(short) and _VARIANT.fullmatch(long[len(short) :])
+    aliases = ((long, short),) if is_variant else ()
+    across = [key for key in differing if not (aliases and key == "model")]
+    if not differing or len(across) > _MOST_DIFFERING or _is_other_work(mine, theirs, across):
+        return None
+    return tuple(across), aliases
+
+
 def _differing(mine: Key, theirs: Key) -> list[str]:
     keys = [*CASE_KEYS, *(k for k in (*mine, *theirs) if k not in CASE_KEYS)]
     return [k for k in dict.fromkeys(keys) if mine.get(k) != theirs.get(k)]

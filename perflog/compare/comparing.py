@@ -13,7 +13,7 @@ import numpy as np
 from perflog.cases.build import summary_of
 from perflog.cases.case import Case
 from perflog.cases.copies import copies_among
-from perflog.cases.pairs import VERSION, Pair, metric_kind, paired
+from perflog.cases.pairs import VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
@@ -92,9 +92,18 @@ def _compared(
         for name, side, _ in (old, new)
         if side.extraction.parts
     ]
-    notes = (*of_parts, *machine_notes(pairs), *made)
+    notes = (*of_parts, *_paired_though(pairs), *machine_notes(pairs), *made)
     said_first = (*warnings, *of_states, *_same(rows))
-    return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean_of(rows, alone), notes, said_first)
+    way = None if rows else way_to_pair(old_cases, new_cases)
+    mean = mean_of(rows, alone)
+    return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way)
+
+
+def _paired_though(pairs: Sequence[Pair]) -> list[str]:
+    """What differs within pairs as it was asked for, said once for the table."""
+    differing = list(dict.fromkeys(text for pair in pairs for text in pair.across))
+    more = f", and {len(differing) - _MOST_NAMED} more" if len(differing) > _MOST_NAMED else ""
+    return [f"paired by --across though {'; '.join(differing[:_MOST_NAMED])}{more}"] if differing else []
 
 
 def _without_old_logs(pair: Pair, aggregate: str) -> Pair:
@@ -173,7 +182,7 @@ def _in_rounds(row: CaseComparison, rule: Rule, table: TableRule) -> CaseCompari
     old, new = _by_round(row.pair.old, rule.metric), _by_round(row.pair.new, rule.metric)
     shared = sorted(old.keys() & new.keys())
     result = look([old[number] for number in shared], [new[number] for number in shared], table, rule.better)
-    notes = [*row.pair.across, *row.pair.alike]
+    notes = [*row.pair.alike]
     alone = len(row.old) + len(row.new) - 2 * len(shared)
     if alone:
         runs = "1 run has" if alone == 1 else f"{alone} runs have"

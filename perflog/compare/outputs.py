@@ -187,8 +187,8 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> Ga
 _WORDS = {
     "slower": ("{n} of {of} slower", "no case is slower"),
     APART: (
-        "{n} of {of} slower, but the sides were measured apart: whether it is the version or the machine nothing says "
-        "(make the runs in turn, or give --history)",
+        "{n} of {of} slower, but the sides were measured apart, so that it may be the machine, not the version (make "
+        "the runs in turn, or give --history)",
         "",
     ),
     "inconclusive": (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case, why_open
-from perflog.cases.pairs import Pair, Unpaired, metric_kind
+from perflog.cases.pairs import Pair, Unpaired, Way, metric_kind
 from perflog.compare.rule import Rule, names_of, verdict_words
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
@@ -210,6 +210,7 @@ class Comparison:
         notes: what is to be known of the sides as a whole, such as another machine.
         warnings: what is said first, as it speaks against the whole comparison: sides that were measured one after the
             other, or on different machines.
+        way: what would pair cases, where none has a partner.
     """
 
     old: str
@@ -221,6 +222,7 @@ class Comparison:
     mean: Geomean
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    way: Way | None = None
 
     @property
     def title(self) -> str:
@@ -328,7 +330,7 @@ def _row(
     (old, new), (estimate, _, decision) = sides, alone
     if result is not None:
         estimate = replace(result.ratio, notes=estimate.notes)
-    notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.across, *pair.alike]
+    notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.alike]
     if old == new and any(map(math.isfinite, old)) and not metric_kind(rule.metric).is_derived:
         notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(old, new, rule.margin)) else []

@@ -86,10 +86,11 @@ def _why_nothing(comparison: Comparison) -> str:
     empty = [name for side, name in sides.items() if all(case.side != side for case in comparison.unpaired)]
     if empty:
         return f"No case could be compared: {' and '.join(empty)} {'has' if len(empty) == 1 else 'have'} no case."
-    return (
-        "No case could be compared: no case of one side is on the other. What differs is said of each case; "
-        "--across KEYS lets these keys differ, --alias NAME=OTHER takes two names for one."
-    )
+    nothing = "No case could be compared: no case of one side is on the other."
+    if comparison.way is None:
+        offered = "--across KEYS lets keys differ, --alias NAME=OTHER takes two names for one"
+        return f"{nothing} What differs is said of each case; {offered}."
+    return f"{nothing} Give {comparison.way.options}: that pairs {counted(comparison.way.count, 'case')}."
 
 
 def _changed_cases(comparison: Comparison, verdict: Verdict) -> str:

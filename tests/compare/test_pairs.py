@@ -8,7 +8,7 @@ import pytest
 
 from perflog.cases.build import build_cases
 from perflog.cases.case import Case
-from perflog.cases.pairs import paired
+from perflog.cases.pairs import paired, way_to_pair
 from perflog.compare.rule import names_of
 from perflog.settings.options import Options
 from tests.cases.test_cases import made
@@ -38,6 +38,25 @@ def test_spellings_of_a_model_are_one(old: str, new: str) -> None:
 )
 def test_other_models_are_others(old: str, new: str) -> None:
     assert pairs(case(model=old), case(model=new)) == []
+
+
+def test_what_pairs_most_cases_is_one_command() -> None:
+    """Two frameworks whose reports name the model's version, the label and the kind of card on one side alone."""
+    ours = [case(model="resnet50", devices=n, framework="pytorch", label="run") for n in (1, 8)]
+    theirs = [case(model="resnet50v1.5", devices=n, framework="tensorflow", accelerator="V100") for n in (1, 8)]
+    sides = [(one, one.label) for one in ours], [(one, one.label) for one in theirs]
+    way = way_to_pair(*sides)
+    assert way is not None and way.count == 2
+    assert way.options == "--across framework,accelerator,label --alias resnet50v1.5=resnet50"
+    assert len(paired(*sides, way.across, dict(way.aliases))[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [({"model": "bert"}, {"model": "bert-large"}), ({"batch_size": 32}, {"batch_size": 64})]
+)
+def test_other_work_is_never_offered(old: dict[str, Any], new: dict[str, Any]) -> None:
+    one, other = case(**old), case(**new)
+    assert way_to_pair([(one, "")], [(other, "")]) is None
 
 
 def test_one_node_that_a_side_does_not_name() -> None:

@@ -71,7 +71,9 @@ def side_noise(variances: Sequence[float], freedoms: Sequence[int]) -> SideNoise
     moderated = (prior * common + freedom * own) / (prior + freedom)
     scale = chdtri(freedom, 1 - FLOOR_QUANTILE) / freedom  # the quantile of a sample's variance whose true one is 1
     floor = float(np.quantile(own / scale, FLOOR_QUANTILE))
-    return SideNoise(moderated, freedom + prior, np.full(len(own), floor), float(freedom.sum()) / 2)
+    # all rows together know their variance no better than their runs, however alike they seem to be
+    freedoms_known = np.minimum(freedom + prior, freedom.sum())
+    return SideNoise(moderated, freedoms_known, np.full(len(own), floor), float(freedom.sum()) / 2)
 
 
 def _prior(variances: Floats, freedoms: Floats) -> tuple[float, float]:

@@ -67,7 +67,7 @@ def test_moderated_variances_by_another_way(variances: list[float], alike: bool)
     assert (prior >= LEAST_PRIOR) is alike
     prior = prior if alike else 0.0
     assert noise.variances == pytest.approx((prior * common + d * np.array(variances)) / (prior + d), rel=1e-8)
-    assert noise.freedoms == pytest.approx(d + prior, rel=1e-8)
+    assert noise.freedoms == pytest.approx(np.minimum(d + prior, d.sum()), rel=1e-8)
     scaled = [v / (stats.chi2.ppf(0.75, f) / f) for v, f in zip(variances, freedoms, strict=True)]
     assert noise.floors == pytest.approx([np.quantile(scaled, 0.75)] * 6) and noise.floor_freedom == sum(freedoms) / 2
 
@@ -120,6 +120,12 @@ def test_where_the_rows_show_states_a_quiet_row_is_not_trusted() -> None:
     first, *others = family([RowSamples(tuple(a), tuple(b)) for a, b in zip(old, new, strict=True)], 0.02, 0.95)
     assert first.by_states and first.ratio.low is not None and first.ratio.low < 1.02
     assert not any(one.by_states for one in others)
+
+
+def test_rows_that_are_alike_know_their_noise_no_better_than_all_their_runs() -> None:
+    """With the thousand degrees of freedom that were given before, tables of five rows had 5.9 % false verdicts."""
+    noise = side_noise([1.0, 1.1, 0.9, 1.05, 0.95], [3] * 5)
+    assert noise.freedoms.tolist() == [15] * 5
 
 
 def test_three_rows_have_no_noise_in_common() -> None:

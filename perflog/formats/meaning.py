@@ -40,8 +40,6 @@ _SPANS = {
 }
 #: Reserved groups that a value may say more about: of a moment its unit, of the others nothing.
 _VALUED = frozenset({"timestamp", "value"})
-#: Units of printed metrics whose mean over time says something of a window, beside work per second.
-MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
 #: Metrics that perflog makes itself.
 _OWN_METRICS = frozenset({"throughput", "step_time"})
 #: The parser of the lines that `perflog run` writes below a training that failed, and the group of its reason.
@@ -72,12 +70,6 @@ def of_metric(pattern: Pattern, value: Value) -> Faults:
         yield "quantity 'metric' needs metric = \"<its name>\""
     if value.metric and value.quantity != "metric" and pattern.role != "summary":
         yield f"metric = {value.metric!r}: read of a value with quantity 'metric', and in a pattern with role summary"
-    if value.quantity == "metric" and pattern.role == "step" and not value.is_printed_mean:
-        yield (
-            f"unit = {value.unit!r}, span = {value.span!r}: of step lines only means can be made of metrics: in "
-            f"{', '.join(sorted(MEAN_UNITS))} or as rates (samples/s) since the line before; any other stands in a "
-            "pattern with role summary"
-        )
     if value.metric in _OWN_METRICS:
         yield f"metric = {value.metric!r}: perflog makes a metric of this name itself; choose another"
 

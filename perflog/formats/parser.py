@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct, field
 
 from perflog.formats.language import ParserKeys, PatternKeys, Sample, ValueKeys
-from perflog.formats.meaning import LAST_GROUPS, MEAN_UNITS, SECTION
+from perflog.formats.meaning import LAST_GROUPS, SECTION
 from perflog.formats.printed import rate_unit
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "Value",
 ]
 
+#: Units of printed metrics whose mean over time says something of a window, beside work per second.
+MEAN_UNITS = frozenset({"%", "fraction", "TFLOP/s"})
 #: Groups of a measurement that stay text; all others are numbers.
 TEXT_GROUPS = frozenset({"unit", "timestamp"})
 #: The quantities that tell when a line was printed: their differences hold whatever happened between two lines.

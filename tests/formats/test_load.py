@@ -100,7 +100,7 @@ def test_two_values_of_one_group() -> None:
 
 def test_a_step_pattern_must_measure() -> None:
     with pytest.raises(ParserError, match="pattern 'step': role = 'step': no value measures"):
-        load(STEP | {"value": [{"group": "rate", "quantity": "metric", "metric": "x", "unit": "%"}]})
+        load(STEP | {"value": [{"group": "rate", "quantity": "metric", "metric": "x"}]})
 
 
 def test_the_unit_of_a_rate_may_stand_in_the_line() -> None:

@@ -237,7 +237,6 @@ STEP, PLACE, PLACED, TOTAL, START, FACTS, END = range(7)
         (changed_value(PLACED, plus=["dta"]), "plus names 'dta', which is not a named group of the regex"),
         (changed_value(TOTAL, pick="best"), "pick = 'best': expected one of last, first, max, min"),
         (changed_value(TOTAL, metric="throughput"), "metric = 'throughput': perflog makes a metric of this name itself"),
-        (changed(STEP, value=[{"group": "rate", "quantity": "metric", "metric": "energy", "unit": "J"}]), "unit = 'J', span = 'interval': of step lines only means can be made"),
         (changed_value(STEP, group="rank"), "value 'rank': a group of this name has a fixed meaning already"),
     ],
 )  # fmt: skip

@@ -234,7 +234,7 @@ CLASSES: dict[str, Class] = {
     "rate times time at every step": Class(llama_like, TOKENS, "tokens/s"),
     "batches of epochs beside stamps": Class(batch_of_epoch),
     "times of intervals beside epochs": Class(timed_epochs),
-    "a second form's line among others": Class(two_rates_of_one_line),
+    "a second form's line among others": Class(two_rates_of_one_line, option="--warmup 5records"),
     "It/sec, Tokens/sec, Trained Tokens": Class(mlx_like, 86.2, "tokens/s"),
     "the time of epochs alone": Class(time_alone, option="--set epoch_steps="),
     "times without a unit": Class(parts_without_unit, option="--as "),

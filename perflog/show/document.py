@@ -69,6 +69,7 @@ _SENTENCES = (
     (r"no .*\b(?:fits what|which|that|in) --as|fewer than \d+ lines fit what --as|what --as says of", "no-measurement"),
     (r"no line says that one of its progress bars", "ambiguous"),
     (r"the log tells no time", "no-time"),
+    (r"the log tells the time of whole epochs alone", "ambiguous"),
     (r"a counter goes on by |all counts of its bar are multiples|its bar counts |a tick of its bar", "ambiguous"),
     (r".* may be a mean since the beginning|.* is printed at one of \d+ steps", "ambiguous"),
     (r".* is a (?:time|rate) without a unit|lines of many kinds end at column|its lines are all as long", "ambiguous"),

@@ -62,9 +62,8 @@ def copies_among(runs: Sequence[Run], of: Sequence[Run]) -> dict[LogFile, LogFil
     if not read_alike:
         return {}
     text_of = _texts({run.log: run.digest for run in (*runs, *of) if _what_is_read(run) in read_alike})
-    first = {text: log for log in dict.fromkeys(run.log for run in of) if (text := text_of.get(log)) is not None}
-    texts = {log: text_of.get(log) for log in dict.fromkeys(run.log for run in runs)}
-    return {log: first[text] for log, text in texts.items() if text in first}
+    first = {text: run.log for run in reversed(of) if (text := text_of.get(run.log)) is not None}
+    return {run.log: first[text] for run in runs if (text := text_of.get(run.log)) in first and text is not None}
 
 
 #: So many copies of a log are named in a note.

@@ -8,6 +8,7 @@ which is said.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -184,8 +185,9 @@ class Way:
     @property
     def options(self) -> str:
         """The options of ``perflog compare``: ``--across framework,label --alias resnet50v1.5=resnet50``."""
-        across = [f"--across {','.join(self.across)}"] if self.across else []
-        return " ".join([*across, *(f"--alias {alias}={name}" for alias, name in self.aliases)])
+        across = ["--across", ",".join(self.across)] if self.across else []
+        aliases = [word for alias, name in self.aliases for word in ("--alias", f"{alias}={name}")]
+        return shlex.join([*across, *aliases])  # names of logs are a stranger's words
 
 
 def way_to_pair(old: _Cases, new: _Cases) -> Way | None:

@@ -135,11 +135,11 @@ def compare(
     show(comparisons, look, output, quiet)
     if comment:
         comment_on_pull_request(comparisons, look, quiet)
-    nothing = not any(comparison.rows for comparison in comparisons)
-    status = REASONS["nothing-compared"] if nothing and result is None else 0
     if result is not None:
         print(result.sentence, file=sys.stderr)
         status = result.status
+    else:
+        status = 0 if any(comparison.rows for comparison in comparisons) else REASONS["nothing-compared"]
     end_where_unread(read, quiet, status)
 
 

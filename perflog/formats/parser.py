@@ -16,6 +16,7 @@ from perflog.formats.printed import rate_unit
 __all__ = [
     "CLOCKS",
     "LAST_GROUPS",
+    "MEAN_UNITS",
     "SECTION",
     "TEXT_GROUPS",
     "Jump",

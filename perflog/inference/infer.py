@@ -24,7 +24,7 @@ from perflog.inference.columns import columns_of
 from perflog.inference.rows import with_names
 from perflog.inference.said import bars_of
 from perflog.inference.told import told_in
-from perflog.inference.training import LEAST_EPOCHS, candidates_of, epoch_candidates, said_candidates
+from perflog.inference.training import EPOCHS_ALONE, LEAST_EPOCHS, candidates_of, epoch_candidates, said_candidates
 from perflog.inference.trial import Inferred, Trial
 from perflog.inference.words import NO_STEPS as COUNTS_NO_STEPS
 from perflog.lazy_regex import lazy_regex
@@ -236,7 +236,7 @@ def _why_epochs_alone(tables: list[Table]) -> str:
     if not of_epochs:
         return ""
     if any(columns.measures for columns in of_epochs):
-        return "the log tells the time of whole epochs alone, which may hold their evaluation"
+        return EPOCHS_ALONE
     return "the log tells no time: it has losses of epochs, and no stamp, duration or rate"
 
 

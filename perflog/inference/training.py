@@ -160,12 +160,16 @@ def _epoch_of_samples(series: Series, total: float) -> set[_Epoch]:
     return set() if is_round(batch) else {_Epoch(int(total // batch) + 1, int(total))}
 
 
+#: Why the time of epochs gives no number where nothing says that it is their training's.
+EPOCHS_ALONE = "the log tells the time of whole epochs alone, which may hold their evaluation"
+
+
 def _why_no_epochs(table: Table, times: Sequence[Meaning], epoch_steps: int) -> str:
     """Why the times of epochs give no number; empty where they do."""
     if len(times) > 1 or (
         (EVALUATES.search(table.text) or table.others(PAUSES.search)) and not SAYS_TRAIN.search(times[0].key)
     ):
-        return "the log tells the time of whole epochs alone, which may hold their evaluation"
+        return EPOCHS_ALONE
     if not epoch_steps:
         return "the log tells the time of whole epochs alone: give --set epoch_steps=N, the steps of an epoch"
     return ""

@@ -113,10 +113,11 @@ def family(
         for i, (row, rank) in enumerate(zip(rows, ranks, strict=True))
     ]
     shown = [ratio if known[i] is None else _at_asked_level(ratio) for i, ratio in enumerate(ratios)]
-    widened = _are_beyond(*_intervals([own], alphas), margin) & ~_are_beyond(
-        *_intervals([own, *floored], alphas), margin
-    )
-    return [RowResult(ratio, adjusted[i], bool(widened[i])) for i, ratio in enumerate(shown)]
+    by_states = np.zeros(len(rows), dtype=bool)
+    if floored:
+        called = [_are_beyond(*_intervals(some, alphas), margin) for some in ([own], [own, *floored])]
+        by_states = called[0] & ~called[1]
+    return [RowResult(ratio, adjusted[i], bool(by_states[i])) for i, ratio in enumerate(shown)]
 
 
 def _are_beyond(low: Floats, high: Floats, margin: float) -> NDArray[np.bool_]:

@@ -51,6 +51,12 @@ def test_what_pairs_most_cases_is_one_command() -> None:
     assert len(paired(*sides, way.across, dict(way.aliases))[0]) == 2
 
 
+def test_what_is_offered_to_paste_runs_nothing_of_a_log() -> None:
+    one, other = case(model="$(made)"), case(model="$(made)v2")
+    way = way_to_pair([(one, "")], [(other, "")])
+    assert way is not None and way.options == "--alias '$(made)v2=$(made)'"
+
+
 @pytest.mark.parametrize(
     ("old", "new"), [({"model": "bert"}, {"model": "bert-large"}), ({"batch_size": 32}, {"batch_size": 64})]
 )

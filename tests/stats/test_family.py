@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,9 @@ from perflog.stats.ratio import ratio
 from perflog.stats.separation import rank_p, rows_for_runs, runs_for_rows, two_state_chance
 from perflog.stats.verdict import Verdict, decide
 from tests.tools.simulate_tables import rates
+from tests.tools.table_methods import NOISY_ROWS, QUIET, mixed_logs
 from tests.tools.table_promises import covered_and_stated
-from tests.tools.tables_of_runs import NOISES, Sides, speedup_table, table
+from tests.tools.tables_of_runs import NOISES, Sides, normal, speedup_table, table
 
 runs = st.lists(st.floats(0.5, 2.0), min_size=4, max_size=8, unique=True).map(tuple)
 rows_of_runs = st.lists(st.tuples(runs, runs), min_size=1, max_size=7)
@@ -92,12 +94,9 @@ def test_a_derived_row_beside_many_runs_has_the_critical_value_of_the_series() -
     assert throughput.freedoms == pytest.approx(welch), "ranks guard such a row"
 
 
-def _mixed(random: np.random.Generator, n: int) -> list[RowSamples]:
-    """Twenty rows of which six spread by 5 % and the others by 0.3 %; the first one is 5 % slower."""
-    spreads = np.where(np.arange(20) < 14, 0.003, 0.05)[:, None]
-    old, new = (np.exp(spreads * random.standard_normal((20, n))) for _ in range(2))
-    new[0] *= 0.95
-    return [RowSamples(tuple(a), tuple(b)) for a, b in zip(old.tolist(), new.tolist(), strict=True)]
+def _samples(old: np.ndarray[Any, Any], new: np.ndarray[Any, Any]) -> list[RowSamples]:
+    """The rows of a table from both sides' logarithms."""
+    return [RowSamples(tuple(a), tuple(b)) for a, b in zip(np.exp(old).tolist(), np.exp(new).tolist(), strict=True)]
 
 
 @pytest.mark.parametrize("n", [5, 10])
@@ -105,7 +104,7 @@ def test_noisy_rows_hide_no_change_in_a_quiet_one(n: int) -> None:
     """The floor of a table whose rows show no states once hid every one of these (0 to 1 of 100)."""
     random, found, false = np.random.default_rng(28), 0, 0
     for _ in range(100):
-        first, *others = family(_mixed(random, n), 0.02, 0.95)
+        first, *others = family(_samples(*mixed_logs(random, normal, n, QUIET, NOISY_ROWS)), 0.02, 0.95)
         found += first.ratio.high is not None and first.ratio.high < 0.98
         false += any(not one.ratio.high >= 0.98 or not one.ratio.low <= 1.02 for one in others)  # type: ignore[operator]
     assert found >= 95 and false <= 10
@@ -116,8 +115,7 @@ def test_where_the_rows_show_states_a_quiet_row_is_not_trusted() -> None:
     random = np.random.default_rng(28)
     logs = 0.05 * (random.choice([-1.0, 1.0], (2, 20, 6)) + 0.02 * random.standard_normal((2, 20, 6)))
     logs[0, 0], logs[1, 0] = -0.05 + 0.001 * random.standard_normal((2, 6)) + np.array([[0.0], [0.1]])
-    old, new = np.exp(logs).tolist()
-    first, *others = family([RowSamples(tuple(a), tuple(b)) for a, b in zip(old, new, strict=True)], 0.02, 0.95)
+    first, *others = family(_samples(*logs), 0.02, 0.95)
     assert first.by_states and first.ratio.low is not None and first.ratio.low < 1.02
     assert not any(one.by_states for one in others)
 

@@ -11,7 +11,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from perflog.cases.pairs import Pair
 from perflog.compare.rows import compared_cases
 from perflog.compare.rule import VERDICTS, Rule
 from perflog.stats.adjust import benjamini_hochberg
@@ -24,10 +23,9 @@ from tests.tools.pages import table as markdown
 from tests.tools.tables_of_runs import (
     Noise,
     Sides,
-    case_of,
     heavy,
     normal,
-    rates_of,
+    pairs_of,
     side_logs,
     two_states,
     uniform,
@@ -301,8 +299,7 @@ def mixed_logs(random: Generator, noise: Noise, n: int, spread: float, noisy: in
 
 def _by_compare(old: Array, new: Array) -> Called:
     """The rows that ``compare`` calls slower or faster."""
-    pairs = [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
-    return np.array([VERDICTS[row.verdict].is_change for row in compared_cases(pairs, Rule())])
+    return np.array([VERDICTS[row.verdict].is_change for row in compared_cases(pairs_of(old, new), Rule())])
 
 
 def quiet_rows_part(random: Generator, scale: float) -> str:

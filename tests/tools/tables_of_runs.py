@@ -77,6 +77,12 @@ def rates_of(logs: Array, quantum: float = 0.0) -> list[list[float]]:
     return lists
 
 
+def pairs_of(old: Array, new: Array, quantum: float = 0.0) -> list[Pair]:
+    """The pairs of a table from both sides' logarithms, shapes (rows, m) and (rows, n)."""
+    both = zip(rates_of(old, quantum), rates_of(new, quantum), strict=True)
+    return [Pair(case_of(a), case_of(b)) for a, b in both]
+
+
 def side_logs(random: Generator, noise: Noise, rows: int, sides: Sides) -> tuple[Array, Array]:
     """The logarithms of both sides' runs, shapes (rows, m) and (rows, n).
 
@@ -116,8 +122,7 @@ def table(random: Generator, noise: Noise, rows: int, sides: Sides, changed: Seq
         m, n = sides.runs
         slowing = np.log(1 - drift * np.linspace(0, 1, m + n))
         old, new = old + slowing[:m], new + slowing[m:]
-    both = zip(rates_of(old, quantum), rates_of(new, quantum), strict=True)
-    return [Pair(case_of(a), case_of(b)) for a, b in both]
+    return pairs_of(old, new, quantum)
 
 
 def unlike_logs(random: Generator, noise: Noise, rows: int, sides: Sides, factor: float) -> tuple[Array, Array]:
@@ -130,7 +135,7 @@ def unlike_logs(random: Generator, noise: Noise, rows: int, sides: Sides, factor
 def unlike_table(random: Generator, noise: Noise, rows: int, sides: Sides, factor: float) -> list[Pair]:
     """Identical versions whose rows have noises of their own: the spreads of the sides, divided by 1 to ``factor``."""
     old, new = unlike_logs(random, noise, rows, sides, factor)
-    return [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
+    return pairs_of(old, new)
 
 
 def own_gaps_table(random: Generator, rows: int, sides: Sides) -> list[Pair]:
@@ -138,7 +143,7 @@ def own_gaps_table(random: Generator, rows: int, sides: Sides) -> list[Pair]:
     old, new = (
         spread * two_states(random, (rows, n)) for n, spread in zip(sides.runs, sides.spreads, strict=True)
     )  # fmt: skip
-    return [Pair(case_of(a), case_of(b)) for a, b in zip(rates_of(old), rates_of(new), strict=True)]
+    return pairs_of(old, new)
 
 
 def speedup_table(random: Generator, rows: int, n: int, base_runs: int, spread: float) -> list[Pair]:

@@ -95,7 +95,7 @@ def _compared(
     notes = (*of_parts, *_paired_though(pairs), *machine_notes(pairs), *made)
     said_first = (*warnings, *of_states, *_same(rows))
     way = None if rows else way_to_pair(old_cases, new_cases)
-    mean = mean_of(rows, alone)
+    mean = mean_of(rows, alone, rule.level)
     return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way)
 
 
@@ -189,7 +189,7 @@ def _in_rounds(row: CaseComparison, rule: Rule, table: TableRule) -> CaseCompari
         notes.append(f"{runs} no partner in the same round, and the ratio is made without")
     return replace(
         row, ratio=result.ratio, decision=result.decision, adjusted_p=result.adjusted_p, notes=tuple(notes),
-        in_rounds=True,
+        in_rounds=True, difference=None,
     )  # fmt: skip
 
 

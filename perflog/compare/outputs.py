@@ -8,19 +8,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre
 from perflog.compare.rule import VERDICTS, change_words, keys_of
-from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio
+from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio, together_sentence
 from perflog.compare.when import is_separation
 from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.settings.convention import APART, GateResult, gate_result
+from perflog.settings.convention import APART, TOGETHER, TOGETHER_APART, GateResult, gate_result
 from perflog.show.case_table import Shown, require_columns
 from perflog.show.exchange import Annotation, Test
 from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
@@ -61,7 +61,12 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "summary": opening(comparison),
         "warnings": list(comparison.warnings),
         "rows": [_row(row, rule.metric) for row in comparison.rows],
-        "geometric_mean": {"value": mean.value, "rows": mean.n, "left_out": mean.left_out},
+        "geometric_mean": {
+            "value": mean.value,
+            "rows": mean.n,
+            "left_out": mean.left_out,
+            "interval": None if mean.interval is None else asdict(mean.interval),
+        },
         "notes": list(comparison.notes),
         "not_compared": [
             {"side": u.side, "case": u.case.key, "label": u.case.label, "reason": u.reason} for u in comparison.unpaired
@@ -150,11 +155,11 @@ GATE = ("slower", "missing", "same-logs", "nothing-compared")
 def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> GateResult:
     """Whether any of the requested reasons is there.
 
-    ``slower``: a case is slower; where the sides were measured apart, and no history says how far campaigns move, the
-    status is that of a question left open. ``inconclusive``: a case is inconclusive or has not enough data.
-    ``missing``: a case of the old side has no partner, or a run of its partner has no value. ``same-logs``: both sides
-    of a case have the very same values. ``nothing-compared``: no case at all has enough data for a verdict; a speedup
-    that is 1 by definition is none.
+    ``slower``: a case is slower, or no single one is sure to be, and the mean of all is; where the sides were measured
+    apart, and no history says how far campaigns move, the status is that of a question left open. ``inconclusive``: a
+    case is inconclusive or has not enough data. ``missing``: a case of the old side has no partner, or a run of its
+    partner has no value. ``same-logs``: both sides of a case have the very same values. ``nothing-compared``: no case
+    at all has enough data for a verdict; a speedup that is 1 by definition is none.
 
     Args:
         comparisons: of one command.
@@ -165,12 +170,18 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> Ga
     unpaired = [one for comparison in comparisons for one in comparison.unpaired if one.side == "old"]
     apart = sum(
         VERDICTS[row.verdict].gate == "slower" and not row.knows_campaigns
-        for comparison in comparisons if any(map(is_separation, comparison.warnings))
+        for comparison in comparisons if _is_apart(comparison)
         for row in comparison.rows
     )  # fmt: skip
+    together = [comparison for comparison in comparisons if comparison.only_together is Verdict.SLOWER]
+    together_apart = sum(
+        _is_apart(comparison) and not any(row.knows_campaigns for row in comparison.rows) for comparison in together
+    )
     counts = {
         "slower": reasons.count("slower") - apart,
         APART: apart,
+        TOGETHER: len(together) - together_apart,
+        TOGETHER_APART: together_apart,
         "inconclusive": reasons.count("inconclusive"),
         "missing": len(unpaired) + sum(row.lacks_runs for row in rows),
         "same-logs": sum(SAME_VALUES in row.notes for row in rows),
@@ -183,14 +194,17 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> Ga
     return gate_result(counts, words, fail_on, counted(len(rows), "case"))
 
 
+_MAY_BE_MACHINE = (
+    "but the sides were measured apart, so that it may be the machine, not the version (make the runs in turn, or give "
+    "--history)"
+)
+_SLOWER_TOGETHER = "the mean of the {of} is slower, though no single one is sure to be"
 #: The words for each reason where it is there, and where it was requested and is not.
 _WORDS = {
     "slower": ("{n} of {of} slower", "no case is slower"),
-    APART: (
-        "{n} of {of} slower, but the sides were measured apart, so that it may be the machine, not the version (make "
-        "the runs in turn, or give --history)",
-        "",
-    ),
+    APART: ("{n} of {of} slower, " + _MAY_BE_MACHINE, ""),
+    TOGETHER: (_SLOWER_TOGETHER, ""),
+    TOGETHER_APART: (f"{_SLOWER_TOGETHER}, {_MAY_BE_MACHINE}", ""),
     "inconclusive": (
         "{n} of {of} inconclusive or without enough data", "no case is inconclusive or without enough data",
     ),
@@ -204,6 +218,11 @@ _WORDS = {
 #: What is said besides where a gate is green though it could see no single change. It does not fail then: too few runs
 #: are as frequent among identical versions.
 _BLIND = ": the runs are too few for so many cases, and no single slower case could have been called"
+
+
+def _is_apart(comparison: Comparison) -> bool:
+    """Whether the sides were measured one after the other."""
+    return any(map(is_separation, comparison.warnings))
 
 
 def _is_judged(row: CaseComparison) -> bool:
@@ -276,7 +295,14 @@ def tests(comparisons: Sequence[Comparison], fail_on: Sequence[str]) -> list[Tes
 
 
 def _tests(comparison: Comparison, failing: Collection[Verdict], missing_fails: bool) -> list[Test]:
-    return [_test(row, name, comparison.title, failing) for row, name in comparison.named] + [
+    together = []
+    if comparison.only_together is Verdict.SLOWER:
+        sentence = together_sentence(comparison)
+        fails = Verdict.SLOWER in failing
+        kind = Verdict.SLOWER.value if fails else ""
+        together = [Test("all cases together", comparison.title, failure=sentence if fails else "", kind=kind,
+                         lines=[sentence])]  # fmt: skip
+    return [*together, *(_test(row, name, comparison.title, failing) for row, name in comparison.named)] + [
         Test(
             name, f"{comparison.title}: {unpaired.side} side", kind="missing",
             failure=unpaired.reason if missing_fails and unpaired.side == "old" else "", skipped=unpaired.reason,

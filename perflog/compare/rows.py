@@ -16,12 +16,12 @@ from perflog.formats.printed import kind
 from perflog.settings.options import Options
 from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median
-from perflog.stats.contrast import RowSamples
+from perflog.stats.contrast import LogDifference, RowSamples
 from perflog.stats.family import RowResult, family, hodges_lehmann
-from perflog.stats.geomean import Geomean, geomean
+from perflog.stats.geomean import Geomean, geomean, mean_interval
 from perflog.stats.power import coefficient_of_variation
 from perflog.stats.ratio import Ratio, ratio
-from perflog.stats.verdict import Decision, Verdict, decide, refused
+from perflog.stats.verdict import Better, Decision, Verdict, decide, refused
 
 # ----------------------------------------------------------------------------------------------------
 # Derived metrics of a case: its throughput over that of its baseline, with the uncertainty of both.
@@ -170,6 +170,7 @@ class CaseComparison:
         in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.comparing`).
         by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
         knows_campaigns: whether the interval holds what campaigns of one version differ by.
+        difference: that of the log means, for the mean of all rows; None where the row is no part of it.
     """
 
     pair: Pair
@@ -183,6 +184,7 @@ class CaseComparison:
     in_rounds: bool = False
     by_definition: bool = False
     knows_campaigns: bool = False
+    difference: LogDifference | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -230,6 +232,17 @@ class Comparison:
         return f"{self.rule.metric}: {self.new} against {self.old}"
 
     @property
+    def only_together(self) -> Verdict | None:
+        """Slower or faster where the interval of the mean of all rows lies beyond the margin and no row is so called;
+        else None.
+        """
+        mean, margin = self.mean.interval, self.rule.margin
+        if mean is None or (mean.low <= 1 + margin and mean.high >= 1 - margin):
+            return None
+        verdict = Verdict.FASTER if (mean.low > 1) is (self.rule.better is Better.HIGHER) else Verdict.SLOWER
+        return verdict if all(row.verdict is not verdict for row in self.rows) else None
+
+    @property
     def named(self) -> list[tuple[CaseComparison, str]]:
         """The rows, each with the short name of its case."""
         return list(zip(self.rows, names_of([row.pair.old for row in self.rows]), strict=True))
@@ -265,12 +278,17 @@ def compared_cases(
     return [_row(pair, sides[place], alone[place], results.get(place), rule) for place, pair in enumerate(pairs)]
 
 
-def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired]) -> Geomean:
+def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired], level: float) -> Geomean:
     """The geometric mean of the ratios; rows without one and unpaired cases are left out and counted.
+
+    Its interval is that of the rows that have enough runs, at a level that belongs to the table's (``level``).
 
     A ratio that is 1 by definition says nothing and would draw the mean to 1: it is no part of it.
     """
-    return geomean([*(row.ratio.value for row in rows if not row.by_definition), *(None for _ in unpaired)])
+    mean = geomean([*(row.ratio.value for row in rows if not row.by_definition), *(None for _ in unpaired)])
+    judged = [(row.ratio.value, row.difference) for row in rows if row.difference is not None and row.ratio.value]
+    ratios, differences = [ratio for ratio, _ in judged], [difference for _, difference in judged]
+    return replace(mean, interval=mean_interval(ratios, differences, level))
 
 
 def _estimated(pair: Pair, old: _Values, new: _Values, rule: Rule) -> _Estimate:
@@ -340,6 +358,7 @@ def _row(
         pair, _unit(pair.old, rule.metric) or _unit(pair.new, rule.metric), old, new, estimate,
         decision or decide(estimate, rule.better, rule.margin, rule.level),
         result.adjusted_p if result is not None else None, tuple(notes), by_definition=_is_baseline(pair, rule.metric),
+        difference=result.difference if result is not None else None,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note
 from perflog.show.case_table import TITLES, Shown, numbered_notes, ordered, require_columns, value_of_case
 from perflog.show.text import TextTable, counted, marked, number, of_config
+from perflog.stats.geomean import MeanInterval
 from perflog.stats.verdict import Verdict
 
 Row = TypeVar("Row")
@@ -77,7 +78,8 @@ def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
     sentences = f"{counted(len(comparison.rows), 'case')}: {comparison.counts}.{without}"
     changes = (verdict for verdict, appearance in VERDICTS.items() if appearance.is_change)
     named = [text for verdict in changes if (text := _changed_cases(comparison, verdict))] or [_open_cases(comparison)]
-    return [" ".join([sentences, *apart, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
+    together = [together_sentence(comparison)] if comparison.only_together is not None else []
+    return [" ".join([sentences, *apart, *together, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
 
 
 def _why_nothing(comparison: Comparison) -> str:
@@ -91,6 +93,20 @@ def _why_nothing(comparison: Comparison) -> str:
         offered = "--across KEYS lets keys differ, --alias NAME=OTHER takes two names for one"
         return f"{nothing} What differs is said of each case; {offered}."
     return f"{nothing} Give {comparison.way.options}: that pairs {counted(comparison.way.count, 'case')}."
+
+
+def together_sentence(comparison: Comparison) -> str:
+    """What the cases' mean decides where no case does: ``Together 10 cases are slower: −5.1 % (…), …``."""
+    mean = comparison.mean.interval
+    assert mean is not None and comparison.only_together is not None
+    return (
+        f"Together {mean.n} cases are {comparison.only_together.value}: {per_cent(mean.value)} "
+        f"({_mean_interval_words(mean)}), though no single one is sure to be."
+    )
+
+
+def _mean_interval_words(mean: MeanInterval) -> str:
+    return f"{per_cent(mean.low).removesuffix(' %')} to {per_cent(mean.high)} at {100 * mean.level:.4g} %"
 
 
 def _changed_cases(comparison: Comparison, verdict: Verdict) -> str:
@@ -367,13 +383,22 @@ def caption(comparison: Comparison, unit: str) -> str:
     return f"{text}; convention {options.convention}." if options.convention else f"{text}."
 
 
+def _interval_of_mean(comparison: Comparison) -> str:
+    """The geometric mean's interval, and of which rows it is where not of all; empty where there is none."""
+    mean = comparison.mean.interval
+    if mean is None:
+        return ""
+    of_which = "" if mean.n == comparison.mean.n else f"; of the {mean.n} with enough runs {mean.value:.4f}"
+    return f"{of_which} ({_mean_interval_words(mean)})"
+
+
 def _summary(comparison: Comparison) -> list[str]:
     """Lines under the table: the geometric mean with what it leaves out, notes on the sides, cases without partner."""
     mean = comparison.mean
     lines = []
     if mean.value is not None and mean.n > 1:
         left_out = f", {mean.left_out} left out (no ratio or no partner)" if mean.left_out else ""
-        lines.append(f"geometric mean of {mean.n} ratios: {mean.value:.4f}{left_out}")
+        lines.append(f"geometric mean of {mean.n} ratios: {mean.value:.4f}{left_out}{_interval_of_mean(comparison)}")
     lines += comparison.notes
     sides = {"old": comparison.old, "new": comparison.new}
     alone = [

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 from perflog._version import __version__
@@ -14,7 +15,7 @@ from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
-from perflog.history.following import Outlook, Point, Series, Shift, parts, series, share_words
+from perflog.history.following import Outlook, Part, Point, Series, Shift, parts, series, share_words
 from perflog.history.place import Database, name_of
 from perflog.history.saving import campaigns, unknown
 from perflog.settings.convention import GateResult, gate_result
@@ -38,6 +39,8 @@ _WORDS = {
 }  # fmt: skip
 #: What the gate can fail on, and what it fails on unless told otherwise.
 REASONS, GATE = tuple(_WORDS), ("slower", "nothing-compared")
+#: What it says and never fails on: nobody could make it good any more.
+_ENDED = {"ended": ("{n} of {of} worse when its machine, rule or unit changed, and not compared since", "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class LevelChange:
         now: the level that the case has at the end of the same part, in the unit of its values.
         better: the direction of the metric that is better; None where it is not known.
         margin: changes up to this share do not matter.
+        ended: whether the part that it lies in has ended: values behind that are compared with none before.
     """
 
     series: Series
@@ -78,6 +82,7 @@ class LevelChange:
     now: float
     better: Better | None
     margin: float
+    ended: bool = False
 
     @property
     def harm(self) -> float | None:
@@ -107,7 +112,9 @@ class LevelChange:
     def state(self) -> State:
         """What became of it."""
         if self.is_worse:
-            return State.WORSE if self.lasts else State.MADE_GOOD
+            if not self.lasts:
+                return State.MADE_GOOD
+            return State.ENDED if self.ended else State.WORSE
         return State.CHANGED if self.is_worse is None else State.BETTER
 
 
@@ -124,12 +131,44 @@ class State(Enum):
     """
 
     WORSE = "worse", "got worse", "worse", "worse"
+    ENDED = "worse when its part ended", "got worse in a part that has ended", "ended", "worse"
     MADE_GOOD = "made good since", "made good since", "made_good", "open"
     BETTER = "better", "got better", "better", "better"
     CHANGED = "changed", "changed", "changed", "open"
 
     def __init__(self, word: str, of_case: str, key: str, look: str) -> None:
         self.word, self.of_case, self.key, self.look = word, of_case, key, look
+
+
+@dataclass(frozen=True, slots=True)
+class NewPart:
+    """Cases that began a new part at one campaign for one reason: no verdict, as what changed may be the cause.
+
+    Attributes:
+        point: the first of the part in one of them.
+        changed: what the parts differ by.
+        cases: each with the new part's first level over the last one before it; None where the rule or the unit
+            changed too, or a part has no value.
+    """
+
+    point: Point
+    changed: str
+    cases: tuple[tuple[Series, float | None], ...]
+
+    @property
+    def span(self) -> str:
+        """The least and the largest step of the cases: ``−7.0 to −5.1 %``; empty where none can be told."""
+        shares = sorted(ratio for _, ratio in self.cases if ratio is not None)
+        ends = list(dict.fromkeys(share_words(ratio) for ratio in shares[:1] + shares[-1:]))
+        return " to ".join([*(end.removesuffix(" %") for end in ends[:-1]), *ends[-1:]])
+
+    @property
+    def sentence(self) -> str:
+        """``12 cases began a new part at w42 (the machine: driver 460 → 470): −7.0 to −5.1 %``."""
+        cases = counted(len(self.cases), "case")
+        return ": ".join(
+            filter(None, [f"{cases} began a new part at {self.point.campaign} ({self.changed})", self.span])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +185,7 @@ class Regressions:
         looked_at: in how many series a change could be looked for in any part.
         unexpected: the series whose last value is not where those before it lead to expect it, and no change yet.
         missing: the series that have no value in the newest campaign.
+        new_parts: the borders at which parts began, in the order of their dates.
     """
 
     metric: str
@@ -157,10 +197,11 @@ class Regressions:
     looked_at: int
     unexpected: tuple[tuple[Series, Outlook], ...]
     missing: tuple[Series, ...]
+    new_parts: tuple[NewPart, ...] = ()
 
     @property
     def worse(self) -> tuple[LevelChange, ...]:
-        """The changes for the worse that have not been made good, worst first."""
+        """The changes for the worse that have not been made good, in parts that go on, worst first."""
         return tuple(change for change in self.changes if change.state is State.WORSE)
 
     def gate(self, fail_on: Sequence[str] = GATE) -> GateResult:
@@ -175,8 +216,9 @@ class Regressions:
         counts = {
             "slower": slower, "inconclusive": len(self.unseen), "missing": len(self.missing),
             "nothing-compared": int(not self.looked_at),
+            "ended": len({change.series.name for change in self.changes if change.state is State.ENDED}),
         }  # fmt: skip
-        return gate_result(counts, _WORDS, fail_on, cases)
+        return gate_result(counts, _WORDS | _ENDED, fail_on, cases)
 
 
 def regressions(
@@ -203,7 +245,7 @@ def regressions(
     along = [(line, parts(line, margin)) for line in followed]
     better = metric_kind(metric).better
     changes = [
-        LevelChange(line, shift, part.levels[-1][2], better, margin)
+        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1])
         for line, of_line in along
         for part in of_line
         for shift in part.shifts
@@ -223,7 +265,33 @@ def regressions(
         metric, margin, begin, tuple(followed), tuple(sorted(changes, key=_turn)),
         tuple((line, part.unseen) for line, part in last if part.unseen),
         sum(any(not part.unseen for part in of_line) for _, of_line in along), tuple(unexpected), tuple(missing),
+        tuple(_new_parts(along, begin)),
     )  # fmt: skip
+
+
+def _new_parts(along: Sequence[tuple[Series, Sequence[Part]]], begin: Since) -> list[NewPart]:
+    """The borders of all series since then, those of one campaign and one reason together."""
+    borders: dict[tuple[str, str], list[tuple[Series, Part, Part]]] = {}
+    for line, of_line in along:
+        for old, new in pairwise(of_line):
+            if begin.holds(new.points[0]):
+                borders.setdefault((new.points[0].campaign, new.broken), []).append((line, old, new))
+    found = [
+        NewPart(here[0][2].points[0], changed, tuple((line, _step(old, new)) for line, old, new in here))
+        for (_, changed), here in borders.items()
+    ]
+    return sorted(found, key=lambda border: (border.point.date, begin.ranks[border.point.campaign]))
+
+
+def _step(old: Part, new: Part) -> float | None:
+    """The first level of a part over the last one of that before it, where one rule and one unit made both."""
+    before, after = old.points[-1], new.points[0]
+    if before.rule != after.rule or not (old.levels and new.levels):
+        return None
+    if old.valued[-1][0].summary.unit != new.valued[0][0].summary.unit:
+        return None
+    last, first = old.levels[-1][2], new.levels[0][2]
+    return first / last if last > 0 and first > 0 else None
 
 
 def _turn(change: LevelChange) -> tuple[bool, float]:
@@ -326,6 +394,7 @@ def _below(found: Regressions) -> list[str]:
     ]
     if len(found.unexpected) > MOST_NAMED:
         lines.append(f"{len(found.unexpected) - MOST_NAMED} more cases have an unexpected last value (--format json)")
+    lines += [f"{border.sentence}; no verdict: it may be what changed there" for border in found.new_parts]
     reasons = {reason: sum(other == reason for _, other in found.unseen) for _, reason in found.unseen}
     lines += [
         f"not looked for in {counted(count, 'case')} since the machine, rule or unit last changed: {reason}"
@@ -365,6 +434,15 @@ def document(found: Regressions) -> dict[str, Any]:
         ],
         "not_looked_for": [{"name": line.name, "case": dict(line.key), "reason": why} for line, why in found.unseen],
         "missing": [{"name": line.name, "case": dict(line.key)} for line in found.missing],
+        "new_parts": [
+            {
+                "campaign": border.point.campaign, "date": border.point.date.isoformat(), "changed": border.changed,
+                "cases": [
+                    {"name": line.name, "case": dict(line.key), "ratio": ratio} for line, ratio in border.cases
+                ],
+            }
+            for border in found.new_parts
+        ],
     }  # fmt: skip
 
 
@@ -375,6 +453,7 @@ def _change(change: LevelChange) -> dict[str, Any]:
         "date": point.date.isoformat(), "framework_version": point.version or None, "unit": change.series.unit,
         "before": level.before, "after": level.after, "ratio": level.ratio, "now": change.now,
         "now_ratio": change.lasting, "worse": change.is_worse, "lasts": change.lasts,
+        "part_ended": change.ended, "state": change.state.word,
     }  # fmt: skip
 
 
@@ -382,6 +461,6 @@ def _csv(changes: Sequence[LevelChange]) -> str:
     """A line for each change; the heading alone where there is none."""
     fields = (
         "name", "campaign", "date", "framework_version", "unit", "before", "after", "ratio", "now", "now_ratio",
-        "worse", "lasts",
+        "worse", "lasts", "part_ended", "state",
     )  # fmt: skip
     return to_csv(fields, [[row[name] for name in fields] for row in map(_change, changes)])

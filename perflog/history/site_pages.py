@@ -37,9 +37,9 @@ INDEX, CASES = "index.html", "cases"
 MOST_CHANGES = 30
 #: The states of a case, the worst first, and the class of each in the style sheet.
 _STATES = {
-    State.WORSE.key: State.WORSE.look, "unexpected": "open", State.MADE_GOOD.key: State.MADE_GOOD.look,
-    State.CHANGED.key: State.CHANGED.look, State.BETTER.key: State.BETTER.look, "new_part_state": "open",
-    "too_few": "open", "steady": "same",
+    State.WORSE.key: State.WORSE.look, "unexpected": "open", State.ENDED.key: State.ENDED.look,
+    State.MADE_GOOD.key: State.MADE_GOOD.look, State.CHANGED.key: State.CHANGED.look,
+    State.BETTER.key: State.BETTER.look, "new_part_state": "open", "too_few": "open", "steady": "same",
 }  # fmt: skip
 #: What the name of a file keeps of a case's name, and how much of it.
 _PLAIN, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
@@ -180,6 +180,13 @@ def _index(
         "title": texts["title"].format(metric=metric), "metric": metric, "lead": lead,
         "counts": texts["separator"].join(f"{count} {state}" for state, count in counts.items()),
         "changes": changes, "more_changes": max(len(found.changes) - MOST_CHANGES, 0), "rows": ordered,
+        "new_parts": [
+            {
+                "campaign": border.point.campaign, "date": f"{border.point.date:%Y-%m-%d}",
+                "changed": border.changed, "cases": len(border.cases), "span": border.span,
+            }
+            for border in found.new_parts
+        ],
         "margin": f"{100 * found.margin:g} %", "machines": _machines(found.followed),
         "campaigns": [
             {

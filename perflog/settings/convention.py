@@ -136,8 +136,10 @@ def with_adjustments(convention_name: str, adjusted: Sequence[str]) -> str:
 
 #: What a gate can fail on, with the exit status of each.
 REASONS = {"slower": 1, "inconclusive": 3, "missing": 3, "same-logs": 3, "nothing-compared": 3}
-#: Cases that are slower as sides are that were measured apart: who fails on ``slower`` fails on these too.
-APART = "apart"
+#: Who fails on ``slower`` fails on these too: cases that are slower as sides are that were measured apart; cases that
+#: are slower only together, and so measured apart.
+APART, TOGETHER, TOGETHER_APART = "apart", "together", "together-apart"
+_SLOWER = {APART: 3, TOGETHER: 1, TOGETHER_APART: 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +161,15 @@ def gate_result(
     """The answer of a gate.
 
     Args:
-        counts: how often each of :data:`REASONS` is there, and :data:`APART`; none where a key is missing.
-        words: what is said of each where it is there (``{n}`` its count, ``{of}`` the cases), and where it is not.
+        counts: how often each of :data:`REASONS` and of those beside ``slower`` is there; none where a key is missing.
+        words: what is said of each, and of what no gate fails on, where it is there (``{n}`` its count, ``{of}`` the
+            cases), and where it is not.
         fail_on: the reasons that were asked for.
         cases: how many cases were looked at, in words.
     """
-    statuses = REASONS | {APART: 3}
-    present = {reason: words[reason][0].format(n=counts[reason], of=cases) for reason in statuses if counts.get(reason)}
-    asked = [*fail_on, APART] if "slower" in fail_on else fail_on
+    statuses = REASONS | _SLOWER
+    present = {reason: words[reason][0].format(n=counts[reason], of=cases) for reason in words if counts.get(reason)}
+    asked = [*fail_on, *_SLOWER] if "slower" in fail_on else fail_on
     failing = [reason for reason in asked if reason in present]
     if failing:
         status = min(statuses[reason] for reason in failing)

@@ -49,6 +49,24 @@ class RowSamples:
 
 
 @dataclass(frozen=True, slots=True)
+class LogDifference:
+    """One row's difference of log means, new minus old, under the widest noise that it is judged by.
+
+    Attributes:
+        centre: the difference.
+        error: its standard error; ``freedom``: the degrees of freedom of that.
+        own_freedom: the degrees of freedom of the row's own runs: those of both sides less one each.
+        knows_campaigns: whether the error holds what campaigns of one version differ by.
+    """
+
+    centre: float
+    error: float
+    freedom: float
+    own_freedom: int
+    knows_campaigns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Differences:
     """For every row the difference of log means with its standard error, each an array of shape (rows,).
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.campaigns import CampaignLevel, with_campaigns
-from perflog.stats.contrast import Differences, Floats, RowSamples, differences
+from perflog.stats.contrast import Differences, Floats, LogDifference, RowSamples, differences
 from perflog.stats.mannwhitney import ROUNDING, at_most, critical
 from perflog.stats.ratio import Ratio, middle
 from perflog.stats.separation import rank_p, two_state_chance
@@ -44,11 +44,13 @@ class RowResult:
     Attributes:
         ratio: new over old; its interval is at the level that the table asks of this row.
         adjusted_p: the p that the ratio is not 1, adjusted over the rows.
+        difference: that of its log means, for the mean of all rows; None where it shares runs with others.
         by_states: whether its own noise would have called it, and that of the table's other rows did not.
     """
 
     ratio: Ratio
     adjusted_p: float
+    difference: LogDifference | None = None
     by_states: bool = False
 
 
@@ -117,7 +119,17 @@ def family(
     if floored:
         called = [_are_beyond(*_intervals(some, alphas), margin) for some in ([own], [own, *floored])]
         by_states = called[0] & ~called[1]
-    return [RowResult(ratio, adjusted[i], bool(by_states[i])) for i, ratio in enumerate(shown)]
+    widest = [_widest(noises, place, row, known[place] is not None) for place, row in enumerate(rows)]
+    return [RowResult(ratio, adjusted[i], widest[i], bool(by_states[i])) for i, ratio in enumerate(shown)]
+
+
+def _widest(noises: Sequence[Differences], place: int, row: RowSamples, knows_campaigns: bool) -> LogDifference | None:
+    """A row's difference under the noise that is the largest; None for a derived metric, whose rows share a base."""
+    if row.old_base or row.new_base:
+        return None
+    error, freedom = max((float(noise.errors[place]), float(noise.freedoms[place])) for noise in noises)
+    own = len(row.old) + len(row.new) - 2
+    return LogDifference(float(noises[0].centres[place]), error, freedom, own, knows_campaigns)
 
 
 def _are_beyond(low: Floats, high: Floats, margin: float) -> NDArray[np.bool_]:

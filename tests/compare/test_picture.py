@@ -27,7 +27,7 @@ CHANGES = (0.10, -0.10)
 def comparison(rows: int, runs: int = 5, metric: str = "throughput") -> Comparison:
     pairs = table(np.random.default_rng(rows), normal, rows, Sides((runs, runs), (0.002, 0.002)), CHANGES[:rows])
     compared = compared_cases(pairs, Rule(metric))
-    return Comparison("old", "new", Rule(metric), Options(), tuple(compared), (), mean_of(compared, []))
+    return Comparison("old", "new", Rule(metric), Options(), tuple(compared), (), mean_of(compared, [], 0.95))
 
 
 def drawn(*comparisons: Comparison) -> tuple[Any, Any]:

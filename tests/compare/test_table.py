@@ -7,6 +7,7 @@ import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -151,10 +152,10 @@ def test_a_gate_that_could_see_nothing_fails(tmp_path: Path) -> None:
 
 
 def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None:
-    """Of seven cases with four runs a side no single one can be called, whatever its change."""
+    """Of seven cases with four runs a side no single one can be called, whatever its change; the mean of all can."""
     rates = {f"1n{2**power}g/rn50_b128_fp32": 100.0 * 2**power for power in range(7)}
     old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1, turn=0)
-    new = write_campaign(tmp_path / "new", {**rates, EIGHT: 400.0}, runs=4, spread=0.1, seed=2, turn=1)
+    new = write_campaign(tmp_path / "new", {**rates, EIGHT: 600.0}, runs=4, spread=0.1, seed=2, turn=1)
     blind = "the runs are too few for so many cases, and no single slower case could have been called."
     seven = run(old, new, "--gate")
     assert seven.exit_code == 0 and blind in seven.output, "identical versions must not fail it"
@@ -162,6 +163,25 @@ def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None
     assert blind in run(old, new, "--fail-on", "inconclusive").output
     one = run(old, new, "--gate", "--where", "devices=8")
     assert one.exit_code == 1 and blind not in one.output, "a table of one row is carried by four runs"
+    new = write_campaign(tmp_path / "all", {name: 0.88 * rate for name, rate in rates.items()}, runs=4, spread=0.1,
+                         seed=2, turn=1)  # fmt: skip
+    lower = run(old, new, "--gate")
+    assert lower.exit_code == 1 and "the mean of the 7 cases is slower, though no single one" in lower.output
+    assert "Together 7 cases are slower: −" in lower.output and "at 99 %), though no single one" in lower.output
+    suite = ElementTree.fromstring(run(old, new, "--gate", "-f", "junit", "--quiet").stdout)
+    assert [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None] == [
+        "all cases together"
+    ]
+
+
+def test_cases_that_fall_together_in_sides_measured_apart_leave_it_open(tmp_path: Path) -> None:
+    rates = {f"1n{2**power}g/rn50_b128_fp32": 100.0 * 2**power for power in range(7)}
+    old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1)
+    new = write_campaign(
+        tmp_path / "new", {name: 0.88 * rate for name, rate in rates.items()}, runs=4, spread=0.1, seed=2
+    )
+    done = run(old, new, "--gate")
+    assert done.exit_code == 3 and "but the sides were measured apart" in done.output
 
 
 def test_an_inconclusive_case_fails_a_gate_that_asks_for_it(tmp_path: Path) -> None:
@@ -228,7 +248,9 @@ def test_a_baselines_own_speedup_is_no_finding(tmp_path: Path, sides: tuple[Path
     found = json.loads(run(*sides, "--metric", "speedup", "-f", "json").output)["comparisons"][0]
     one, eight = found["rows"]
     assert one["ratio"] == 1.0 and eight["ratio"] < 0.99
-    assert found["geometric_mean"] == {"value": pytest.approx(eight["ratio"]), "rows": 1, "left_out": 0}
+    assert found["geometric_mean"] == {
+        "value": pytest.approx(eight["ratio"]), "rows": 1, "left_out": 0, "interval": None,
+    }  # fmt: skip
     single = [
         write_campaign(tmp_path / name, {ONE: 130.0, EIGHT: 1000.0}, runs=1, seed=n) for n, name in enumerate("ab")
     ]

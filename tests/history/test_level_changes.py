@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,9 +15,10 @@ import pytest
 from perflog.cases.build import build_cases
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
-from perflog.history.level_changes import Regressions, document, regressions, render_regressions
+from perflog.history.level_changes import Regressions, State, document, regressions, render_regressions
 from perflog.history.saving import save
 from perflog.runs.machine import Machine
+from perflog.settings.options import Options
 from tests.extractions import campaign
 from tests.test_hostile_text import perflog
 
@@ -117,12 +119,49 @@ def test_a_new_machine_hides_nothing_and_says_what_it_is_too_new_for(tmp_path: P
     found = regressions(saved(tmp_path / "h.sqlite", moved=20))
     assert ("bert-base", "v2.12", True, True) in told(found)
     assert len(found.unseen) == 4 and found.looked_at == 4
-    assert found.gate(["nothing-compared"]).status == 0
+    assert [change.state for change in found.changes if change.is_worse] == [State.MADE_GOOD, State.ENDED]
+    gate = found.gate(["slower", "nothing-compared"])
+    assert not found.worse and gate.status == 0, "what has ended is no news"
+    assert "1 of 4 cases worse when its machine, rule or unit changed" in gate.sentence
     refused = found.gate(["inconclusive"])
     assert refused.status == 3
     assert refused.sentence == (
         "The gate failed (exit status 3): 4 of 4 cases with too few comparable campaigns to look for a change."
     )
+
+
+def test_what_came_with_a_new_driver_is_said_of_all_cases_in_one_line(tmp_path: Path) -> None:
+    """A driver that takes 6 % of every case was in no list: its values are compared with none before."""
+    database = str(tmp_path / "h.sqlite")
+    for day in range(14):
+        made = campaign(4, 5, day, f"2.{day}")
+        for run in made.runs:
+            rate = run.metrics["throughput"]
+            assert rate.value is not None
+            run.metrics["throughput"] = replace(rate, value=rate.value * (0.94 if day >= 12 else 1.0))
+            run.machine = Machine("machine.json", {"driver": "470" if day >= 12 else "460"})
+        cases = Extraction(build_cases(made.runs, made.options), [], made.options)
+        save(database, cases, f"w{day}", BEGIN + timedelta(days=day))
+    found = regressions(database)
+    (border,) = found.new_parts
+    assert not found.changes and border.point.campaign == "w12" and len(border.cases) == 4
+    assert [ratio for _, ratio in border.cases] == pytest.approx([0.94] * 4, abs=0.01)
+    text = render_regressions(found, "table")
+    line = r"4 cases began a new part at w12 \(the machine: driver 460 → 470\): −[67]\.\d to −5\.\d %; no verdict"
+    assert re.search(line, text), text
+    assert [len(part["cases"]) for part in document(found)["new_parts"]] == [4]
+    assert not regressions(database, since="w12").new_parts, "it began there, not after"
+
+
+def test_values_of_two_rules_have_no_step(tmp_path: Path) -> None:
+    database = str(tmp_path / "h.sqlite")
+    for day, options in enumerate([Options(estimator="total"), Options(estimator="median")]):
+        made = campaign(1, 5, day, "2.0")
+        for run in made.runs:
+            run.metrics["throughput"] = replace(run.metrics["throughput"], estimator=options.estimator)
+        save(database, Extraction(build_cases(made.runs, options), [], options), f"w{day}", BEGIN + timedelta(days=day))
+    (border,) = regressions(database).new_parts
+    assert "the rule" in border.changed and [ratio for _, ratio in border.cases] == [None] and border.span == ""
 
 
 def test_a_short_history_compares_nothing(tmp_path: Path) -> None:

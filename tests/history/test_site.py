@@ -79,7 +79,7 @@ def parsed(file: Path) -> Parsed:
 def test_the_index_tells_how_each_case_stands_and_leads_to_its_page(folder: Path) -> None:
     index = parsed(folder / "index.html")
     assert "Cases: 4. Campaigns: 24, from 2025-01-01 to 2025-01-24." in index.text
-    assert "1 worse; 2 better; 1 new part, too few campaigns yet" in index.text
+    assert "1 worse when its part ended; 2 better; 1 new part, too few campaigns yet" in index.text
     assert "PyTorch bert-base fp32 bs32 1 device v2.12 2025-01-13" in index.text
     rows = re.findall(
         r'<tr><th scope="row" data-sort="([^"]+)"><a href="([^"]+)">', (folder / "index.html").read_text()
@@ -88,6 +88,9 @@ def test_the_index_tells_how_each_case_stands_and_leads_to_its_page(folder: Path
     assert all((folder / place).is_file() for _, place in rows)
     assert sum(tag == "svg" and a.get("class") == "sparkline" for tag, a in index.tags) == 4
     assert "Machine 2: v2.20 to v2.23 (campaigns: 4) gpu.name V100 → A100" in index.text
+    assert re.search(
+        r"v2\.20 \(2025-01-21\): the machine: gpu.name V100 → A100\. Cases: 4, −0\.\d to \+0\.\d %", index.text
+    )
 
 
 def test_a_case_has_its_picture_its_changes_its_machines_and_its_logs(folder: Path) -> None:

@@ -58,7 +58,8 @@ class Rates:
 
     Attributes:
         tables: how many there were.
-        false: tables with a row called faster or slower whose true change is none.
+        false: tables with a row called faster or slower whose true change is none; where none has one, also those
+            whose mean is called so.
         failed: tables that a gate fails.
         covered: rows whose interval holds the true ratio; ``all_covered``: tables of which all rows do.
         level: the mean of the levels that the intervals are shown with.
@@ -79,7 +80,7 @@ class Rates:
 def judged(pairs: Sequence[Pair], rule: Rule) -> Comparison:
     """A comparison by ``compare``'s own functions."""
     rows = compared_cases(pairs, rule)
-    return Comparison("old", "new", rule, Options(), tuple(rows), (), mean_of(rows, []))
+    return Comparison("old", "new", rule, Options(), tuple(rows), (), mean_of(rows, [], rule.level))
 
 
 def rates(make: Callable[[], Sequence[Pair]], true: Sequence[float], tables: int, rule: Rule | None = None) -> Rates:
@@ -102,7 +103,8 @@ def _counts(comparison: Comparison, true: Sequence[float]) -> list[float]:
     covered = [_holds(row, ratio) for row, ratio in rows]
     right = {ratio: Verdict.FASTER if ratio > 1 else Verdict.SLOWER for ratio in true}
     return [
-        any(row.verdict in CALLED for row, ratio in rows if ratio == 1),
+        any(row.verdict in CALLED for row, ratio in rows if ratio == 1)
+        or (comparison.only_together is not None and set(true) == {1.0}),
         gate([comparison]).status != 0,
         sum(covered),
         all(covered),
@@ -228,12 +230,34 @@ def power_part(random: Generator, scale: float) -> str:
     )
 
 
+def together_part(random: Generator, scale: float) -> str:
+    """What the mean of all rows decides where all of them changed alike."""
+    lines = []
+    for rows, n, spread, noise_name in (
+        (10, 5, 0.02, "log-normal"), (10, 5, 0.03, "log-normal"), (10, 5, 0.03, "heavy tails (t₂)"),
+        (10, 5, 0.05, "log-normal"), (5, 5, 0.03, "log-normal"), (20, 4, 0.05, "log-normal"),
+        (10, 5, 0.03, "two states"),
+    ):  # fmt: skip
+        cells = []
+        for change in (-0.05, 0.0):
+            make = partial(table, random, NOISES[noise_name], rows, Sides((n, n), (spread, spread)), (change,) * rows)
+            tables = [judged(make(), Rule()) for _ in range(tables_for(rows, scale))]
+            by_rows = [any(row.verdict in CALLED for row in one.rows) for one in tables]
+            by_mean = [gate([one]).status == 1 for one in tables]
+            cells += [percent(sum(by_rows) / len(tables)), percent(sum(by_mean) / len(tables))]
+        lines.append([f"{rows} rows, {noise_name}, spread {percent(spread, 0)}", str(n), *cells])
+    head = ["tables", "n", "any row slower", "gate fails", "no change: any row called", "gate fails"]
+    words = "All rows 5 % slower, margin 2 %; then the same tables without a change."
+    return f"#### All rows together\n\n{words}\n\n{markdown(head, lines)}"
+
+
 PARTS: dict[str, Part] = {
     **{name: partial(identical_part, name) for name in NOISES},
     "special": special_part, "power": power_part, "methods": methods_part,
     "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
     "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
     "capped": capped_part, "derived": derived_part, "quiet-rows": quiet_rows_part,
+    "together": together_part,
 }  # fmt: skip
 
 

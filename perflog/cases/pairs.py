@@ -259,12 +259,14 @@ class MetricKind:
         is_compared: whether cases can be compared by it.
         is_derived: whether it is a case's throughput over that of its baseline.
         is_windowed: whether its values depend on the window of steps; others are what the program printed.
+        changes: the words for a change to the better and to the worse.
     """
 
     better: Better | None = None
     is_compared: bool = False
     is_derived: bool = False
     is_windowed: bool = False
+    changes: tuple[str, str] = ("faster", "slower")
 
 
 #: The metrics of which anything is known.
@@ -275,7 +277,7 @@ KINDS: Mapping[str, MetricKind] = {
     "speedup": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
     "efficiency": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
     "reported": MetricKind(Better.HIGHER, is_compared=True),
-    "memory": MetricKind(Better.LOWER, is_compared=True),
+    "memory": MetricKind(Better.LOWER, is_compared=True, changes=("less", "more")),
     "accuracy": MetricKind(Better.HIGHER),
     "loss": MetricKind(Better.LOWER),
 }

@@ -14,7 +14,7 @@ from typing import Any
 from perflog._version import __version__
 from perflog.cases.case import Case
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre
-from perflog.compare.rule import VERDICTS, change_words, keys_of
+from perflog.compare.rule import VERDICTS, change_words, keys_of, verdict_word
 from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio, together_sentence
 from perflog.compare.when import is_separation
 from perflog.errors import UsageError
@@ -187,7 +187,11 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> Ga
         "same-logs": sum(SAME_VALUES in row.notes for row in rows),
         "nothing-compared": int(not any(_is_judged(row) for row in rows)),
     }
-    words = dict(_WORDS)
+    worse = verdict_word(Verdict.SLOWER, comparisons[0].rule.metric) if comparisons else Verdict.SLOWER.value
+    words = {
+        reason: (there.replace("{worse}", worse), absent.replace("{worse}", worse))
+        for reason, (there, absent) in _WORDS.items()
+    }
     if _is_blind(rows):
         there, absent = words["inconclusive"]
         words["inconclusive"] = there + _BLIND, absent
@@ -198,13 +202,13 @@ _MAY_BE_MACHINE = (
     "but the sides were measured apart, so that it may be the machine, not the version (make the runs in turn, or give "
     "--history)"
 )
-_SLOWER_TOGETHER = "the mean of the {of} is slower, though no single one is sure to be"
+_SLOWER_TOGETHER = "the mean of the {of} is {worse}, though no single one is sure to be"
 #: The words for each reason where it is there, and where it was requested and is not.
 _WORDS = {
-    "slower": ("{n} of {of} slower", "no case is slower"),
-    APART: ("{n} of {of} slower, " + _MAY_BE_MACHINE, ""),
+    "slower": ("{n} of {of} {worse}", "no case is {worse}"),
+    APART: ("{n} of {of} {worse}, " + _MAY_BE_MACHINE, ""),
     TOGETHER: (_SLOWER_TOGETHER, ""),
-    TOGETHER_APART: (f"{_SLOWER_TOGETHER}, {_MAY_BE_MACHINE}", ""),
+    TOGETHER_APART: (_SLOWER_TOGETHER + ", " + _MAY_BE_MACHINE, ""),
     "inconclusive": (
         "{n} of {of} inconclusive or without enough data", "no case is inconclusive or without enough data",
     ),
@@ -217,7 +221,7 @@ _WORDS = {
 }  # fmt: skip
 #: What is said besides where a gate is green though it could see no single change. It does not fail then: too few runs
 #: are as frequent among identical versions.
-_BLIND = ": the runs are too few for so many cases, and no single slower case could have been called"
+_BLIND = ": the runs are too few for so many cases, and no single changed case could have been called"
 
 
 def _is_apart(comparison: Comparison) -> bool:
@@ -258,7 +262,9 @@ def findings(
     level = "error" if "slower" in fail_on else "warning"
     slower = [
         Annotation(
-            f"{name} is slower: {change_words(row.ratio)}", title=f"{_TITLE}: {comparison.rule.metric}", level=level
+            f"{name} is {verdict_word(row.verdict, comparison.rule.metric)}: {change_words(row.ratio)}",
+            title=f"{_TITLE}: {comparison.rule.metric}",
+            level=level,
         )
         for comparison in comparisons
         for row, name in comparison.named

@@ -177,9 +177,11 @@ def picture(comparisons: Sequence[Comparison], form: str) -> bytes:
 def comparison_figure(comparisons: Sequence[Comparison]) -> Figure:
     """A legend of the verdicts, then each side against the first: a row for every case that has a ratio."""
     verdicts = {row.verdict for comparison in comparisons for row in _drawable(comparison)}
-    margin = comparisons[0].rule.margin
+    rule = comparisons[0].rule
     present = [verdict for verdict in Verdict if verdict in verdicts]
-    legend = legend_block([Entry(verdict_words(verdict, margin), _look(verdict)) for verdict in present])
+    legend = legend_block(
+        [Entry(verdict_words(verdict, rule.margin, rule.metric), _look(verdict)) for verdict in present]
+    )
     parts = [block for comparison in comparisons for block in _side(comparison)]
     foot = f"{caption(comparisons[0], units_of(comparisons))} Grey: within the margin."
     return figure_of([legend, *parts, text_block(foot, 8)])

@@ -256,7 +256,9 @@ class Comparison:
     def counts(self) -> str:
         """How many cases have each verdict, in words: ``1 slower, 2 same within 2 %``."""
         counts = {verdict: sum(row.verdict is verdict for row in self.rows) for verdict in Verdict}
-        return ", ".join(f"{n} {verdict_words(verdict, self.rule.margin)}" for verdict, n in counts.items() if n)
+        return ", ".join(
+            f"{n} {verdict_words(verdict, self.rule.margin, self.rule.metric)}" for verdict, n in counts.items() if n
+        )
 
 
 def compared_cases(

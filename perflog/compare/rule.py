@@ -121,9 +121,15 @@ VERDICTS: Mapping[Verdict, Appearance] = {
 }  # fmt: skip
 
 
-def verdict_words(verdict: Verdict, margin: float) -> str:
+def verdict_word(verdict: Verdict, metric: str) -> str:
+    """A verdict in a word that fits the metric: less memory is not faster. Data has :class:`Verdict`'s own."""
+    better, worse = metric_kind(metric).changes
+    return {Verdict.FASTER: better, Verdict.SLOWER: worse}.get(verdict, verdict.value)
+
+
+def verdict_words(verdict: Verdict, margin: float, metric: str = "throughput") -> str:
     """A verdict as people read it: "same" is said with its margin."""
-    return f"same within {100 * margin:.4g} %" if verdict is Verdict.SAME else verdict.value
+    return f"same within {100 * margin:.4g} %" if verdict is Verdict.SAME else verdict_word(verdict, metric)
 
 
 def per_cent(ratio: float, digits: int = 1) -> str:

@@ -11,7 +11,7 @@ from msgspec import structs
 from perflog.cases.case import Case
 from perflog.cases.pairs import metric_kind
 from perflog.compare.rows import CaseComparison, Comparison, centre
-from perflog.compare.rule import VERDICTS, change_words, interval_words, keys_of, per_cent, verdict_words
+from perflog.compare.rule import VERDICTS, change_words, interval_words, keys_of, per_cent, verdict_word, verdict_words
 from perflog.compare.when import is_separation
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note
@@ -99,8 +99,9 @@ def together_sentence(comparison: Comparison) -> str:
     """What the cases' mean decides where no case does: ``Together 10 cases are slower: −5.1 % (…), …``."""
     mean = comparison.mean.interval
     assert mean is not None and comparison.only_together is not None
+    word = verdict_word(comparison.only_together, comparison.rule.metric)
     return (
-        f"Together {mean.n} cases are {comparison.only_together.value}: {per_cent(mean.value)} "
+        f"Together {mean.n} cases are {word}: {per_cent(mean.value)} "
         f"({_mean_interval_words(mean)}), though no single one is sure to be."
     )
 
@@ -113,7 +114,9 @@ def _changed_cases(comparison: Comparison, verdict: Verdict) -> str:
     """The cases with a verdict, the largest changes first: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``."""
     rows = [(row, name) for row, name in comparison.named if row.verdict is verdict]
     rows.sort(key=lambda item: -abs((item[0].ratio.value or 1.0) - 1))
-    return _listed(verdict, [f"{name} {change_words(row.ratio)}" for row, name in rows])
+    return _listed(
+        verdict_word(verdict, comparison.rule.metric), [f"{name} {change_words(row.ratio)}" for row, name in rows]
+    )
 
 
 def _open_cases(comparison: Comparison) -> str:
@@ -121,12 +124,12 @@ def _open_cases(comparison: Comparison) -> str:
     rows = [(row, name) for row, name in comparison.named if row.verdict is Verdict.INCONCLUSIVE]
     rows = [(row, name) for row, name in rows if row.ratio.low is not None]
     rows.sort(key=lambda item: (item[0].ratio.low or 0.0) - (item[0].ratio.high or 0.0))
-    return _listed(Verdict.INCONCLUSIVE, [f"{name} may be {interval_words(row.ratio)}" for row, name in rows])
+    return _listed(Verdict.INCONCLUSIVE.value, [f"{name} may be {interval_words(row.ratio)}" for row, name in rows])
 
 
-def _listed(verdict: Verdict, cases: Sequence[str]) -> str:
+def _listed(verdict: str, cases: Sequence[str]) -> str:
     more = [f"and {len(cases) - MOST_NAMED} more"] if len(cases) > MOST_NAMED else []
-    return f"{verdict.value.capitalize()}: {', '.join([*cases[:MOST_NAMED], *more])}." if cases else ""
+    return f"{verdict.capitalize()}: {', '.join([*cases[:MOST_NAMED], *more])}." if cases else ""
 
 
 def _too_few_runs(rows: Sequence[CaseComparison]) -> list[str]:
@@ -152,7 +155,10 @@ def explanations(comparison: Comparison) -> list[str]:
     """What the verdicts of a comparison mean, a sentence for each that occurs, and how to read the interval."""
     margin = f"{100 * comparison.rule.margin:.4g} %"
     verdicts = [verdict for verdict in Verdict if any(row.verdict is verdict for row in comparison.rows)]
-    lines = [f"{verdict.value}: {VERDICTS[verdict].meaning.format(margin=margin)}" for verdict in verdicts]
+    lines = [
+        f"{verdict_word(verdict, comparison.rule.metric)}: {VERDICTS[verdict].meaning.format(margin=margin)}"
+        for verdict in verdicts
+    ]
     return [*lines, _INTERVAL.format(rest=f"{100 * (1 - comparison.rule.level):.4g}")]
 
 
@@ -171,8 +177,8 @@ _NUMBERS: tuple[Column[CaseComparison, Comparison], ...] = (
     Column("interval", lambda row, _: _interval(row), is_right=False),
     Column("adjusted_p", lambda row, _: _p(row.adjusted_p), lambda row: row.adjusted_p, "adjusted p"),
     Column(
-        "verdict", lambda row, of: verdict_words(row.verdict, of.rule.margin), lambda row: row.verdict.value,
-        is_right=False,
+        "verdict", lambda row, of: verdict_words(row.verdict, of.rule.margin, of.rule.metric),
+        lambda row: row.verdict.value, is_right=False,
     ),
     Column("notes", lambda *_: "", is_right=False),
 )  # fmt: skip
@@ -336,7 +342,8 @@ def comparison_table(comparison: Comparison, explained: bool = False, shown: Sho
     keys = sum(1 for name in names if name not in NUMBERS)
     spare = () if shown.columns or shown.wide else ("ratio", "adjusted p")
     right = [NUMBERS[name].is_right if name in NUMBERS else name in INTEGERS for name in names]
-    styles = {verdict_words(verdict, comparison.rule.margin): VERDICTS[verdict].style for verdict in Verdict}
+    rule = comparison.rule
+    styles = {verdict_words(verdict, rule.margin, rule.metric): VERDICTS[verdict].style for verdict in Verdict}
     return TextTable(titles, rows, right, below, how, keys=max(1, keys), spare=spare, styles=styles)
 
 

@@ -19,7 +19,15 @@ from perflog.api import json_schema
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.cli.comparison_output import PullRequest, post, pull_request_of
-from perflog.compare.outputs import LONGEST, MOST_OF_A_LEVEL, comment, findings, marker_of
+from perflog.compare.outputs import (
+    LONGEST,
+    MOST_OF_A_LEVEL,
+    comment,
+    comparison_document,
+    findings,
+    gate,
+    marker_of,
+)
 from perflog.compare.page import html_page
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import VERDICTS, Rule
@@ -148,6 +156,18 @@ def test_another_number_of_devices_is_never_offered(tmp_path: Path) -> None:
     new = write_campaign(tmp_path / "new", {EIGHT.replace("1n8g", "1n4g"): 500.0}, seed=2)
     text = perflog(["compare", str(old), str(new)])[1]
     assert "devices is 8 and 4, which is other work" in text and "pairs them" not in text
+
+
+def test_less_memory_is_not_called_faster() -> None:
+    rows = row_of("x", 0.1, Verdict.SLOWER), row_of("y", -0.1, Verdict.FASTER)
+    comparison = replace(comparison_of(*rows), rule=Rule("memory"))
+    text = comment([comparison], "m", gate([comparison]))
+    assert "2 cases: 1 less, 1 more." in text and "More: x +10.0 %" in text and "1 of 2 cases more" in text, text
+    assert "slower" not in text and "faster" not in text
+    assert [row["verdict"] for row in comparison_document([comparison])["comparisons"][0]["rows"]] == [
+        "slower",
+        "faster",
+    ]
 
 
 # ---------------------------------------------------------------- GitHub

@@ -156,7 +156,7 @@ def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None
     rates = {f"1n{2**power}g/rn50_b128_fp32": 100.0 * 2**power for power in range(7)}
     old = write_campaign(tmp_path / "old", rates, runs=4, spread=0.1, seed=1, turn=0)
     new = write_campaign(tmp_path / "new", {**rates, EIGHT: 600.0}, runs=4, spread=0.1, seed=2, turn=1)
-    blind = "the runs are too few for so many cases, and no single slower case could have been called."
+    blind = "the runs are too few for so many cases, and no single changed case could have been called."
     seven = run(old, new, "--gate")
     assert seven.exit_code == 0 and blind in seven.output, "identical versions must not fail it"
     assert "with 5 runs a side a single changed case can be told" in seven.output

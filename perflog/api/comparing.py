@@ -127,6 +127,7 @@ def compare(
     margin: str | float = 0.02,
     level: float = 0.95,
     across: Sequence[str] = (),
+    repeats_over: Sequence[str] = (),
     aliases: Mapping[str, str] | None = None,
     where: Mapping[str, Any] | None = None,
     history: bool = False,
@@ -144,6 +145,8 @@ def compare(
         margin: changes within this share do not matter: 0.02, or ``"2%"``.
         level: the confidence of intervals and tests, a share.
         across: keys that may differ between the two cases of a pair.
+        repeats_over: keys that tell machines apart (``label``, ``accelerator``): each machine is one repeat, by the
+            centre of its runs.
         aliases: names of models and the like, each with the name that it is another one of.
         where: the cases with these values alone: ``{"devices": "1:8"}``.
         history: whether to look up in the history what campaigns of one version differ by.
@@ -170,7 +173,7 @@ def compare(
     known = {**chosen.values["aliases"], **(aliases or {})}
     patterns = path_patterns(chosen.values["parsers"])
     place = database_of(chosen) if history else ""
-    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, place)
+    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, place, repeats_over)
     return Comparison(comparison)
 
 

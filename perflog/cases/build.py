@@ -279,23 +279,25 @@ def _case(runs: list[Run], options: Options) -> Case:
         case.notes.append(Note.of_missing(missing[0].throughput.reason))
     case.notes.extend(note for run in runs for note in run.notes if note.text not in OF_ALL)
     case.notes = list(dict.fromkeys(case.notes))
-    case.mark = _mark(case)
+    case.mark = mark_of_centre([(mark_of(run.notes), run.value) for run in runs], throughput, "runs")
     return case
 
 
-def _mark(case: Case) -> Note | None:
-    """What stands in the cell of a case: its centre by the other numbers of its runs; None where that hardly moves."""
-    marks = [mark_of(run.notes) for run in case.runs if run.value is not None]
-    known = [mark for mark in marks if mark is not None]
-    summary = case.throughput
+def mark_of_centre(of_each: Sequence[tuple[Note | None, float | None]], summary: Summary, what: str) -> Note | None:
+    """What stands in the cell of a case: its centre by the other numbers; None where that hardly moves.
+
+    Args:
+        of_each: the mark and the value of each repeat.
+        summary: the throughput of the case.
+        what: what a repeat is, in the plural.
+    """
+    measured = [(mark, value) for mark, value in of_each if value is not None]
+    known = [mark for mark, _ in measured if mark is not None]
     if not known or summary.value is None:
         return None
-    others = [
-        mark.other if mark is not None else run.value
-        for mark, run in zip(marks, (run for run in case.runs if run.value is not None), strict=True)
-    ]
+    others = [mark.other if mark is not None else value for mark, value in measured]
     other = CENTRES[summary.aggregate]([value for value in others if value is not None])
-    text = known[0].text if len(known) == 1 else f"{len(known)} of {len(case.runs)} runs may have another number"
+    text = known[0].text if len(known) == 1 else f"{len(known)} of {len(of_each)} {what} may have another number"
     label = label_of([mark for mark in known if mark.other == other] or known)
     undecided = any(mark.is_open for mark in known)
     note = Note.of_number(text, value=summary.value, other=other, label=label, undecided=undecided)

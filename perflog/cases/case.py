@@ -50,6 +50,8 @@ class Case:
         no_interval: why there is a speedup without an interval; empty where there is one, or no speedup.
         efficiency: the speedup over the devices' ratio.
         baseline: the name of ``base``, the case that the speedup is relative to; it may be the case itself.
+        machines: the cases of which each is one repeat (:mod:`.machines`); empty where each run is one.
+        repeats_over: the keys in which they differ.
     """
 
     key: dict[str, Scalar]
@@ -66,6 +68,8 @@ class Case:
     efficiency: float | None = None
     baseline: str = ""
     base: Case | None = field(default=None, repr=False, compare=False)  # it may be the case itself
+    machines: tuple[Case, ...] = ()
+    repeats_over: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """One line, which a notebook shows of each of many; its fields hold every run."""

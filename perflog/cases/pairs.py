@@ -165,6 +165,8 @@ def _ambiguous(cases: Mapping[str, _Cases], old: Sequence[int], new: Sequence[in
     alike = [{**told_apart_by(case.key), "label": label} for case, label in (cases[side][place] for place in places)]
     differing = [k for k in dict.fromkeys(k for key in alike for k in key) if len({key.get(k) for key in alike}) > 1]
     how = "choose with --where" if {*differing} - {"label"} else "give the logs of one of them alone"
+    if differing == ["label"]:
+        how += ", or take each for one repeat by --repeats-over label"
     return f"{len(places)} cases on the {side} side are alike but for {' and '.join(differing) or _FORMAT}: {how}"
 
 

@@ -39,8 +39,8 @@ _VALUES_OF = {
     "--across": "FIELDS", "--alias": "NAME=NAME", "--allow": "FOLDER", "--case": "KEY=VALUE", "--columns": "FIELDS",
     "--date": "DATE", "--detect": "SHARE", "--fail-on": "REASONS", "--format": "FORMAT", "--ignore": "FACT",
     "--label": "LABEL", "--logs": "PATH", "--make-environment": "NAME", "--margin": "SHARE", "--marker": "NAME",
-    "--metric": "NAME", "--only": "KEY=VALUE", "--output": "FILE", "--rows": "FIELDS", "--since": "LABEL",
-    "--tolerance": "SHARE", "--value": "NAME",
+    "--metric": "NAME", "--only": "KEY=VALUE", "--output": "FILE", "--repeats-over": "FIELDS", "--rows": "FIELDS",
+    "--since": "LABEL", "--tolerance": "SHARE", "--value": "NAME",
 }  # fmt: skip
 #: Names and texts by their groups.
 Groups = dict[str, list[tuple[str, str]]]

@@ -48,6 +48,8 @@ Level = Annotated[float, typer.Option("--level", help="Confidence of intervals a
 Across = Annotated[
     str, typer.Option("--across", help="Keys that may differ too: label,accelerator.", show_default=False)
 ]
+_OVER = "Keys that tell machines apart, of which each is one repeat by the centre of its runs: label, or accelerator."
+RepeatsOver = Annotated[str, typer.Option("--repeats-over", help=_OVER, show_default=False)]
 GateFlag = Annotated[bool, typer.Option("--gate", help="For CI: the exit status says whether a case is slower.")]
 FailOn = Annotated[
     str,
@@ -100,10 +102,11 @@ Detect = Annotated[str, typer.Option("--detect", help="The change that must be s
 @extraction_options("aggregate")
 def compare(
     sides: Sides, given: Given, metric: Metric = "throughput", margin: Margin = "2%", level: Level = 95.0,
-    across: Across = "", where: Where = None, alias: Alias = None, sort: Sort = "", columns: Columns = "",
-    wide: Wide = False, gate: GateFlag = False, fail_on: FailOn = "", explain_verdicts: Explain = False,
-    form: Form = None, marker: Marker = "", comment: Comment = False, output: Output = None, history: History = False,
-    database: DatabaseName = None, cache: WithCache = None, quiet: Quiet = False,
+    across: Across = "", repeats_over: RepeatsOver = "", where: Where = None, alias: Alias = None, sort: Sort = "",
+    columns: Columns = "", wide: Wide = False, gate: GateFlag = False, fail_on: FailOn = "",
+    explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
+    output: Output = None, history: History = False, database: DatabaseName = None, cache: WithCache = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
@@ -126,7 +129,12 @@ def compare(
     rule = Rule(metric, share(margin, "--margin"), level / 100)
     marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
-    selection = (names(across, "across"), pairs(where or [], "where"), _aliases(alias))
+    selection = (
+        names(across, "across"),
+        names(repeats_over, "repeats-over"),
+        pairs(where or [], "where"),
+        _aliases(alias),
+    )
     read = extractions(quiet, cache_of(cache, quiet))
     comparisons = _compared(sides, chosen, rule, selection, read, history)
     result = result_of(comparisons, reasons) if reasons else None
@@ -143,8 +151,8 @@ def compare(
     end_where_unread(read, quiet, status)
 
 
-#: Keys that may differ, the values that cases are chosen by, and names that are others.
-_Selection = tuple[Sequence[str], dict[str, str], dict[str, str]]
+#: Keys that may differ, keys that tell machines apart, the values that cases are chosen by, and names that are others.
+_Selection = tuple[Sequence[str], Sequence[str], dict[str, str], dict[str, str]]
 
 
 def _aliases(texts: Sequence[str] | None) -> dict[str, str]:
@@ -161,12 +169,13 @@ def _compared(
     from perflog.compare.sides import database_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
-    across, wanted, aliases = selection
+    across, over, wanted, aliases = selection
     opened = open_sides(sides, chosen, read)
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases)
     patterns = path_patterns(chosen.values["parsers"])
     known = {**chosen.values["aliases"], **aliases}
-    return compare_sides(opened, rule, patterns, across, wanted, known, database_of(chosen) if history else "")
+    place = database_of(chosen) if history else ""
+    return compare_sides(opened, rule, patterns, across, wanted, known, place, over)
 
 
 @app.command(

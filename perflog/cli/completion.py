@@ -247,6 +247,7 @@ OF_OPTIONS: Mapping[str, Offer] = {
     "--columns": _listed(_fields),
     "--value": _listed(_values),
     "--across": _listed(_fields),
+    "--repeats-over": _listed(_fields),
     "--metric": metrics,
     "--fail-on": _listed(_reasons),
     "--install-completion": _fixed("bash", "zsh", "fish"),

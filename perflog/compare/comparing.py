@@ -13,18 +13,21 @@ import numpy as np
 from perflog.cases.build import summary_of
 from perflog.cases.case import Case
 from perflog.cases.copies import copies_among
-from perflog.cases.pairs import VERSION, Pair, metric_kind, paired, way_to_pair
+from perflog.cases.machines import LABEL, joined, joined_cases, machine_names, some_of
+from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
 from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
 from perflog.compare.when import interleaved, separation
+from perflog.errors import UsageError
 from perflog.formats.paths import REPEAT, PathPatterns
 from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
+from perflog.logs.find import LogFile
 from perflog.notes import Note, texts
 from perflog.runs.machine import known_facts
-from perflog.runs.run import Run
+from perflog.runs.run import DATA, Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
 from perflog.show.text import counted
@@ -40,6 +43,8 @@ from perflog.stats.states import OneState, one_state
 if TYPE_CHECKING:
     from perflog.history.following import Point
 
+#: What no repeats differ in: the work, and what is compared.
+NO_REPEATS = frozenset({*OTHER_WORK, "devices", "nodes", DATA, "precision", "framework", VERSION})
 #: A side's name, and its cases with their labels.
 _Named = tuple[str, Side, Sequence[tuple[Case, str]]]
 
@@ -47,6 +52,7 @@ _Named = tuple[str, Side, Sequence[tuple[Case, str]]]
 def compare_sides(
     opened: OpenedSides, rule: Rule, patterns: PathPatterns, across: Sequence[str] = (),
     wanted: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None, history: str = "",
+    repeats_over: Sequence[str] = (),
 ) -> list[Comparison]:  # fmt: skip
     """Each side against the first.
 
@@ -59,20 +65,27 @@ def compare_sides(
         aliases: names of models and the like, each with the name that it is another one of.
         history: the database whose earlier campaigns say what campaigns of one version differ by; empty: their
             variance is left out.
+        repeats_over: keys that tell machines apart: cases of a side that are alike but for them are one, in which each
+            machine is one repeat.
 
     Returns:
         A comparison for every side but the first, in their order.
 
     Raises:
-        UsageError: for a key or a value that no case has, or when there is no such history yet.
+        UsageError: for a key or a value that no case has, for repeats that are none, or when there is no such history
+            yet.
         PerflogError: when the history cannot be read.
     """
-    require_known([case for side in opened.sides for case in side.extraction.cases], across, wanted or {})
+    all_cases = [case for side in opened.sides for case in side.extraction.cases]
+    require_known(all_cases, across, wanted or {}, repeats_over)
+    _require_repeats(repeats_over, rule.metric, history)
     names = short_names([side.name for side in opened.sides])
     sides: list[_Named] = []
     for name, side in zip(names, opened.sides, strict=True):
         cases = where(side.extraction.cases, wanted or {})
-        sides.append((name, side, [(case, label_of(case, side.root, patterns)) for case in cases]))
+        labelled = [(case, label_of(case, side.root, patterns)) for case in cases]
+        machines_of = joined_cases(labelled, repeats_over, opened.options.aggregate) if repeats_over else labelled
+        sides.append((name, side, machines_of))
     old, *others = sides
     return [_compared(old, new, rule, across, aliases or {}, opened.options, history) for new in others]
 
@@ -92,8 +105,8 @@ def _compared(
         for name, side, _ in (old, new)
         if side.extraction.parts
     ]
-    notes = (*of_parts, *_paired_though(pairs), *machine_notes(pairs), *made)
-    said_first = (*warnings, *of_states, *_same(rows))
+    notes = (*of_parts, *_paired_though(pairs), *_on_both_sides(pairs), *machine_notes(pairs), *made)
+    said_first = (*warnings, *_doubtful_machines([*old_cases, *new_cases]), *of_states, *_same(rows))
     way = None if rows else way_to_pair(old_cases, new_cases)
     mean = mean_of(rows, alone, rule.level)
     return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way)
@@ -109,17 +122,77 @@ def _paired_though(pairs: Sequence[Pair]) -> list[str]:
 def _without_old_logs(pair: Pair, aggregate: str) -> Pair:
     """A pair whose new side has no copies of the old side's logs; unchanged where it has nothing else."""
     copies = copies_among(pair.new.runs, pair.old.runs)
-    runs = [run for run in pair.new.runs if run.log not in copies]
-    if not copies or not runs:
+    if not copies or all(run.log in copies for run in pair.new.runs):
         return pair
     log, old = next(iter(copies.items()))
     more = f", and {len(copies) - 1} more" if len(copies) > 1 else ""
     note = Note(f"{log.name} is left out: it is a copy of the old side's {old.name}{more}")
+    left = _without(copies, pair.new, aggregate)
+    return replace(pair, new=replace(left, notes=[note, *left.notes]))
+
+
+def _without(copies: Collection[LogFile], case: Case, aggregate: str) -> Case:
+    """The case without the runs of these logs, and without a machine that has no others."""
+    if case.machines:
+        left = [machine for machine in case.machines if any(run.log not in copies for run in machine.runs)]
+        return joined([_without(copies, machine, aggregate) for machine in left], case.repeats_over, aggregate)
+    runs = [run for run in case.runs if run.log not in copies]
     metrics = {
         name: summary_of(name, [run.metrics[name] for run in runs if name in run.metrics], aggregate)
-        for name in pair.new.metrics if any(name in run.metrics for run in runs)
+        for name in case.metrics if any(name in run.metrics for run in runs)
     }  # fmt: skip
-    return replace(pair, new=replace(pair.new, runs=runs, metrics=metrics, notes=[note, *pair.new.notes]))
+    return replace(case, runs=runs, metrics=metrics)
+
+
+# ----------------------------------------------------------------------------------------------------
+# Machines as repeats (``--repeats-over``).
+
+
+def _require_repeats(over: Sequence[str], metric: str, history: str) -> None:
+    """Raises UsageError for keys that tell no machines apart, and where a machine has no value that could be judged."""
+    option = f"--repeats-over {','.join(over)}"
+    if other := [key for key in over if key in NO_REPEATS]:
+        raise UsageError(f"{option}: cases that differ in {other[0]} are no repeats of one another")
+    if over and metric_kind(metric).is_derived:
+        raise UsageError(f"{option}: {metric} is made of a case and its baseline, which are not joined by machine")
+    if over and history:
+        why = "the history knows what campaigns of runs differ by, not what those of machines do"
+        raise UsageError(f"{option} with --history: {why}; leave out one of them")
+
+
+def _on_both_sides(pairs: Sequence[Pair]) -> list[str]:
+    """That machines stand on both sides, which can be compared with themselves."""
+    of_pairs = [(machine_names(pair.old), machine_names(pair.new)) for pair in pairs if len(pair.old.machines) > 1]
+    names = list(dict.fromkeys(name for old, new in of_pairs for name in old if name in new))
+    if len(names) < 2:
+        return []
+    option = ",".join(pairs[0].old.repeats_over)
+    return [
+        f"{len(names)} machines stand on both sides ({some_of(names)}): without --repeats-over {option} each is "
+        "compared with itself, which sees smaller changes"
+    ]
+
+
+def _doubtful_machines(cases: Sequence[tuple[Case, str]]) -> list[str]:
+    """That no case has several machines, though they are to be the repeats, or that several may be one."""
+    over = next((case.repeats_over for case, _ in cases), ())
+    if not over:
+        return []
+    option = ",".join(over)
+    for case, _ in cases:
+        folders = list(dict.fromkeys(machine.label.partition("/")[0] for machine in case.machines))
+        if LABEL in over and 1 < len(folders) < len(case.machines):
+            return [
+                f"--repeats-over {option}: {len(case.machines)} labels ({some_of(machine_names(case))}) count as "
+                f"machines, in {len(folders)} folders ({some_of(folders)}). If each folder is one machine, its runs "
+                "are no repeats of one another, and changes are found too often."
+            ]
+    if any(len(case.machines) > 1 for case, _ in cases):
+        return []
+    return [
+        f"--repeats-over {option} joins nothing: no two cases of a side are alike but for {option}, so each has one "
+        "repeat. Without the option runs are the repeats."
+    ]
 
 
 def _same(rows: Sequence[CaseComparison]) -> list[str]:
@@ -135,13 +208,15 @@ def _judged(
     """(a row for each pair, how they were made where that is not as always, what speaks against the whole)."""
     cases, invalid = _stopped(pairs)
     warnings = [*separation(old, new, pairs, in_turn=bool(cases)), *filter(None, [invalid])]
-    if cases and not metric_kind(rule.metric).is_derived:  # a speedup has no value of its own in each round
+    of_rounds = rule.metric if metric_kind(rule.metric).is_derived else ""  # what has no value of its own in a round
+    of_rounds = of_rounds or ("a machine's centre" if any(pair.old.machines for pair in pairs) else "")
+    if cases and not of_rounds:
         table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
         made = _STOPPED.format(cases=f"{cases} cases together" if cases != 1 else "one case")
         rows = [_in_rounds(row, rule, table) for row in compared_cases(pairs, rule)]
         return rows, [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if history else [])], warnings
     if cases:
-        warnings.append(_NO_ROUNDS.format(metric=rule.metric))
+        warnings.append(_NO_ROUNDS.format(metric=of_rounds))
     if not history:
         return compared_cases(pairs, rule), [], warnings
     levels, sentence = _levels_of_pairs(pairs, rule.metric, history)
@@ -376,7 +451,7 @@ def _doubts(row: CaseComparison, old: Side, new: Side, rule: Rule) -> list[str]:
     for word, side, case, run_values in sides:
         series = [run_series for run_series in side.series(case) if len(run_series.times) >= _LEAST]
         notes += _drifts(word, series) + _groups(word, run_values, row.unit) + _rounded(word, series, half_width)
-        if VERDICTS[row.verdict].gate == "inconclusive":  # what would help
+        if VERDICTS[row.verdict].gate == "inconclusive" and not case.machines:  # what would help
             parts = components([run_series.times for run_series in series])
             notes += [f"{word}: {parts.advice}"] if parts is not None else []
         notes += [  # what the logs say, but for what is reported in another way or concerns speedups alone
@@ -395,7 +470,8 @@ def _of_steps(row: CaseComparison, old: Sequence[RunSeries], new: Sequence[RunSe
     """
     if rule.metric not in ("throughput", "step_time") or row.ratio.value is None:
         return []
-    if len(old) < len(row.old) or len(new) < len(row.new):
+    old, new = ([one for one in series if len(one.times)] for series in (old, new))
+    if len(old) < len(row.pair.old.runs) or len(new) < len(row.pair.new.runs):
         return []
     steps = [median([float(np.median(one.times)) for one in series]) for series in (old, new) if series]
     if len(steps) < 2 or not all(steps):

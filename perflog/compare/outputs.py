@@ -13,7 +13,8 @@ from typing import Any
 
 from perflog._version import __version__
 from perflog.cases.case import Case
-from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre
+from perflog.cases.machines import machine_names
+from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre, run_values
 from perflog.compare.rule import VERDICTS, change_words, keys_of, verdict_word
 from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio, together_sentence
 from perflog.compare.when import is_separation
@@ -99,12 +100,17 @@ def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
 def _side(values: Sequence[float], case: Case, metric: str) -> dict[str, Any]:
     runs = [
         {"file": run.log.name, "value": value if math.isfinite(value) else None}
-        for run, value in zip(case.runs, values, strict=True)
+        for run, value in zip(case.runs, run_values(case, metric) if case.machines else values, strict=True)
     ]
+    machines = [
+        {"name": name, "value": value if math.isfinite(value) else None, "runs": len(machine.runs)}
+        for name, value, machine in zip(machine_names(case), values, case.machines, strict=True)
+    ] if case.machines else None  # fmt: skip
     mark = mark_beside(case, metric)
     return {
         "version": case.key.get("framework_version"), "median": centre(values),
         "other": None if mark is None else mark.other, "n": len(values), "runs": runs,
+        "machines": machines,
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from perflog.cases.pairs import Pair, Unpaired, Way, metric_kind
 from perflog.compare.rule import Rule, names_of, verdict_words
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
+from perflog.show.text import counted
 from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median
 from perflog.stats.contrast import LogDifference, RowSamples
@@ -41,7 +42,13 @@ def run_values(case: Case, metric: str) -> list[float]:
 
 
 def values(case: Case, metric: str) -> list[float]:
-    """Each run's value; NaN for none. A derived metric's are each run's throughput over the centre of its baseline."""
+    """The value of each run, or of each machine where these are the repeats; NaN for none.
+
+    A derived metric's are each run's throughput over the centre of its baseline.
+    """
+    if case.machines:
+        centres = (machine.metrics[metric].value if metric in machine.metrics else None for machine in case.machines)
+        return [math.nan if value is None else value for value in centres]
     if not metric_kind(metric).is_derived:
         return run_values(case, metric)
     base = case.base.throughput.value if case.base is not None else None
@@ -170,7 +177,9 @@ class CaseComparison:
         in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.comparing`).
         by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
         knows_campaigns: whether the interval holds what campaigns of one version differ by.
-        difference: that of the log means, for the mean of all rows; None where the row is no part of it.
+        difference: that of the log means, for the mean of all rows; None where the row is no part of it, as its machines
+            may be those of other rows.
+        lost_runs: whether a run of the new side has no value though its machine has one, where all of the old have one.
     """
 
     pair: Pair
@@ -185,6 +194,7 @@ class CaseComparison:
     by_definition: bool = False
     knows_campaigns: bool = False
     difference: LogDifference | None = None
+    lost_runs: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -194,7 +204,7 @@ class CaseComparison:
     @property
     def lacks_runs(self) -> bool:
         """Whether runs of the new side have no value, where all of the old side have one."""
-        return all(map(math.isfinite, self.old)) and not all(map(math.isfinite, self.new))
+        return self.lost_runs or (all(map(math.isfinite, self.old)) and not all(map(math.isfinite, self.new)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +361,7 @@ def _row(
     if result is not None:
         estimate = replace(result.ratio, notes=estimate.notes)
     notes = [*(estimate.notes if min(estimate.n_old, estimate.n_new) > 1 else ()), *pair.alike]
+    notes += _of_machines(pair, rule.metric)
     if old == new and any(map(math.isfinite, old)) and not metric_kind(rule.metric).is_derived:
         notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(old, new, rule.margin)) else []
@@ -360,8 +371,28 @@ def _row(
         pair, _unit(pair.old, rule.metric) or _unit(pair.new, rule.metric), old, new, estimate,
         decision or decide(estimate, rule.better, rule.margin, rule.level),
         result.adjusted_p if result is not None else None, tuple(notes), by_definition=_is_baseline(pair, rule.metric),
-        difference=result.difference if result is not None else None,
+        difference=result.difference if result is not None and not pair.old.machines else None,
+        lost_runs=bool(pair.new.machines) and _all_known(pair.old, rule.metric) > _all_known(pair.new, rule.metric),
     )  # fmt: skip
+
+
+def _all_known(case: Case, metric: str) -> bool:
+    return all(map(math.isfinite, run_values(case, metric)))
+
+
+def _of_machines(pair: Pair, metric: str) -> list[str]:
+    """What the values of a row are where each is a machine's; nothing where none has a value."""
+    machines = [machine for case in (pair.old, pair.new) for machine in case.machines]
+    summaries = [machine.metrics[metric] for machine in machines if metric in machine.metrics]
+    if not summaries:
+        return []
+    counts = sorted({summary.n for summary in summaries})
+    runs = counted(counts[-1], "run") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} runs"
+    aggregate = " or ".join(dict.fromkeys(summary.aggregate for summary in summaries))
+    return [
+        f"each of {len(pair.old.machines)} old and {len(pair.new.machines)} new values is a machine's centre "
+        f"({aggregate} of its {runs}), and counts as one run: --repeats-over {','.join(pair.old.repeats_over)}"
+    ]
 
 
 def _unit(case: Case, metric: str) -> str:
@@ -371,7 +402,10 @@ def _unit(case: Case, metric: str) -> str:
 def _reasons(case: Case, metric: str) -> list[str]:
     if metric_kind(metric).is_derived:
         return [reason] if (reason := _why_none(case, metric)) else []
-    metrics = [run.metrics.get(metric) for run in case.runs]
+    metrics = [
+        *(run.metrics.get(metric) for run in case.runs),
+        *(machine.metrics.get(metric) for machine in case.machines),
+    ]
     if all(m is None for m in metrics):
         return [f"the logs give no {metric}"]
     return [m.reason for m in metrics if m is not None and m.value is None and m.reason]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from perflog.cases.case import Case, spelling
 from perflog.cases.choosing import near
+from perflog.cases.machines import LABEL
 from perflog.cases.pairs import Pair
 from perflog.cases.versions import root_of
 from perflog.errors import NoSuchPathError, UsageError
@@ -236,9 +237,6 @@ def _rule_text(options: Options) -> str:
 # ----------------------------------------------------------------------------------------------------
 # Names and values that a user gives to choose cases by: each must be one that some case has.
 
-#: What may vary beside the keys of a case: what is left of its path.
-LABEL = "label"
-
 
 def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
     """``a,b`` as a list; with ``known`` each must be one of them.
@@ -253,21 +251,25 @@ def names(text: str, option: str, known: Sequence[str] = ()) -> list[str]:
     return given
 
 
-def require_known(cases: Sequence[Case], across: Sequence[str], wanted: Mapping[str, str]) -> None:
+def require_known(
+    cases: Sequence[Case], across: Sequence[str], wanted: Mapping[str, str], over: Sequence[str] = ()
+) -> None:
     """Every key must be one that a case has, and every value wanted one that a case has.
 
     Args:
         cases: of all sides.
         across: keys that may vary between the cases of a pair.
         wanted: the values that cases are chosen by, several of a key with ``:`` between them.
+        over: keys that tell machines apart, each of which is one repeat.
 
     Raises:
         UsageError: for a key or a value that no case has, naming those near it.
     """
     keys = list(dict.fromkeys((*CASE_KEYS, *(key for case in cases for key in case.key))))
-    for name in across:
-        if name not in keys and name != LABEL:
-            raise UsageError(f"--across {name!r}: no case has such a key{near(name, [*keys, LABEL])}")
+    for option, names in (("across", across), ("repeats-over", over)):
+        for name in names:
+            if name not in keys and name != LABEL:
+                raise UsageError(f"--{option} {name!r}: no case has such a key{near(name, [*keys, LABEL])}")
     for key, texts in wanted.items():
         if key not in keys:
             raise UsageError(f"--where {key}={texts}: no case has such a key{near(key, keys)}")

@@ -125,8 +125,13 @@ def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = Fals
         in_turn: whether it is known that their runs were made in turn.
     """
     in_time = "" if in_turn else _in_time(old, new, pairs)
-    sentences = [sentence for sentence in (in_time, _in_place(pairs)) if sentence]
+    sentences = [sentence for sentence in (in_time, _in_place(_of_runs(pairs))) if sentence]
     return [" ".join([*sentences, _REMEDY])] if sentences else []
+
+
+def _of_runs(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs whose intervals do not hold what machines differ by, since their repeats are runs."""
+    return [pair for pair in pairs if min(len(pair.old.machines), len(pair.new.machines)) < 2]
 
 
 def is_separation(warning: str) -> bool:
@@ -145,7 +150,7 @@ def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
         return f"The {saved} side is out of the history and the {logs} one is not, {hardly}: {_MEANING}."
     cases = [apart for pair in pairs if (apart := _apart(pair)) is not None]
     if not cases:
-        return _AT_ONCE if any(_at_once(pair) for pair in pairs) else _nearly_apart(pairs)
+        return _AT_ONCE if any(_at_once(pair) for pair in _of_runs(pairs)) else _nearly_apart(pairs)
     share = "" if len(cases) == len(pairs) else f" in {len(cases)} of {len(pairs)} cases"
     earlier, last, first = cases[0]
     later = _OTHER[earlier]

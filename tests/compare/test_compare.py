@@ -182,7 +182,8 @@ def test_two_alike_on_a_side_are_not_paired(tmp_path: Path) -> None:
     (one,) = compared(old, new, "--across", "label")
     assert not one["rows"]
     assert {u["reason"] for u in one["not_compared"]} == {
-        "2 cases on the new side are alike but for label: give the logs of one of them alone"
+        "2 cases on the new side are alike but for label: give the logs of one of them alone, "
+        "or take each for one repeat by --repeats-over label"
     }
 
 

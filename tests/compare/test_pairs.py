@@ -99,9 +99,10 @@ def test_what_tells_apart_cases_of_which_none_can_be_chosen(
 ) -> None:
     found, alone = paired([(c, c.label) for c in old], [(c, c.label) for c in new], (), aliases)
     side, many = ("old", old) if len(old) > 1 else ("new", new)
-    how = (
-        "give the logs of one of them alone" if what in ("label", "the format of their logs") else "choose with --where"
-    )
+    how = {
+        "label": "give the logs of one of them alone, or take each for one repeat by --repeats-over label",
+        "the format of their logs": "give the logs of one of them alone",
+    }.get(what, "choose with --where")
     assert not found and {one.reason for one in alone} == {
         f"{len(many)} cases on the {side} side are alike but for {what}: {how}"
     }

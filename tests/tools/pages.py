@@ -42,22 +42,24 @@ def write_between(page: Path, start: str, end: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class Simulation:
-    """A module's parts of docs/statistics.md.
+    """A module's parts of a page of the documentation.
 
     Attributes:
         module: its name, which has this simulation as ``SIMULATION``.
         parts: by name. Each has its own stream of random numbers, so changing one leaves the numbers of the others.
         intro: what stands before all parts, by the share of the repetitions.
+        page: where the text stands.
     """
 
     module: str
     seed: int
     parts: Mapping[str, Part]
     intro: Callable[[float], str] = lambda _: ""
+    page: str = "docs/statistics.md"
 
     @property
     def start(self) -> str:
-        return f"<!-- below: python -m {self.module} --write docs/statistics.md -->"
+        return f"<!-- below: python -m {self.module} --write {self.page} -->"
 
     @property
     def end(self) -> str:

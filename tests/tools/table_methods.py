@@ -297,7 +297,7 @@ def mixed_logs(random: Generator, noise: Noise, n: int, spread: float, noisy: in
     return old, new
 
 
-def _by_compare(old: Array, new: Array) -> Called:
+def by_compare(old: Array, new: Array) -> Called:
     """The rows that ``compare`` calls slower or faster."""
     return np.array([VERDICTS[row.verdict].is_change for row in compared_cases(pairs_of(old, new), Rule())])
 
@@ -316,7 +316,7 @@ def quiet_rows_part(random: Generator, scale: float) -> str:
         counts = np.zeros(4)
         for _ in range(tables):
             old, new = mixed_logs(random, noise, n, spread, noisy)
-            ours, theirs = _by_compare(old, new), holm(welch(old, new))
+            ours, theirs = by_compare(old, new), holm(welch(old, new))
             counts += (ours[0], theirs[0], ours[1:].any(), theirs[1:].any())
         lines.append([name, str(n), *map(percent, counts / tables)])
     words = (

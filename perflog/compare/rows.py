@@ -177,8 +177,8 @@ class CaseComparison:
         in_rounds: whether the ratio is that of the rounds that both sides were measured in (:mod:`.comparing`).
         by_definition: whether the ratio is 1 by definition: that of a baseline's own speedup.
         knows_campaigns: whether the interval holds what campaigns of one version differ by.
-        difference: that of the log means, for the mean of all rows; None where the row is no part of it, as its machines
-            may be those of other rows.
+        difference: that of the log means, for the mean of all rows; None where the row is no part of it, as where its
+            repeats are machines, which may be those of other rows.
         lost_runs: whether a run of the new side has no value though its machine has one, where all of the old have one.
     """
 

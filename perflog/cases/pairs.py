@@ -92,13 +92,13 @@ def paired(
         reason = _ambiguous(cases, places, partners) if partners else ""
         for side, side_places in (("old", places), ("new", partners)):
             alone += [
-                Unpaired(side, cases[side][place][0], reason or _nearest(keys["old"][place], keys["new"]))
+                Unpaired(side, cases[side][place][0], reason or _nearest(keys["old"][place], keys["old"], keys["new"]))
                 for place in side_places
             ]
     for identity, places in groups["new"].items():
         if identity not in groups["old"]:
             alone += [
-                Unpaired("new", new[place][0], _nearest(keys["new"][place], keys["old"], here="new"))
+                Unpaired("new", new[place][0], _nearest(keys["new"][place], keys["new"], keys["old"], here="new"))
                 for place in places
             ]
     return pairs, alone
@@ -159,6 +159,10 @@ def _grouped(keys: Sequence[Key], across: Sequence[str]) -> dict[tuple[tuple[str
     return groups
 
 
+#: What is offered where cases of a side are alike but for their label: folders of machines.
+_AS_REPEATS = "--repeats-over label takes each for one repeat, where each is a machine"
+
+
 def _ambiguous(cases: Mapping[str, _Cases], old: Sequence[int], new: Sequence[int]) -> str:
     """Why cases of one identity have no partner: what tells them apart before numbers and other names are left out."""
     side, places = ("old", old) if len(old) > 1 else ("new", new)
@@ -166,7 +170,7 @@ def _ambiguous(cases: Mapping[str, _Cases], old: Sequence[int], new: Sequence[in
     differing = [k for k in dict.fromkeys(k for key in alike for k in key) if len({key.get(k) for key in alike}) > 1]
     how = "choose with --where" if {*differing} - {"label"} else "give the logs of one of them alone"
     if differing == ["label"]:
-        how += ", or take each for one repeat by --repeats-over label"
+        how += f", or {_AS_REPEATS}"
     return f"{len(places)} cases on the {side} side are alike but for {' and '.join(differing) or _FORMAT}: {how}"
 
 
@@ -178,18 +182,22 @@ _VARIANT = re.compile(r"[-_ ]?v\d[\d.]*")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What pairs cases that differ: keys that may, names that are other ones, and how many pairs they make."""
+    """What pairs cases that differ: keys that may, names that are other ones, how many pairs they make, and the keys in
+    which cases of a side are repeats.
+    """
 
     across: tuple[str, ...]
     aliases: tuple[tuple[str, str], ...]
     count: int
+    repeats_over: tuple[str, ...] = ()
 
     @property
     def options(self) -> str:
         """The options of ``perflog compare``: ``--across framework,label --alias resnet50v1.5=resnet50``."""
         across = ["--across", ",".join(self.across)] if self.across else []
         aliases = [word for alias, name in self.aliases for word in ("--alias", f"{alias}={name}")]
-        return shlex.join([*across, *aliases])  # names of logs are a stranger's words
+        repeats = ["--repeats-over", ",".join(self.repeats_over)] if self.repeats_over else []
+        return shlex.join([*across, *aliases, *repeats])  # names of logs are a stranger's words
 
 
 def way_to_pair(old: _Cases, new: _Cases) -> Way | None:
@@ -203,8 +211,14 @@ def way_to_pair(old: _Cases, new: _Cases) -> Way | None:
         Way(across, aliases, len(paired(old, new, across, dict(aliases))[0]))
         for across, aliases in list(tried)[:_MOST_TRIED]
     ]
+    if (("label",), ()) in tried:
+        groups = [_grouped(keys, ["label"]) for keys in (mine, theirs)]
+        shared = len(groups[0].keys() & groups[1].keys())
+        counted.append(Way((), (), shared, ("label",)))  # a side's folders are its machines
     able = [way for way in counted if way.count]
-    return min(able, key=lambda way: (-way.count, len(way.across) + len(way.aliases)), default=None)
+    return min(
+        able, key=lambda way: (-way.count, len(way.repeats_over), len(way.across) + len(way.aliases)), default=None
+    )
 
 
 def _between(mine: Key, theirs: Key) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]] | None:
@@ -224,8 +238,8 @@ def _differing(mine: Key, theirs: Key) -> list[str]:
     return [k for k in dict.fromkeys(keys) if mine.get(k) != theirs.get(k)]
 
 
-def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
-    """What keeps a case from the one nearest to it on the other side."""
+def _nearest(mine: Key, beside: Sequence[Key], others: Sequence[Key], here: str = "old") -> str:
+    """What keeps a case from the one nearest to it on the other side; ``beside``: the cases of its own side."""
     there = "new" if here == "old" else "old"
     candidates = [(differing, other) for other in others if (differing := _differing(mine, other))]
     differing, nearest = min(candidates, key=lambda candidate: len(candidate[0]), default=([], {}))
@@ -234,7 +248,13 @@ def _nearest(mine: Key, others: Sequence[Key], here: str = "old") -> str:
     differences = ", ".join(_differences(mine, nearest, differing))
     if _is_other_work(mine, nearest, differing):
         return f"not on the {there} side; nearest: {differences}, which is other work"
-    return f"not on the {there} side; nearest: {differences} (--across {','.join(differing)} pairs them)"
+    several = any(len(group) > 1 for keys in (beside, others) for group in _grouped(keys, differing).values())
+    how = f"--across {','.join(differing)} pairs them"
+    if several and differing == ["label"]:
+        how = _AS_REPEATS
+    elif several:
+        how = f"several are alike but for {' and '.join(differing)}: choose one of a side with --where"
+    return f"not on the {there} side; nearest: {differences} ({how})"
 
 
 def _is_other_work(mine: Key, theirs: Key, differing: Sequence[str]) -> bool:

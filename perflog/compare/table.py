@@ -92,6 +92,12 @@ def _why_nothing(comparison: Comparison) -> str:
     if comparison.way is None:
         offered = "--across KEYS lets keys differ, --alias NAME=OTHER takes two names for one"
         return f"{nothing} What differs is said of each case; {offered}."
+    if comparison.way.repeats_over:
+        each = f"where each {' and '.join(comparison.way.repeats_over)} is a machine"
+        return (
+            f"{nothing} Give {comparison.way.options} {each}: each is one repeat then, and "
+            f"{counted(comparison.way.count, 'case')} can be compared."
+        )
     return f"{nothing} Give {comparison.way.options}: that pairs {counted(comparison.way.count, 'case')}."
 
 

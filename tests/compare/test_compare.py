@@ -183,7 +183,7 @@ def test_two_alike_on_a_side_are_not_paired(tmp_path: Path) -> None:
     assert not one["rows"]
     assert {u["reason"] for u in one["not_compared"]} == {
         "2 cases on the new side are alike but for label: give the logs of one of them alone, "
-        "or take each for one repeat by --repeats-over label"
+        "or --repeats-over label takes each for one repeat, where each is a machine"
     }
 
 

@@ -55,10 +55,13 @@ def sides(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_without_the_option_nothing_is_paired_and_it_is_offered(sides: tuple[Path, Path]) -> None:
-    assert not compared(*sides)["rows"]
+    nothing = compared(*sides)
+    assert not nothing["rows"] and "Give --repeats-over label where each label is a machine" in nothing["summary"][0]
     found = compared(*sides, "--across", "label")
     assert not found["rows"]
-    assert all("by --repeats-over label" in one["reason"] for one in found["not_compared"])
+    for one in (*nothing["not_compared"], *found["not_compared"]):
+        assert "--repeats-over label takes each for one repeat" in one["reason"]
+        assert "pairs them" not in one["reason"], "--across label does not"
 
 
 def test_the_spread_that_counts_is_that_between_machines(sides: tuple[Path, Path], tmp_path: Path) -> None:

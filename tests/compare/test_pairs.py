@@ -100,7 +100,7 @@ def test_what_tells_apart_cases_of_which_none_can_be_chosen(
     found, alone = paired([(c, c.label) for c in old], [(c, c.label) for c in new], (), aliases)
     side, many = ("old", old) if len(old) > 1 else ("new", new)
     how = {
-        "label": "give the logs of one of them alone, or take each for one repeat by --repeats-over label",
+        "label": "give the logs of one of them alone, or --repeats-over label takes each for one repeat, where each is a machine",
         "the format of their logs": "give the logs of one of them alone",
     }.get(what, "choose with --where")
     assert not found and {one.reason for one in alone} == {

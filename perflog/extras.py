@@ -24,7 +24,6 @@ class Extra(NamedTuple):
 EXTRAS = {
     "sqlalchemy": Extra("history", "the history"),
     "alembic": Extra("history", "the history"),
-    "ruptures": Extra("history", "the history"),
     "psycopg": Extra("postgresql", "a history in PostgreSQL"),
     "lz4": Extra("lz4", "reading .lz4"),
     "xlsxwriter": Extra("xlsx", "writing .xlsx"),

@@ -1,67 +1,65 @@
-"""Change points of a history: PELT (Killick, Fearnhead & Eckley 2012) on the ranks of its values.
+"""Change points of a history, looked for after every campaign: what was found once stays found.
 
-Ranks, because one slow campaign is no change: on the values themselves a spike ten standard deviations high makes a
-segment of itself and two neighbours; its rank is only the last one. And because the ranks of a steady history are
-a random permutation whatever the noise, the penalty needs no estimate of the noise from a dozen points: it is the
-gain that the best single change has in no more than ``alpha`` of all permutations.
+A history grows by a campaign at a time and is asked each time, so the search runs as the history ran: after every value
+from the tenth on it asks whether the level since the last border fell or rose on the way, and where it says yes, the
+border stays. What a recovery would hide from a search of the finished history was found while it lasted.
 
-Campaigns near in time are alike: a machine that wanders between them makes ranks that are no random permutation, and
-finds a change in 20 to 60 % of steady histories with an autocorrelation of 0.3 to 0.6. So a border must also be steeper
-than such wandering makes it: by the values themselves, with the autocorrelation that the residuals show, beyond a
-threshold that was simulated for each length.
+The question is a likelihood ratio: one level, or two, under noise in which neighbours are alike (AR(1); the first value
+is from its stationary distribution). Both have the autocorrelation ρ that suits them best, from 0 to :data:`RHOS`'s
+last: a machine that wanders between campaigns explains a step by a large ρ, and what is left is what it cannot explain.
+That makes the threshold nearly the same for every ρ; it was simulated so that at most 5 % of steady histories show any
+change in all looks of a year (:data:`ENOUGH`).
 
-Whether there is a change is a matter of ranks, where it is one of values: a segment's lowest ranks may fall next to
-the border by chance and draw it to themselves. So each border is then put where the absolute deviations from the
-medians on its two sides are least.
+One slow campaign is no change. Values are counted in robust standard deviations (median absolute deviation) and cut
+off at three of them, so that neither one value nor two in a row, however far, are a level.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-#: The share of steady series in which a change is found. A smaller one has its price: at 0.01 no segment of three at an
-#: end is ever found, as ranks cannot differ by more.
-ALPHA = 0.05
 #: The fewest values: below ten, the two ends' segments of three leave fewer than five borders to choose from.
 LEAST = 10
-#: The fewest values of a segment: two slow campaigns in a row are not yet told from chance by their ranks.
+#: The fewest values of a segment: two slow campaigns in a row are not yet told from chance.
 SEGMENT = 3
-#: Autocorrelation is taken to be higher than the residuals show by 5/n for each border, as fitted medians take a part
-#: of it away.
-_RHO_BIAS = 5.0
-#: A border is kept whose steepness is above this, by the length of the history; between two lengths by the logarithm of
-#: the length. Chosen by simulation (docs/statistics.md, Histories) so that of steady AR(1) histories with any ρ from 0
-#: to 0.6 at most 5 % show a change: about the steepness that 4.3 % of them exceed at the worst ρ.
-_STEEP = (
-    (10, 11.0), (11, 13.4), (12, 14.2), (16, 15.8), (20, 17.2), (30, 17.8), (50, 17.4), (100, 15.0), (200, 15.0),
-    (250, 15.4), (400, 16.5), (800, 18.0),
-)  # fmt: skip
-#: The highest autocorrelation that is allowed for.
-_MOST_RHO = 0.9
-#: Random permutations that the penalty is read off: at a share of 5 % its standard error is 0.2 points.
-_PERMUTATIONS = 10_000
-#: From this length on a fifth of them, for the time they take: the standard error of the share is then 0.5 points.
-_LONG = 100
-#: The longest series that is permuted: beyond it the penalty divided by n² stays the same within 2 %.
-_LARGEST = 500
-#: The first number of the permutations' generator: fixed, so that the same series has the same change points.
-_SEED = 20261
+#: The likelihood ratio (twice its logarithm) above which a border is kept, in the looks of a year of weekly campaigns,
+#: and by how much it grows with the logarithm of the length beyond that. Chosen by simulation (docs/statistics.md,
+#: Histories): about what the largest ratio of all looks exceeds in 5 % of steady histories at the worst ρ.
+ENOUGH, YEAR, GROWTH = 18.0, 52, 2.0
+#: The autocorrelations that are allowed for.
+RHOS: Final = np.arange(0.0, 0.95, 0.1)
+#: Values count for no more than so many standard deviations.
+_CUT = 3.0
+#: Each of only three values must be further than so many deviations from the other level: two slow campaigns in a row
+#: and an ordinary one are none.
+_FAR = 2.0
+#: The variance is not taken to be below this share of the squared scale. The larger one is where most values are alike
+#: to the last digit: they know no noise, and two others among them would be a level.
+_LEAST_VARIANCE, _LEAST_OF_ALIKE = 0.02, 0.4
+#: The newest values that a look takes into account: a hundred know a level within a tenth of a standard deviation.
+_LONGEST = 100
+#: A median absolute deviation, or a mean one, times this is the standard deviation of normal values.
+_MEDIAN_DEVIATION, _MEAN_DEVIATION = 1.4826, math.sqrt(math.pi / 2)
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """``index``: of the first value after the change; ``before``, ``after``: medians of the segments on both sides, in
-    the unit of the values; ``ratio``: after over before, None where that has no meaning.
+    """``index``: of the first value after the change; ``found``: of the value after which it was seen first;
+    ``before``, ``after``: medians of the segments on both sides, in the unit of the values; ``ratio``: after over
+    before, None where that has no meaning.
     """
 
     index: int
+    found: int
     before: float
     after: float
     ratio: float | None
@@ -78,75 +76,45 @@ class Changes:
 def change_points(values: Sequence[float]) -> Changes:
     """The changes of level in a series of values, one per campaign, in order.
 
-    Needs ten finite values; a segment has three at least. A steady series shows a change with a probability of about
-    :data:`ALPHA`, so a caller also compares ``ratio`` with its margin.
+    Needs ten finite values; a segment has three at least. More values never take a change away; they may move its
+    place. A steady series shows a change with a probability of at most 5 % in all looks of a year, so a caller also
+    compares ``ratio`` with its margin.
     """
     n = len(values)
     if n < LEAST:
         return Changes(reason=f"{n} point{'s' * (n != 1)}, change points need {LEAST}")
     if not all(math.isfinite(v) for v in values):
         return Changes(reason="a point is not a finite number")
-    if min(values) == max(values):
-        return Changes()
-    from ruptures import KernelCPD
-    from scipy.stats import rankdata
+    array = np.asarray(values, dtype=float)
+    found = list(_borders(array))
+    edges = _placed(array, [0, *(border for border, _ in found), n])
+    medians = [float(np.median(array[a:b])) for a, b in itertools.pairwise(edges)]
+    return Changes(
+        tuple(
+            Change(border, seen, before, after, after / before if before > 0 and after > 0 else None)
+            for border, (_, seen), (before, after) in zip(edges[1:], found, itertools.pairwise(medians), strict=False)
+        )
+    )
 
-    ranks = rankdata(values)
-    borders = KernelCPD(kernel="linear", min_size=SEGMENT).fit(ranks[:, None]).predict(pen=_penalty(n))
-    edges = _steep(np.asarray(values), _placed(np.asarray(values), [0, *borders]))
-    medians = [float(np.median(values[a:b])) for a, b in itertools.pairwise(edges)]
-    pairs = zip(edges[1:-1], medians, medians[1:], strict=False)
-    return Changes(tuple(_change(border, before, after) for border, before, after in pairs))
+
+def _borders(values: Floats) -> Iterator[tuple[int, int]]:
+    """The first value of each new level, and the value after which it was seen."""
+    begin, earlier = 0, np.zeros(0)  # of the level that goes on; the residuals of those before it
+    for end in range(LEAST, len(values) + 1):
+        first = max(begin, end - _LONGEST)
+        ratio, place = _best_border(values[first:end], earlier)
+        if ratio > ENOUGH + GROWTH * math.log(max(end / YEAR, 1.0)):
+            border = first + place
+            level = values[begin:border]
+            earlier = np.concatenate([earlier, level - np.median(level)])[-_LONGEST:]
+            begin = border
+            yield border, end - 1
 
 
-def _steep(values: NDArray[np.float64], edges: Sequence[int]) -> list[int]:
-    """The borders that autocorrelated values do not explain: the least steep one is taken out until all that are left
-    are steep enough.
+def _placed(values: Floats, edges: Sequence[int]) -> list[int]:
+    """The borders, each where all values say now, between the one before it and the one behind it: where the absolute
+    deviations from the medians on both sides are least.
     """
-    kept, enough = list(edges), _steep_enough(len(values))
-    while len(kept) > 2:
-        steepness = _steepness(values, kept)
-        least = int(np.argmin(steepness))
-        if steepness[least] > enough:
-            break
-        del kept[least + 1]
-    return kept
-
-
-def _steep_enough(n: int) -> float:
-    """The steepness above which a border of a history of n points is kept."""
-    lengths, levels = zip(*_STEEP, strict=True)
-    return float(np.interp(math.log(n), np.log(lengths), levels))
-
-
-def _steepness(values: NDArray[np.float64], edges: Sequence[int]) -> NDArray[np.float64]:
-    """For each border the squared difference of the medians on both sides over its variance, were there no change.
-
-    The residuals of all segments give the noise, by their mean absolute size, and its autocorrelation ρ, by which the
-    variance of a mean is (1 + ρ) / (1 − ρ) times as large.
-    """
-    n = len(values)
-    medians = [float(np.median(values[a:b])) for a, b in itertools.pairwise(edges)]
-    sizes = np.diff(edges)
-    residuals = values - np.repeat(medians, sizes)
-    within = np.ones(n - 1, dtype=bool)
-    within[np.asarray(edges[1:-1]) - 1] = False
-    squares = float(np.square(residuals).sum())
-    if not squares:
-        return np.full(len(edges) - 2, np.inf)
-    rho = float((residuals[1:] * residuals[:-1])[within].sum()) / squares + _RHO_BIAS * (len(edges) - 2) / n
-    rho = min(max(rho, 0.0), _MOST_RHO)
-    spread = float(np.abs(residuals).sum()) / (n - 2) * math.sqrt(math.pi / 2)
-    variances = spread**2 * (1 / sizes[:-1] + 1 / sizes[1:]) * (1 + rho) / (1 - rho)
-    return np.asarray(np.square(np.diff(medians)) / variances)
-
-
-def _change(border: int, before: float, after: float) -> Change:
-    return Change(border, before, after, after / before if before > 0 and after > 0 else None)
-
-
-def _placed(values: NDArray[np.float64], edges: Sequence[int]) -> list[int]:
-    """The borders, each where the values say, between the one before it and the one behind it."""
     placed = list(edges)
     for nth in range(1, len(placed) - 1):
         low, high = placed[nth - 1], placed[nth + 1]
@@ -156,25 +124,57 @@ def _placed(values: NDArray[np.float64], edges: Sequence[int]) -> list[int]:
     return placed
 
 
-def _deviation(values: NDArray[np.float64]) -> float:
+def _deviation(values: Floats) -> float:
     return float(np.abs(values - np.median(values)).sum())
 
 
-@lru_cache(maxsize=1024)
-def _penalty(n: int) -> float:
-    """The gain of the best single change that a share :data:`ALPHA` of random permutations of n ranks exceeds.
+def _best_border(level: Floats, earlier: Floats) -> tuple[float, int]:
+    """Twice the logarithm of the likelihood ratio of two levels against one, and where the second begins.
 
-    Fixed seed. Gains grow as n² times a number that hardly grows: beyond 500 points as at 500, scaled.
+    Args:
+        level: the values since the last border.
+        earlier: the residuals of the levels before it, which know the noise too.
     """
-    size = min(n, _LARGEST)
-    ranks = np.tile(np.arange(1.0, size + 1), (_PERMUTATIONS if size < _LONG else _PERMUTATIONS // 5, 1))
-    gains = _best_gain(np.random.default_rng(_SEED).permuted(ranks, axis=1))
-    return float(np.quantile(gains, 1 - ALPHA, method="higher")) * (n / size) ** 2 * (1 + 1e-9)
+    m = len(level)
+    borders = np.arange(SEGMENT, m - SEGMENT + 1)
+    all_values = np.concatenate([earlier, level - np.median(level)])
+    sizes = np.abs(all_values)
+    middle = float(np.median(sizes)) * _MEDIAN_DEVIATION
+    scale = middle or float(sizes.mean()) * _MEAN_DEVIATION
+    if not len(borders) or not scale:
+        return 0.0, 0
+    y = np.clip(all_values / scale, -_CUT, _CUT)
+    n, own = len(y), len(y) - m
+    # What each value has beyond ρ times the one before it, shape (ρ, values); the first of all, its own share.
+    first = np.sqrt(1 - RHOS**2)
+    e = y - RHOS[:, None] * np.concatenate([[0.0], y[:-1]])
+    e[:, 0] = first * y[0]
+    # A level of height 1 that begins at b leaves 1 at b and 1 - ρ behind it; the sums of its products with e and with
+    # the one level of all follow from sums of e's tail.
+    a = (1 - RHOS)[:, None]
+    tails = np.zeros((len(RHOS), m + 1))
+    tails[:, :m] = np.cumsum(e[:, : own - 1 if own else None : -1], axis=1)[:, ::-1]
+    start = first[:, None] if not own else np.ones_like(a)
+    of_one = start * e[:, own, None] + a * tails[:, 1, None]
+    one_one = start**2 + a**2 * (m - 1)
+    behind = m - borders - 1
+    of_step = e[:, own + borders] + a * tails[:, borders + 1]
+    step_one = a + a**2 * behind
+    step_step = 1 + a**2 * behind
+    one = np.square(e).sum(axis=1, keepdims=True) - of_one**2 / one_one
+    two = one - (of_step - step_one * of_one / one_one) ** 2 / (step_step - step_one**2 / one_one)
+    constant = -np.log1p(-(RHOS**2))[:, None]
+    least = n * (_LEAST_VARIANCE if middle else _LEAST_OF_ALIKE)
+    costs = (n * np.log(np.maximum(two, least)) + constant).min(axis=0)
+    costs[~_far_enough(y[own:], borders)] = math.inf
+    best = int(np.argmin(costs))
+    return float((n * np.log(np.maximum(one, least)) + constant).min() - costs[best]), int(borders[best])
 
 
-def _best_gain(ranks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much the best single change lowers the sum of squares, for series of shape (…, n)."""
-    n = ranks.shape[-1]
-    sums = np.cumsum(ranks - ranks.mean(axis=-1, keepdims=True), axis=-1)[..., SEGMENT - 1 : n - SEGMENT]
-    left = np.arange(SEGMENT, n - SEGMENT + 1)
-    return np.asarray((np.square(sums) * (1 / left + 1 / (n - left))).max(axis=-1))
+def _far_enough(level: Floats, borders: NDArray[np.int_]) -> NDArray[np.bool_]:
+    """Whether only three values on a side of a border are all far from the others' median, and on one side of it."""
+    enough = np.ones(len(borders), dtype=bool)
+    for border, few, others in ((0, level[:SEGMENT], level[SEGMENT:]), (-1, level[-SEGMENT:], level[:-SEGMENT])):
+        distances = few - np.median(others)
+        enough[border] &= bool((distances > _FAR).all() or (distances < -_FAR).all())
+    return enough

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy import signal, stats
 
-from perflog.stats.changes import change_points
+from perflog.stats.changes import YEAR, change_points
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
@@ -302,7 +302,7 @@ def _notes_part(random: Generator, scale: float) -> str:
 # ---------------------------------------------------------------- histories
 
 #: The lengths of the histories.
-LENGTHS = (10, 12, 20, 50, 100, 200, 400)
+LENGTHS = (10, 12, 20, 52, 100, 200, 365)
 #: A function from a generator, how many histories and their length to the histories, shape (histories, length).
 Histories = Callable[[Generator, int, int], Array]
 
@@ -313,40 +313,91 @@ def raised(random: Generator, repeats: int, n: int, rho: float, by: float, last:
     return wandering(random, repeats, n, rho) + by * (np.arange(n) >= start)
 
 
-def spiked(random: Generator, repeats: int, n: int) -> Array:
-    """Independent histories with one point twenty deviations high in the middle."""
-    spike: Array = 20.0 * (np.arange(n) == n // 2)
+def spiked(random: Generator, repeats: int, n: int, points: int = 1) -> Array:
+    """Independent histories with so many points in a row twenty deviations high in the middle."""
+    at = np.arange(n)
+    spike: Array = np.where((at >= n // 2) & (at < n // 2 + points), 20.0, 0.0)
     return wandering(random, repeats, n, 0.0) + spike
+
+
+def with_outliers(random: Generator, repeats: int, n: int) -> Array:
+    """Independent histories of which every tenth point is eight deviations high."""
+    outliers: Array = np.where(random.random((repeats, n)) < 0.1, 8.0, 0.0)
+    return wandering(random, repeats, n, 0.0) + outliers
 
 
 HISTORIES: dict[str, Histories] = {
     **{f"steady, ρ = {rho:g}": partial(wandering, rho=rho) for rho in (0.0, 0.3, 0.5, 0.6)},
     "steady, heavy tails": lambda random, repeats, n: heavy(random, (repeats, n)),
+    "steady, a tenth of the points 8 deviations high": with_outliers,
     "steady, one spike of 20 deviations": spiked,
+    "steady, two of them in a row": partial(spiked, points=2),
     **{f"3 deviations up half-way, ρ = {rho:g}": partial(raised, rho=rho, by=3.0) for rho in (0.0, 0.3, 0.6)},
-    **{f"5 deviations up, the last 3, ρ = {rho:g}": partial(raised, rho=rho, by=5.0, last=3) for rho in (0.0, 0.3)},
 }  # fmt: skip
 
 
 def found_share(random: Generator, histories: Histories, repeats: int, n: int) -> float:
-    """The share of histories with a change point."""
+    """The share of histories in which any of the looks after each of their points found a change."""
     series = 100 + histories(random, repeats, n)
     return float(np.mean([bool(change_points(values.tolist()).points) for values in series]))
 
 
+#: Falls in deviations of the points, each after so many campaigns; how many campaigns later it is asked for.
+FALLS, BEFORE, LATER = (2.5, 3.8, 5.0), (20, 26, 52), (3, 5, 10)
+#: A change is the fall where it begins no further from it.
+NEAR = 3
+
+
+def fall_share(random: Generator, repeats: int, rho: float, fall: float, before: int, lasted: int, after: int) -> float:
+    """The share of finished histories in which a fall that lasted so many campaigns is listed."""
+    n = before + lasted + after
+    at = np.arange(n)
+    series = 100 + wandering(random, repeats, n, rho) - fall * ((at >= before) & (at < before + lasted))
+    falls = [
+        any(abs(change.index - before) <= NEAR for change in change_points(values.tolist()).points)
+        for values in series
+    ]  # fmt: skip
+    return float(np.mean(falls))
+
+
 def histories_part(random: Generator, scale: float) -> str:
-    """The share of histories with a change point, by length."""
+    """The share of histories with a change point, by length; of falls that are found in time, and of those kept."""
     repeats = max(20, round(2000 * scale))
     rows = []
     for name, histories in HISTORIES.items():
-        counts = [repeats if n <= 50 and name.startswith("steady") else repeats // 4 for n in LENGTHS]
+        counts = [repeats if n <= YEAR and name.startswith("steady") else repeats // 10 for n in LENGTHS]
         shares = [found_share(random, histories, count, n) for count, n in zip(counts, LENGTHS, strict=True)]
         rows.append([name, *map(percent, shares)])
     words = (
-        f"Histories with a change point, by length; {repeats} steady ones of up to 50 points (standard error of 5 %:"
-        f" {100 * (0.05 * 0.95 / repeats) ** 0.5:.1f} points), a quarter as many of the others:"
+        f"Histories in which any look found a change, after each campaign from the tenth on; {repeats} steady ones of"
+        f" up to {YEAR} points (standard error of 5 %: {100 * (0.05 * 0.95 / repeats) ** 0.5:.1f} points), a tenth as"
+        " many of the others:"
     )
-    return f"### Histories\n\n{words}\n\n" + table(["history", *map(str, LENGTHS)], rows)
+    steady = f"### Histories\n\n{words}\n\n" + table(["history", *map(str, LENGTHS)], rows)
+    return steady + _falls(random, max(20, repeats // 10))
+
+
+def _falls(random: Generator, repeats: int) -> str:
+    """The share of falls that are found by so many campaigns later."""
+    rows = [
+        [
+            f"{fall:g}", f"{rho:g}",
+            *(percent(fall_share(random, repeats, rho, fall, n, later, 0), 0) for n in BEFORE for later in LATER),
+        ]
+        for fall in FALLS
+        for rho in (0.0, 0.3, 0.6)
+    ]  # fmt: skip
+    kept = [percent(fall_share(random, repeats, 0.0, fall, BEFORE[1], 5, 20), 0) for fall in FALLS]
+    titles = [f"{later} after {n}" for n in BEFORE for later in LATER]
+    words = (
+        f"Falls of a lasting level, in deviations of the points, that are listed so many campaigns later, after a"
+        f" steady history of so many ({repeats} each):"
+    )
+    ended = (
+        f"Of those that lasted five campaigns after {BEFORE[1]}, at ρ = 0, a history that went on for twenty more"
+        f" lists {', '.join(kept)}."
+    )
+    return f"\n{words}\n\n{table(['fall', 'ρ', *titles], rows)}\n{ended}\n"
 
 
 _PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)

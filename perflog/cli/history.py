@@ -16,7 +16,7 @@ from perflog.cli.cases import cache_of
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
 from perflog.cli.output import emit, say_lacking, to_terminal, width_of
 from perflog.cli.progress import extractions
-from perflog.errors import UsageError
+from perflog.errors import PerflogError, UsageError
 from perflog.settings.config import one_of, pairs, settings
 
 _FORM = "table, markdown, csv or json; with --case also svg and png. [default: by the ending of --output, or table]"
@@ -31,8 +31,14 @@ Date = Annotated[
 Replace = Annotated[
     bool, typer.Option("--replace", help="Put these results in the place of those that have the label.")
 ]
+_COMMIT = "The commit that was measured; git: what is checked out here; ci: what the CI's variables say."
+Commit = Annotated[str | None, typer.Option("--commit", help=_COMMIT, show_default=False)]
+_BRANCH = "Its branch. [default: the one that goes with --commit git or ci]"
+Branch = Annotated[str | None, typer.Option("--branch", help=_BRANCH, show_default=False)]
 CASE_HELP = "Follow the cases that are so over all campaigns: model=rn50,devices=8 (may be repeated)."
 Cases = Annotated[list[str] | None, typer.Option("--case", help=CASE_HELP, show_default=False)]
+_OF_BRANCH = "The campaigns of this branch alone."
+OfBranch = Annotated[str, typer.Option("--branch", help=_OF_BRANCH, show_default=False)]
 _CHANGED = "All cases that changed level, worst first; with --case among these."
 Changed = Annotated[bool, typer.Option("--regressions", help=_CHANGED)]
 _SINCE = "With --regressions: changes after this campaign (v2.4) or from this day on (2025-01-31)."
@@ -50,6 +56,9 @@ _OUTPUT = "Write to this file; .svg and .png are pictures; a folder (site/) beco
 OutputText = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, show_default=False)]
 
 
+_LEDGER_FORM = typer.Option("--format", "-f", help="table, markdown, csv or json.", show_default=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What was asked of a history: where it is, which cases, what of them, and how it is told."""
@@ -60,6 +69,7 @@ class Asked:
     margin: float
     ignored: Sequence[str]
     since: str
+    branch: str
     language: str
     quiet: bool
 
@@ -74,6 +84,7 @@ app.add_typer(history_app, name="history")
     epilog=examples(
         "perflog save logs/ --label v2.5 --warmup 100",
         "perflog save old/ --label v2.4 --date 2025-01-31 --database postgresql://team@db/perf",
+        "perflog save logs/ --label nightly-812 --commit ci",
         more="Exit status: 0 saved, or saved before; 3 saved, and some log or case has no value; 2 nothing saved.",
     )
 )
@@ -84,6 +95,8 @@ def save(
     label: Label,
     date: Date = None,
     replace: Replace = False,
+    commit: Commit = None,
+    branch: Branch = None,
     database: DatabaseName = None,
     format_: TextOrJson = None,
     cache: WithCache = None,
@@ -92,7 +105,7 @@ def save(
     """Keep a campaign's cases, runs and metrics, with where they come from, in the history."""
     from perflog.compare.sides import database_of
     from perflog.escaping import json_text
-    from perflog.history import name_of
+    from perflog.history import code_of, name_of
     from perflog.history import save as store
     from perflog.show.options import format_for
     from perflog.show.text import counted
@@ -101,12 +114,13 @@ def save(
     chosen = settings(given | {"database": database}, logs)
     place = database_of(chosen)
     database_name = name_of(place)  # a wrong URL is told before the logs are read
+    code = code_of(commit, branch)
     read = extractions(quiet, cache_of(cache, quiet))
     extraction = read.of(logs, chosen)
     read.require_all_read("saved")
-    saved = store(place, extraction, label, when, replace)
+    saved = store(place, extraction, label, when, replace, code)
     if form == "json":
-        outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", "database": database_name}
+        outcome = {**asdict(saved), "date": f"{saved.date:%Y-%m-%d}", **asdict(code), "database": database_name}
         print(json_text({"schema": "perflog/saved/1", "campaign": outcome}))
         raise typer.Exit(0 if extraction.complete else 3)
     without = f", {saved.without_value} without a value" if saved.without_value else ""
@@ -125,13 +139,13 @@ def save(
         "perflog history --case devices=8 -o series.svg",
         "perflog history --regressions --since v2.4 --gate",
         "perflog history -o site/",
-        "perflog history delete v2.4",
+        "perflog history ack v2.4 'known: driver bug 4711' --by Ada",
         more="Exit status: 0; with --gate or --fail-on 1 a case got worse, 3 another reason that was asked for; "
         "2 wrong usage.",
     )
 )
 def history(
-    context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "",
+    context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "", branch: OfBranch = "",
     value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, gate: GateFlag = False,
     fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: Lang = "en",
     database: DatabaseName = None, quiet: Quiet = False,
@@ -144,8 +158,9 @@ def history(
     context.obj = place
     if context.invoked_subcommand is not None:
         return
-    wanted = pairs([part for text in case or () for part in text.split(",") if part.strip()], "case")
-    asked = Asked(place, wanted, value, share(margin, "--margin"), ignore or [], since, lang, quiet)
+    asked = Asked(
+        place, _wanted(case), value, share(margin, "--margin"), ignore or [], since, branch, lang, quiet
+    )  # fmt: skip
     site = output is not None and (output.endswith("/") or Path(output).is_dir())
     file = Path(output) if output is not None else None
     reasons = _reasons(regressions, gate, fail_on, since)
@@ -153,10 +168,15 @@ def history(
         _write_site(asked, file, regressions, form)
     elif regressions:
         _show_regressions(asked, form, file, reasons)
-    elif wanted:
+    elif asked.wanted:
         _show_series(asked, form, file)
     else:
         _show_campaigns(asked, form, file)
+
+
+def _wanted(case: Sequence[str] | None) -> Mapping[str, str]:
+    """The cases that ``--case`` names."""
+    return pairs([part for text in case or () for part in text.split(",") if part.strip()], "case")
 
 
 def _reasons(regressions: bool, gate: bool, fail_on: str, since: str) -> list[str]:
@@ -186,19 +206,26 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
     refused = refusal(folder)  # told before the work is done
     if refused:
         raise UsageError(refused)
-    made = site(asked.place, folder, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.language)
+    made = site(
+        asked.place, folder, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.language, asked.branch
+    )
     publish(folder, made.files)
     say_written(folder / "index.html", asked.quiet, made.described)
 
 
 def _show_regressions(asked: Asked, form: str | None, output: Path | None, reasons: Sequence[str]) -> None:
     """Print or write the changed cases; exit as the gate says, where it was asked for."""
-    from perflog.history import regressions, render_regressions
+    from perflog.history import look, regressions, render_regressions
     from perflog.history.level_changes import FORMATS
     from perflog.show.options import format_for
 
     form = format_for(output, form, FORMATS, "table")
-    found = regressions(asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored)
+    wanted = (asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.branch)
+    try:
+        found = look(*wanted)
+    except PerflogError as error:  # whoever may only read still sees what is there
+        found = regressions(*wanted)
+        print(f"perflog: not kept in the ledger: {error}", file=sys.stderr)
     terminal = to_terminal(output)
     emit(render_regressions(found, form, width_of(terminal), terminal), output, asked.quiet)
     if reasons:
@@ -217,7 +244,7 @@ def _show_series(asked: Asked, form: str | None, output: Path | None) -> None:
 
     one_of("lang", asked.language, list(LANGUAGES))
     form = format_for(output, form, [*FORMATS, *PICTURES], "table")
-    lines = series(asked.place, asked.wanted, asked.metric, asked.ignored)
+    lines = series(asked.place, asked.wanted, asked.metric, asked.ignored, asked.branch)
     terminal = to_terminal(output)
     if form in PICTURES:
         emit(draw_series(lines, asked.margin, form, asked.language), output, asked.quiet)
@@ -252,11 +279,10 @@ def history_delete(
     database: DatabaseName = None,
 ) -> None:
     """Take a campaign out of the history."""
-    from perflog.compare.sides import database_of
     from perflog.history import campaigns, delete
     from perflog.show.text import counted
 
-    place = database_of(settings({"database": database})) if database else context.obj
+    place = _place(context, database)
     entry = None if yes else next((entry for entry in campaigns(place) if entry.label == label), None)
     if entry is not None:
         counts = f"{counted(entry.cases, 'case')}, {counted(entry.runs, 'run')}"
@@ -265,6 +291,97 @@ def history_delete(
             raise typer.Exit(1)
     delete(place, label)
     print(f"deleted: {label}")
+
+
+def _place(context: typer.Context, database: str | None) -> str:
+    """The database of a command below ``history``: its own ``--database``, or the one before its name."""
+    from perflog.compare.sides import database_of
+
+    return database_of(settings({"database": database})) if database else str(context.obj)
+
+
+_AT = typer.Argument(help="The campaign's label, as the tables show it.", show_default=False)
+At = Annotated[str, _AT]
+Text = Annotated[str, typer.Argument(help="What is to be said, in a line.", show_default=False)]
+_BY = "Who says it. [default: git's user.name]"
+By = Annotated[str | None, typer.Option("--by", help=_BY, metavar="NAME", show_default=False)]
+
+
+@history_app.command(
+    "ack", epilog=examples("perflog history ack v2.4 'known: driver bug 4711' --case model=rn50 --by Ada")
+)
+def history_ack(
+    context: typer.Context, campaign: At, text: Text, case: Cases = None, by: By = None, value: Value = "throughput",
+    margin: Margin = "2%", ignore: Ignore = None, branch: OfBranch = "", database: DatabaseName = None,
+) -> None:  # fmt: skip
+    """Answer for what got worse at a campaign: it no longer fails the gate, and is listed with the answer."""
+    from perflog.compare.rule import share
+    from perflog.history import acknowledge
+
+    place, width = _place(context, database), share(margin, "--margin")
+    for event in acknowledge(place, campaign, text, _author(by), value, width, _wanted(case), ignore or [], branch):
+        print(f"acknowledged: {event.name} at {event.campaign}")
+
+
+@history_app.command("note", epilog=examples("perflog history note v2.4 'new power supply in rack 7' --by Ada"))
+def history_note(
+    context: typer.Context, campaign: At, text: Text, case: Cases = None, by: By = None, database: DatabaseName = None
+) -> None:
+    """Keep a note on a campaign, or on some of its cases."""
+    from perflog.history import note
+
+    for event in note(_place(context, database), campaign, text, _author(by), _wanted(case)):
+        print(f"noted: {' at '.join(filter(None, (event.name, event.campaign)))}")
+
+
+def _author(given: str | None) -> str:
+    """Who says it: ``--by``, or git's user. Raises UsageError where neither is known."""
+    from perflog.history.commits import git
+
+    if given is not None:
+        return given
+    try:
+        return git(Path(), "config", "user.name", asked="--by")
+    except UsageError:
+        raise UsageError("--by is missing, and git has no user.name here: say who says it") from None
+
+
+@history_app.command(
+    "events", epilog=examples("perflog history events", "perflog history events -f json -o events.json")
+)
+def history_events(
+    context: typer.Context, form: Annotated[str | None, _LEDGER_FORM] = None, output: OutputText = None,
+    database: DatabaseName = None, quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """List the ledger: what was found, noted and acknowledged, by whom and when. Nothing is ever taken out of it."""
+    from perflog.history import FORMATS, events, render_events
+    from perflog.show.options import format_for
+
+    file = Path(output) if output is not None else None
+    form = format_for(file, form, FORMATS, "table")
+    terminal = to_terminal(file)
+    there = events(_place(context, database))
+    if not there and form == "table":
+        print("the ledger is empty: `perflog history --regressions` adds what it finds", file=sys.stderr)
+    emit(render_events(there, form, width_of(terminal), terminal), file, quiet)
+
+
+@history_app.command(
+    "check", epilog=examples("perflog history check", more="Exit status: 0 all is whole; 1 it is not.")
+)
+def history_check(context: typer.Context, database: DatabaseName = None, quiet: Quiet = False) -> None:
+    """Read the whole database, and say whether every campaign and event is as it was written."""
+    from perflog.history import check
+    from perflog.show.text import counted
+
+    found = check(_place(context, database))
+    for fault in found.faults:
+        print(fault)
+    counts = f"{counted(found.campaigns, 'campaign')}, {counted(found.events, 'event')}"
+    if not quiet:
+        print(f"{counts}: {counted(len(found.faults), 'fault') if found.faults else 'all as it was written'}")
+    if found.faults:
+        raise typer.Exit(1)
 
 
 def _date(text: str | None) -> datetime | None:

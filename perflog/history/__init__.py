@@ -16,28 +16,37 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perflog.history.checking import Check, check
+    from perflog.history.commits import Code, code_of
     from perflog.history.following import Part, Point, Series, parts, series
+    from perflog.history.ledger import Event, EventKind, events
     from perflog.history.level_changes import Regressions, regressions, render_regressions
+    from perflog.history.looks import acknowledge, look, note
     from perflog.history.pictures import draw_series
     from perflog.history.place import Database, default_database, name_of
     from perflog.history.publishing import publish
-    from perflog.history.rendering import FORMATS, render_campaigns, render_series
+    from perflog.history.rendering import FORMATS, render_campaigns, render_events, render_series
     from perflog.history.saving import Campaign, Entry, Saved, campaigns, delete, load, save
     from perflog.history.site_pages import Site, site
 
 __all__ = [
-    "FORMATS", "Campaign", "Database", "Entry", "Part", "Point", "Regressions", "Saved", "Series", "Site", "campaigns",
-    "default_database", "delete", "draw_series", "load", "name_of", "parts", "publish", "regressions",
-    "render_campaigns", "render_regressions", "render_series", "save", "series", "site",
+    "FORMATS", "Campaign", "Check", "Code", "Database", "Entry", "Event", "EventKind", "Part", "Point", "Regressions",
+    "Saved", "Series", "Site", "acknowledge", "campaigns", "check", "code_of", "default_database", "delete",
+    "draw_series", "events", "load", "look", "name_of", "note", "parts", "publish", "regressions", "render_campaigns",
+    "render_events", "render_regressions", "render_series", "save", "series", "site",
 ]  # fmt: skip
 #: What each module gives; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
     "following": ("Part", "Point", "Series", "parts", "series"),
+    "checking": ("Check", "check"),
+    "commits": ("Code", "code_of"),
+    "ledger": ("Event", "EventKind", "events"),
     "level_changes": ("Regressions", "regressions", "render_regressions"),
+    "looks": ("acknowledge", "look", "note"),
     "pictures": ("draw_series",),
     "place": ("Database", "default_database", "name_of"),
     "publishing": ("publish",),
-    "rendering": ("FORMATS", "render_campaigns", "render_series"),
+    "rendering": ("FORMATS", "render_campaigns", "render_events", "render_series"),
     "saving": ("Campaign", "Entry", "Saved", "campaigns", "delete", "load", "save"),
     "site_pages": ("Site", "site"),
 }

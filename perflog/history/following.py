@@ -21,6 +21,7 @@ from perflog.cases.pairs import metric_kind
 from perflog.errors import UsageError
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS, Scalar, normal
 from perflog.history import schema
+from perflog.history.commits import UNKNOWN, Code
 from perflog.history.database import complete, damages, options_of, reading, rows_of
 from perflog.history.place import Database, name_of
 from perflog.runs.machine import differences, identity
@@ -34,8 +35,18 @@ from perflog.stats.verdict import MARGIN, Better
 
 #: Values that a message names: more do not help a reader.
 NAMED = 50
-#: A campaign's label, date and rule, and how many cases and runs were saved.
-_Head = tuple[str, datetime, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """A campaign's label, date, code and rule, and how many cases and runs were saved."""
+
+    label: str
+    date: datetime
+    code: Code
+    rule: str
+    cases: int
+    runs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +62,7 @@ class Point:
         values: of each run; None for a run without one.
         number: the case's number in its campaign.
         throttled: how many of its runs are known to have been throttled, and ``slowed_by``: what slowed them.
+        code: the commit and branch that were measured, as far as they are known.
     """
 
     campaign: str
@@ -66,6 +78,7 @@ class Point:
     number: int = 0
     throttled: int = 0
     slowed_by: tuple[str, ...] = ()
+    code: Code = UNKNOWN
 
     @property
     def throttling(self) -> str:
@@ -81,25 +94,39 @@ class Point:
 
 def points_of(
     database: Database, wanted: Mapping[str, str], metric: str = "throughput", ignored: Collection[str] = (),
-    need: bool = False,
+    need: bool = False, branch: str = "",
 ) -> list[Point]:  # fmt: skip
     """The points of a metric of all cases that are as ``wanted``, by date and then in the order of saving.
 
     Args:
         ignored: machine facts that do not tell machines apart.
         need: whether it is an error that there is no such point.
+        branch: campaigns of this branch alone; empty: all.
 
     Raises:
-        UsageError: when there is no history yet, or, with ``need``, no such case or metric, naming what there is.
+        UsageError: when there is no history yet or no campaign of the branch, or, with ``need``, no such case or
+            metric, naming what there is.
         PerflogError: when the database cannot be read.
     """
     with reading(database) as connection:
         if connection is None:
             raise UsageError(f"no history in {name_of(database)} yet; `perflog save LOGS --label v1` begins one")
-        points = list(_points_of(connection, wanted, metric, ignored))
+        campaigns = _campaigns_of(connection, branch)
+        points = list(_points_of(connection, wanted, metric, ignored, campaigns))
         if need and not points:
             raise UsageError(_missing(connection, wanted, metric))
         return points
+
+
+def _campaigns_of(connection: Connection, branch: str) -> list[ColumnElement[bool]]:
+    """The condition that campaigns are of a branch. Raises UsageError where none is."""
+    if not branch:
+        return []
+    there = [name for name in connection.scalars(select(schema.campaign.c.branch).distinct()) if name]
+    if branch not in there:
+        known = f"there are {', '.join(sorted(there)[:NAMED])}" if there else "no campaign was saved with one"
+        raise UsageError(f"--branch {branch}: no campaign is of that branch; {known}")
+    return [schema.campaign.c.branch == branch]
 
 
 def _conditions_of(wanted: Mapping[str, str]) -> list[ColumnElement[bool]]:
@@ -124,19 +151,22 @@ def _is(key: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
 
 
 def _points_of(
-    connection: Connection, wanted: Mapping[str, str], metric: str, ignored: Collection[str]
-) -> Iterator[Point]:
+    connection: Connection, wanted: Mapping[str, str], metric: str, ignored: Collection[str],
+    campaigns: Sequence[ColumnElement[bool]],
+) -> Iterator[Point]:  # fmt: skip
     conditions = _conditions_of(wanted)
+    if campaigns:
+        conditions.append(schema.case.c.campaign.in_(select(schema.campaign.c.id).where(*campaigns)))
     heads, machines = _heads(connection, conditions, ignored)
     expected = _run_counts(connection, conditions, heads)
     found = rows_of(connection, _query(metric, conditions), f"the runs with the metric {metric!r}")
     for (campaign, number), group in groupby(found, lambda row: (row["id"], row["number"])):
         rows = list(group)
         if metric == "throughput":  # every run has it
-            complete(len(rows), expected[campaign, number], f"campaign {heads[campaign][0]!r}, {schema.metric.name}")
+            complete(len(rows), expected[campaign, number], f"campaign {heads[campaign].label!r}, {schema.metric.name}")
         if _is(rows[0]["key"], wanted):
             numbers = dict.fromkeys(row["machine"] for row in rows if row["machine"] is not None)
-            with damages(f"campaign {heads[campaign][0]!r}, {schema.machine.name}"):
+            with damages(f"campaign {heads[campaign].label!r}, {schema.machine.name}"):
                 known = [machines[campaign, number] for number in numbers]
             yield _point(heads[campaign], rows, metric, known)
 
@@ -155,10 +185,10 @@ def _run_counts(
     query = select(case.campaign, case.number, func.count(run.number)).select_from(joined)
     grouped = connection.execute(query.where(case.campaign.in_(matching)).group_by(case.campaign, case.number))
     counts = {(campaign, number): count for campaign, number, count in grouped}
-    for campaign, (label, _, _, cases, runs) in heads.items():
+    for campaign, head in heads.items():
         own = [count for (of, _), count in counts.items() if of == campaign]
-        complete(len(own), cases, f"campaign {label!r}, {schema.case.name}")
-        complete(sum(own), runs, f"campaign {label!r}, {schema.run.name}")
+        complete(len(own), head.cases, f"campaign {head.label!r}, {schema.case.name}")
+        complete(sum(own), head.runs, f"campaign {head.label!r}, {schema.run.name}")
     return counts
 
 
@@ -189,7 +219,8 @@ def _heads(
         options = options_of(row["options"], f"campaign {row['label']!r}, its options")
         convention = f"; convention {options.convention}" if options.convention else ""
         rule = convention + (" (values as printed)" if options.as_printed else "")
-        heads[row["id"]] = (row["label"], row["date"], rule, row["cases"], row["runs"])
+        code = Code(row["commit_hash"], row["branch"])
+        heads[row["id"]] = _Head(row["label"], row["date"], code, rule, row["cases"], row["runs"])
     of_machines = select(schema.machine).where(schema.machine.c.campaign.in_(matching))
     facts = rows_of(connection, of_machines, schema.machine.name)
     with damages(schema.machine.name):
@@ -197,19 +228,18 @@ def _heads(
 
 
 def _point(head: _Head, rows: Sequence[RowMapping], metric: str, machines: Sequence[dict[str, str]]) -> Point:
-    label, date, convention, _, _ = head
     metrics = [
         Metric(metric, row["value"], row["unit"], row["estimator"], row["used"], reason=row["reason"]) for row in rows
     ]
     first = rows[0]
     rule = f"estimator {first['estimator']}"
     if metric_kind(metric).is_windowed:
-        rule += f"; {first['window_taken']}{convention}"
+        rule += f"; {first['window_taken']}{head.rule}"
     throttled = [findings for row in rows if (findings := findings_in(row["notes"]))]
     return Point(
-        label, date, first["key"], first["log"], first["parser"], summary_of(metric, metrics, "median"), len(rows),
-        rule, tuple(machines), tuple(row["value"] for row in rows), first["number"], len(throttled),
-        tuple(dict.fromkeys(finding for findings in throttled for finding in findings)),
+        head.label, head.date, first["key"], first["log"], first["parser"], summary_of(metric, metrics, "median"),
+        len(rows), rule, tuple(machines), tuple(row["value"] for row in rows), first["number"], len(throttled),
+        tuple(dict.fromkeys(finding for findings in throttled for finding in findings)), head.code,
     )  # fmt: skip
 
 
@@ -269,19 +299,23 @@ class Series:
 
 
 def series(
-    database: Database, wanted: Mapping[str, str], metric: str = "throughput", ignored: Collection[str] = ()
-) -> list[Series]:
+    database: Database, wanted: Mapping[str, str], metric: str = "throughput", ignored: Collection[str] = (),
+    branch: str = "",
+) -> list[Series]:  # fmt: skip
     """The series of a metric of all cases that are as ``wanted``: ``{"model": "rn50", "devices": "8"}``.
 
     Args:
         ignored: machine facts that do not tell machines apart, beside those of :mod:`perflog.runs.machine`.
+        branch: campaigns of this branch alone; empty: all.
 
     Raises:
-        UsageError: when there is no such case or metric, naming what there is.
+        UsageError: when there is no such case, metric or branch, naming what there is.
         PerflogError: when the database cannot be read.
     """
     unnamed: list[Series] = []
-    for members in _split(points_of(database, wanted, metric, ignored, need=True), _configuration).values():
+    for members in _split(
+        points_of(database, wanted, metric, ignored, need=True, branch=branch), _configuration
+    ).values():
         told_by, groups = _told_apart(members)
         for group in groups:
             extra = " ".join(filter(None, (getattr(group[-1], name) for name in told_by)))
@@ -335,10 +369,11 @@ def _full_name(line: Series, name: str, same: Sequence[Series]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A change of level, first seen at ``point``."""
+    """A change of level that begins at ``point``; ``seen``: the point after which it was found first."""
 
     point: Point
     change: Change
+    seen: Point
 
     def is_worse(self, better: Better | None) -> bool | None:
         """Whether the level got worse; None where the change, or the direction that is better, is not known."""
@@ -427,7 +462,7 @@ def _part(points: Sequence[Point], broken: str, margin: float) -> Part:
     values = [value for _, value in valued]
     changes = change_points(values)
     large = [change for change in changes.points if change.ratio is None or abs(change.ratio - 1) > margin]
-    shifts = tuple(Shift(valued[change.index][0], change) for change in large)
+    shifts = tuple(Shift(valued[change.index][0], change, valued[change.found][0]) for change in large)
     since = changes.points[-1].index if changes.points else 0
     outlook = Outlook(valued[-1][0], predict(values[since:-1])) if valued else None
     return Part(tuple(points), broken, shifts, changes.reason, outlook)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -16,10 +19,13 @@ from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
 from perflog.history.following import Outlook, Part, Point, Series, Shift, parts, series, share_words
+from perflog.history.ledger import Event, EventKind, events
 from perflog.history.place import Database, name_of
+from perflog.history.rendering import event_row
 from perflog.history.saving import campaigns, unknown
 from perflog.settings.convention import GateResult, gate_result
 from perflog.show.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
+from perflog.stats.changes import SEGMENT
 from perflog.stats.verdict import MARGIN, Better
 
 #: The words for each reason where it is there, and where it was requested and is not.
@@ -39,8 +45,11 @@ _WORDS = {
 }  # fmt: skip
 #: What the gate can fail on, and what it fails on unless told otherwise.
 REASONS, GATE = tuple(_WORDS), ("slower", "nothing-compared")
-#: What it says and never fails on: nobody could make it good any more.
-_ENDED = {"ended": ("{n} of {of} worse when its machine, rule or unit changed, and not compared since", "")}
+#: What it says and never fails on: nobody could make it good any more, or somebody answered for it.
+_SAID = {
+    "ended": ("{n} of {of} worse when its machine, rule or unit changed, and not compared since", ""),
+    "acknowledged": ("{n} of {of} worse, which was acknowledged", ""),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +69,12 @@ class Since:
     date: datetime | None = None
 
     def holds(self, point: Point) -> bool:
-        """Whether a change that is first seen at a point counts."""
-        return self.ranks[point.campaign] > self.after and (self.date is None or point.date >= self.date)
+        """Whether a change that begins at a point counts."""
+        return self.holds_at(point.campaign, point.date)
+
+    def holds_at(self, campaign: str, date: datetime) -> bool:
+        """Whether a change at a campaign counts, which may be gone."""
+        return self.ranks.get(campaign, len(self.ranks)) > self.after and (self.date is None or date >= self.date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +83,13 @@ class LevelChange:
 
     Attributes:
         series: the case over its campaigns.
-        shift: the change, and the point that it is first seen at.
+        shift: the change, and the point that it begins at.
         now: the level that the case has at the end of the same part, in the unit of its values.
         better: the direction of the metric that is better; None where it is not known.
         margin: changes up to this share do not matter.
         ended: whether the part that it lies in has ended: values behind that are compared with none before.
+        found: the event of the ledger in which a look first found it; None where none was kept.
+        acknowledged: the event in which somebody last answered for it.
     """
 
     series: Series
@@ -83,6 +98,8 @@ class LevelChange:
     better: Better | None
     margin: float
     ended: bool = False
+    found: Event | None = None
+    acknowledged: Event | None = None
 
     @property
     def harm(self) -> float | None:
@@ -114,7 +131,9 @@ class LevelChange:
         if self.is_worse:
             if not self.lasts:
                 return State.MADE_GOOD
-            return State.ENDED if self.ended else State.WORSE
+            if self.ended:
+                return State.ENDED
+            return State.WORSE if self.acknowledged is None else State.ACKNOWLEDGED
         return State.CHANGED if self.is_worse is None else State.BETTER
 
 
@@ -131,6 +150,7 @@ class State(Enum):
     """
 
     WORSE = "worse", "got worse", "worse", "worse"
+    ACKNOWLEDGED = "worse, acknowledged", "got worse, which was acknowledged", "acknowledged", "open"
     ENDED = "worse when its part ended", "got worse in a part that has ended", "ended", "worse"
     MADE_GOOD = "made good since", "made good since", "made_good", "open"
     BETTER = "better", "got better", "better", "better"
@@ -186,6 +206,10 @@ class Regressions:
         unexpected: the series whose last value is not where those before it lead to expect it, and no change yet.
         missing: the series that have no value in the newest campaign.
         new_parts: the borders at which parts began, in the order of their dates.
+        gone: changes that a look found, and that are not in the history as it is now: a campaign was taken away or
+            replaced, or machines are told apart otherwise.
+        notes: what people noted of the cases and campaigns that were looked at.
+        branch: of which branch the campaigns are; empty: of all.
     """
 
     metric: str
@@ -198,6 +222,9 @@ class Regressions:
     unexpected: tuple[tuple[Series, Outlook], ...]
     missing: tuple[Series, ...]
     new_parts: tuple[NewPart, ...] = ()
+    gone: tuple[Event, ...] = ()
+    notes: tuple[Event, ...] = ()
+    branch: str = ""
 
     @property
     def worse(self) -> tuple[LevelChange, ...]:
@@ -216,16 +243,19 @@ class Regressions:
         counts = {
             "slower": slower, "inconclusive": len(self.unseen), "missing": len(self.missing),
             "nothing-compared": int(not self.looked_at),
-            "ended": len({change.series.name for change in self.changes if change.state is State.ENDED}),
+            **{
+                state.key: len({change.series.name for change in self.changes if change.state is state})
+                for state in (State.ENDED, State.ACKNOWLEDGED)
+            },
         }  # fmt: skip
-        return gate_result(counts, _WORDS | _ENDED, fail_on, cases)
+        return gate_result(counts, _WORDS | _SAID, fail_on, cases)
 
 
 def regressions(
     database: Database, since: str = "", metric: str = "throughput", margin: float = MARGIN,
-    wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (),
+    wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (), branch: str = "",
 ) -> Regressions:  # fmt: skip
-    """All cases that changed level, worst first.
+    """All cases that changed level, worst first, with what the ledger has of them.
 
     Args:
         since: a campaign's label (changes after it count) or a day (changes from it on); empty: the whole history.
@@ -233,19 +263,21 @@ def regressions(
         margin: changes of level up to this share do not matter.
         wanted: the cases with these values alone; None: all.
         ignored: machine facts that do not tell machines apart.
+        branch: campaigns of this branch alone; empty: all.
 
     Raises:
-        UsageError: when there is no history, no such case or metric, or no such campaign or day.
+        UsageError: when there is no history, no such case, metric or branch, or no such campaign or day.
         PerflogError: when the database cannot be read.
     """
-    followed = series(database, wanted or {}, metric, ignored)
+    followed = series(database, wanted or {}, metric, ignored, branch)
+    book = _Book([event for event in events(database) if event.metric in (metric, "")], followed)
     labels = {entry.label: (place, entry.date) for place, entry in enumerate(campaigns(database))}
     begin = _since(since, labels, name_of(database))
     newest = list(labels)[-1]
     along = [(line, parts(line, margin)) for line in followed]
     better = metric_kind(metric).better
     changes = [
-        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1])
+        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1], *book.of(line, shift))
         for line, of_line in along
         for part in of_line
         for shift in part.shifts
@@ -265,8 +297,68 @@ def regressions(
         metric, margin, begin, tuple(followed), tuple(sorted(changes, key=_turn)),
         tuple((line, part.unseen) for line, part in last if part.unseen),
         sum(any(not part.unseen for part in of_line) for _, of_line in along), tuple(unexpected), tuple(missing),
-        tuple(_new_parts(along, begin)),
+        tuple(_new_parts(along, begin)), tuple(book.gone(along, begin, margin)), tuple(book.notes(followed)), branch,
     )  # fmt: skip
+
+
+class _Book:
+    """What the ledger has of the cases that are followed."""
+
+    def __init__(self, ledger: Sequence[Event], followed: Sequence[Series]) -> None:
+        self._by_case: dict[str, list[Event]] = {}
+        for event in ledger:
+            self._by_case.setdefault(_case_text(event.key), []).append(event)
+        self._lines = Counter(_case_text(line.key) for line in followed)
+
+    def _events(self, line: Series, kind: EventKind) -> list[Event]:
+        """Those of a case; of several with the same key, those of its name too."""
+        text = _case_text(line.key)
+        return [
+            event
+            for event in self._by_case.get(text, ())
+            if event.kind is kind and event.key and (self._lines[text] == 1 or event.name == line.name)
+        ]
+
+    def of(self, line: Series, shift: Shift) -> tuple[Event | None, Event | None]:
+        """The events in which a change was found, and acknowledged last."""
+        found = next((event for event in self._events(line, EventKind.FOUND) if _is_that(event, line, shift)), None)
+        if found is None:
+            return None, None
+        answers = [event for event in self._events(line, EventKind.ACKNOWLEDGED) if event.about == found.number]
+        return found, answers[-1] if answers else None
+
+    def gone(self, along: Sequence[tuple[Series, Sequence[Part]]], begin: Since, margin: float) -> Iterator[Event]:
+        """The changes of more than the margin that were found and are not there now."""
+        for line, of_line in along:
+            shifts = [shift for part in of_line for shift in part.shifts]
+            for event in self._events(line, EventKind.FOUND):
+                ratio = event.facts.get("ratio")
+                large = not isinstance(ratio, float) or abs(ratio - 1) > margin
+                counts = large and begin.holds_at(event.campaign, event.date)
+                if counts and not any(_is_that(event, line, shift) for shift in shifts):
+                    yield event
+
+    def notes(self, followed: Sequence[Series]) -> list[Event]:
+        """What was noted of the campaigns, and of the cases that are followed."""
+        own = [event for line in followed for event in self._events(line, EventKind.NOTE)]
+        of_campaigns = [event for event in self._by_case.get(_case_text({}), ()) if event.kind is EventKind.NOTE]
+        return sorted([*own, *of_campaigns], key=lambda event: event.number)
+
+
+def _case_text(key: Mapping[str, Any]) -> str:
+    return json.dumps(dict(key), sort_keys=True)
+
+
+def _is_that(event: Event, line: Series, shift: Shift) -> bool:
+    """Whether a change that was found is this one: in the same direction, and at the same place or next to it, as later
+    campaigns may move it.
+    """
+    ratio, other = event.facts.get("ratio"), shift.change.ratio
+    if isinstance(ratio, float) and other is not None and (ratio > 1) is not (other > 1):
+        return False
+    places = {point.campaign: place for place, point in enumerate(line.points)}
+    here = places.get(event.campaign, bisect([point.date for point in line.points], event.date))
+    return abs(here - places[shift.point.campaign]) < SEGMENT
 
 
 def _new_parts(along: Sequence[tuple[Series, Sequence[Part]]], begin: Since) -> list[NewPart]:
@@ -395,6 +487,18 @@ def _below(found: Regressions) -> list[str]:
     if len(found.unexpected) > MOST_NAMED:
         lines.append(f"{len(found.unexpected) - MOST_NAMED} more cases have an unexpected last value (--format json)")
     lines += [f"{border.sentence}; no verdict: it may be what changed there" for border in found.new_parts]
+    lines += [
+        f"{change.series.name} {share_words(change.shift.change.ratio)} at {change.shift.point.campaign}: "
+        f"{said(change.acknowledged)}"
+        for change in found.changes
+        if change.acknowledged is not None
+    ]
+    lines += [
+        f"{event.name} at {event.campaign}: {event.text}, found on {event.made_at:%Y-%m-%d}, and not in the history as "
+        "it is now"
+        for event in found.gone
+    ]
+    lines += [f"{' at '.join(filter(None, (event.name, event.campaign)))}: {said(event)}" for event in found.notes]
     reasons = {reason: sum(other == reason for _, other in found.unseen) for _, reason in found.unseen}
     lines += [
         f"not looked for in {counted(count, 'case')} since the machine, rule or unit last changed: {reason}"
@@ -403,6 +507,12 @@ def _below(found: Regressions) -> list[str]:
     if found.missing:
         lines.append(f"without a value in the newest campaign: {_names(found.missing)}")
     return lines
+
+
+def said(event: Event) -> str:
+    """What somebody said, and who, when."""
+    word = "acknowledged" if event.kind is EventKind.ACKNOWLEDGED else "noted"
+    return f"{event.text} ({word} by {event.author}, {event.made_at:%Y-%m-%d})"
 
 
 def _names(lines: Sequence[Series]) -> str:
@@ -443,6 +553,9 @@ def document(found: Regressions) -> dict[str, Any]:
             }
             for border in found.new_parts
         ],
+        "branch": found.branch or None,
+        "gone": [event_row(event) for event in found.gone],
+        "notes": [event_row(event) for event in found.notes],
     }  # fmt: skip
 
 
@@ -454,13 +567,24 @@ def _change(change: LevelChange) -> dict[str, Any]:
         "before": level.before, "after": level.after, "ratio": level.ratio, "now": change.now,
         "now_ratio": change.lasting, "worse": change.is_worse, "lasts": change.lasts,
         "part_ended": change.ended, "state": change.state.word,
+        "found_at": change.shift.seen.campaign, "commit": point.code.commit,
+        "commit_before": commit_before(change),
+        "acknowledged_by": change.acknowledged.author if change.acknowledged is not None else None,
+        "acknowledged": change.acknowledged.text if change.acknowledged is not None else None,
     }  # fmt: skip
+
+
+def commit_before(change: LevelChange) -> str | None:
+    """The commit of the last campaign before a change; None where it is not known."""
+    place = change.series.points.index(change.shift.point)
+    return change.series.points[place - 1].code.commit
 
 
 def _csv(changes: Sequence[LevelChange]) -> str:
     """A line for each change; the heading alone where there is none."""
     fields = (
         "name", "campaign", "date", "framework_version", "unit", "before", "after", "ratio", "now", "now_ratio",
-        "worse", "lasts", "part_ended", "state",
+        "worse", "lasts", "part_ended", "state", "found_at", "commit", "commit_before", "acknowledged_by",
+        "acknowledged",
     )  # fmt: skip
     return to_csv(fields, [[row[name] for name in fields] for row in map(_change, changes)])

@@ -11,6 +11,7 @@ from perflog._version import __version__
 from perflog.cases.case import Summary
 from perflog.escaping import json_text
 from perflog.history.following import Outlook, Part, Point, Series, parts
+from perflog.history.ledger import Event
 from perflog.history.saving import Entry
 from perflog.settings.options import Options
 from perflog.show.text import TextTable, number, to_csv, to_markdown, to_terminal
@@ -86,13 +87,21 @@ def _tables(tables: Sequence[TextTable], form: str, width: int | None, colour: b
 
 
 def campaign_table(entries: Sequence[Entry]) -> TextTable:
-    titles = ["campaign", "date", "cases", "runs", "frameworks", "options"]
+    code = {
+        title: values
+        for title, values in (
+            ("commit", [entry.code.short for entry in entries]),
+            ("branch", [entry.code.branch or "" for entry in entries]),
+        )
+        if any(values)
+    }  # fmt: skip
+    titles = ["campaign", "date", "cases", "runs", "frameworks", *code, "options"]
     rows = [
         [entry.label, _day(entry.date), str(entry.cases), str(entry.runs), ", ".join(entry.frameworks),
-         rule(entry.options)]
-        for entry in entries
+         *(values[nth] for values in code.values()), rule(entry.options)]
+        for nth, entry in enumerate(entries)
     ]  # fmt: skip
-    return TextTable(titles, rows, [False, False, True, True, False, False])
+    return TextTable(titles, rows, [False, False, True, True, False, *(False for _ in code), False])
 
 
 def campaign_row(entry: Entry) -> dict[str, Any]:
@@ -103,8 +112,45 @@ def campaign_row(entry: Entry) -> dict[str, Any]:
         "cases": entry.cases,
         "runs": entry.runs,
         "frameworks": list(entry.frameworks),
+        "commit": entry.code.commit,
+        "branch": entry.code.branch,
         "options": rule(entry.options),
     }
+
+
+# ---------------------------------------------------------------- events
+
+LEDGER = "perflog/events/1"
+
+
+def render_events(ledger: Sequence[Event], form: str, width: int | None = None, colour: bool = False) -> str:
+    """The ledger as ``table``, ``markdown``, ``csv`` or ``json``; a table of none is empty.
+
+    Args:
+        width, colour: as for :func:`render_campaigns`.
+    """
+    rows = [event_row(event) for event in ledger]
+    if form == "json":
+        return json_text({"schema": LEDGER, "events": rows}) + "\n"
+    if form == "csv":
+        return _to_csv([row | {name: json_text(row[name]) for name in ("case", "facts")} for row in rows])
+    titles = ["no.", "added", "what", "case", "campaign", "by", "text"]
+    cells = [
+        [str(event.number), _day(event.made_at), event.kind.value, event.name, event.campaign, event.author, event.text]
+        for event in ledger
+    ]
+    table = TextTable(titles, cells, [True, *(False for _ in titles[1:])])
+    return _tables([table], form, width, colour) if ledger else ""
+
+
+def event_row(event: Event) -> dict[str, Any]:
+    """An event of the ledger as plain data."""
+    return {
+        "number": event.number, "made_at": event.made_at.isoformat(), "kind": event.kind.value,
+        "metric": event.metric or None, "name": event.name or None, "case": dict(event.key),
+        "campaign": event.campaign, "date": event.date.isoformat(), "author": event.author or None,
+        "text": event.text, "facts": dict(event.facts),
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- series
@@ -210,6 +256,8 @@ def _point(point: Point) -> dict[str, Any]:
         "reason": s.reason or None,
         "throttled": point.throttled,
         "slowed_by": list(point.slowed_by),
+        "commit": point.code.commit,
+        "branch": point.code.branch,
     }
 
 
@@ -231,6 +279,7 @@ def _point_row(series: Series, point: Point, part: int, change: float | None) ->
         "framework_version": point.version, "metric": series.metric, "value": s.value, "unit": s.unit, "n": s.n,
         "runs": point.runs, "low": s.low, "high": s.high, "level": s.level, "part": part, "change": change,
         "rule": point.rule, "reason": s.reason, "throttled": point.throttled, "slowed_by": "; ".join(point.slowed_by),
+        "commit": point.code.commit, "branch": point.code.branch,
     }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import schema
+from perflog.history.commits import UNKNOWN, Code
 from perflog.history.database import TRIES, DamagedError, complete, damages, options_of, reading, rows_of, writing
 from perflog.history.place import Database, name_of
 from perflog.history.schema import Record, Records, content_of, records_of, run_from, skipped_from
@@ -46,8 +47,9 @@ class Saved:
 
 
 def save(
-    database: Database, extraction: Extraction, label: str, date: datetime | None = None, replace: bool = False
-) -> Saved:
+    database: Database, extraction: Extraction, label: str, date: datetime | None = None, replace: bool = False,
+    code: Code = UNKNOWN,
+) -> Saved:  # fmt: skip
     """Store a campaign under a label.
 
     The same campaign again changes nothing.
@@ -55,6 +57,7 @@ def save(
     Args:
         date: its place in a series; the time of saving when not given, and that of the campaign it replaces.
         replace: put it in the place of another campaign that has the label.
+        code: the commit and branch that were measured, as far as they are known.
 
     Raises:
         UsageError: when the label has another campaign and ``replace`` is not set, or the campaign another label.
@@ -69,7 +72,7 @@ def save(
     for _ in range(TRIES):
         try:
             with writing(database) as connection:
-                when, done = _stored(connection, records, label, date, replace)
+                when, done = _stored(connection, records, label, date, replace, code)
             return Saved(label, when, len(cases), len(runs), without, done)
         except IntegrityError:  # another one saved this label or campaign since we looked: look again
             continue
@@ -83,29 +86,37 @@ def _check(label: str) -> None:
 
 
 def _stored(
-    connection: Connection, records: Records, label: str, date: datetime | None, replace: bool
+    connection: Connection, records: Records, label: str, date: datetime | None, replace: bool, code: Code
 ) -> tuple[datetime, str]:
     """Store the records unless they are there; the campaign's date, and what was done."""
     table = schema.campaign
     query = select(table).where(or_(table.c.label == label, table.c.content == records.content))
     there = {row["label"]: row for row in connection.execute(query).mappings()}
     old = there.pop(label, None)
-    if old is not None and old["content"] == records.content and (date is None or date == old["date"]):
+    told = {"date": date, "commit_hash": code.commit, "branch": code.branch}
+    other = [name for name, value in told.items() if old is not None and value is not None and value != old[name]]
+    if old is not None and old["content"] == records.content and not other:
         return old["date"], "already saved"
     _refuse(records, label, old, list(there.values()), replace)
     now = datetime.now(UTC)
     when = date or (old["date"] if old is not None else now)
     if old is not None:
         connection.execute(deletion(table).where(table.c.id == old["id"]))
-    _insert_all(connection, records, {"label": label, "date": when, "saved_at": now})
+    named = {"label": label, "date": when, "saved_at": now, "commit_hash": code.commit, "branch": code.branch}
+    _insert_all(connection, records, named)
     return when, "saved" if old is None else "replaced"
+
+
+#: The columns of the code that was measured, in words.
+_CODE = (("commit_hash", "commit"), ("branch", "branch"))
 
 
 def _refuse(records: Records, label: str, old: Mapping[Any, Any] | None, others: Sequence[Any], replace: bool) -> None:
     """Raise where the label has another campaign (``old``) that stays, or the campaign another label (``others``)."""
     if old is not None and not replace:
         differs = old["content"] != records.content
-        what = "with other results" if differs else f"with the date {_day(old['date'])}"
+        known = [f"the date {_day(old['date'])}", *(f"the {word} {old[name] or 'unknown'}" for name, word in _CODE)]
+        what = "with other results" if differs else f"with {', '.join(known)}"
         raise UsageError(
             f"{label!r} was saved on {_day(old['saved_at'])} {what}: --replace puts these in their place, "
             "or choose another label"
@@ -168,11 +179,21 @@ def load(database: Database, label: str) -> Campaign:
     with reading(database) as connection:
         if connection is None:
             raise unknown(label, [], name)
-        query = select(schema.campaign).where(schema.campaign.c.label == label)
-        head = next(iter(rows_of(connection, query, f"campaign {label!r}")), None)
-        if head is None:
+        found = campaign_in(connection, label)
+        if found is None:
             raise unknown(label, labels_of(connection), name)
-        return _campaign(connection, head)
+        return found
+
+
+def campaign_in(connection: Connection, label: str) -> Campaign | None:
+    """The campaign saved under a label; None where there is none.
+
+    Raises:
+        DamagedError: where it is not as it was saved.
+    """
+    query = select(schema.campaign).where(schema.campaign.c.label == label)
+    head = next(iter(rows_of(connection, query, f"campaign {label!r}")), None)
+    return None if head is None else _campaign(connection, head)
 
 
 def _campaign(connection: Connection, head: Mapping[Any, Any]) -> Campaign:
@@ -216,6 +237,7 @@ class Entry:
         cases, runs: how many it has.
         frameworks: those of its cases, each with its version.
         options: those it was extracted with.
+        code: the commit and branch that were measured, as far as they are known.
     """
 
     label: str
@@ -225,6 +247,7 @@ class Entry:
     runs: int
     frameworks: tuple[str, ...]
     options: Options
+    code: Code = UNKNOWN
 
 
 def campaigns(database: Database) -> list[Entry]:
@@ -249,6 +272,7 @@ def campaigns(database: Database) -> list[Entry]:
                 row["label"], row["date"], row["saved_at"], row["cases"], row["runs"],
                 tuple(filter(None, frameworks.get(row["id"], ()))),
                 options_of(row["options"], f"campaign {row['label']!r}, its options"),
+                Code(row["commit_hash"], row["branch"]),
             )
             for row in rows
         ]  # fmt: skip

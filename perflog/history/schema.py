@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # first, so that one range of each table's key is one campaign.
 
 #: The newest migration that this perflog knows; the tables below are as it leaves them.
-VERSION = "0001"
+VERSION = "0002"
 #: The key of ``campaign``: SQLite numbers rows of a plain INTEGER only.
 Number = BigInteger().with_variant(Integer, "sqlite")
 _ESCAPED = "json:"
@@ -126,7 +126,8 @@ METADATA = MetaData()
 #: What JSON of a case's key, or of a run's facts, holds.
 _FACTS = dict[str, str | int]
 
-#: ``content``: the hash of what was saved; ``date``: the campaign's place in a series; ``cases``, ``runs``: how many.
+#: ``content``: the hash of what was saved; ``date``: the campaign's place in a series; ``cases``, ``runs``: how many;
+#: ``commit_hash``, ``branch``: of the code that was measured, where the saver said so.
 campaign = Table(
     "perflog_campaign", METADATA,
     Column("id", Number, primary_key=True),
@@ -139,6 +140,8 @@ campaign = Table(
     _required("skipped", JSON, list[tuple[str, int, str, str]]),
     _required("cases", Integer),
     _required("runs", Integer),
+    Column("commit_hash", Words),
+    Column("branch", Words),
 )  # fmt: skip
 
 machine = Table("perflog_machine", METADATA, _campaign(), _number("number"), _required("facts", JSON, dict[str, Any]))
@@ -181,6 +184,17 @@ metric = Table(
         ["perflog_run.campaign", "perflog_run.case_number", "perflog_run.number"],
         ondelete="CASCADE",
     ),
+)  # fmt: skip
+
+#: The ledger: what was found, said and agreed of the history. Rows are added and never changed or taken away, not even
+#: with their campaign: ``content`` is a hash of the row and of the one before it (perflog/history/ledger.py).
+event = Table(
+    "perflog_event", METADATA,
+    Column("number", Number, primary_key=True, autoincrement=False),
+    _required("made_at", Moment), _required("kind", String(20)), _required("metric", Words), _required("name", Words),
+    _required("key", JSON, _FACTS), _required("campaign", Words), _required("date", Moment),
+    _required("author", Words), _required("text", Words), _required("facts", JSON, dict[str, Any]),
+    _required("perflog", String(40)), _required("content", String(64)),
 )  # fmt: skip
 
 #: What belongs to a campaign, in the order in which it is inserted.

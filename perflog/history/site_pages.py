@@ -37,9 +37,10 @@ INDEX, CASES = "index.html", "cases"
 MOST_CHANGES = 30
 #: The states of a case, the worst first, and the class of each in the style sheet.
 _STATES = {
-    State.WORSE.key: State.WORSE.look, "unexpected": "open", State.ENDED.key: State.ENDED.look,
-    State.MADE_GOOD.key: State.MADE_GOOD.look, State.CHANGED.key: State.CHANGED.look,
-    State.BETTER.key: State.BETTER.look, "new_part_state": "open", "too_few": "open", "steady": "same",
+    State.WORSE.key: State.WORSE.look, "unexpected": "open", State.ACKNOWLEDGED.key: State.ACKNOWLEDGED.look,
+    State.ENDED.key: State.ENDED.look, State.MADE_GOOD.key: State.MADE_GOOD.look,
+    State.CHANGED.key: State.CHANGED.look, State.BETTER.key: State.BETTER.look, "new_part_state": "open",
+    "too_few": "open", "steady": "same",
 }  # fmt: skip
 #: What the name of a file keeps of a case's name, and how much of it.
 _PLAIN, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
@@ -61,6 +62,7 @@ class Site:
 def site(
     database: Database, folder: Path, metric: str = "throughput", margin: float = MARGIN,
     wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (), language: str = "en",
+    branch: str = "",
 ) -> Site:  # fmt: skip
     """All cases of a history as pages.
 
@@ -71,12 +73,13 @@ def site(
         wanted: the cases with these values alone; None: all.
         ignored: machine facts that do not tell machines apart.
         language: ``en`` or ``zh``.
+        branch: campaigns of this branch alone; empty: all.
 
     Raises:
         UsageError: when there is no history, or no such case or metric.
         PerflogError: when the database cannot be read.
     """
-    found = regressions(database, "", metric, margin, wanted, ignored)
+    found = regressions(database, "", metric, margin, wanted, ignored, branch)
     logs, entries = _run_logs(database, metric), campaigns(database)
     names = _file_names(found.followed)
     templates = page_templates()

@@ -271,7 +271,7 @@ def test_a_newer_schema_is_refused(database: str) -> None:
         connection.execute(update(schema.version).values(version_num="0999"))
     for work in (lambda: load(database, "v1"), lambda: save(database, campaign(), "v2"), lambda: campaigns(database)):
         with pytest.raises(
-            PerflogError, match=r"made by a newer perflog \(schema 0999, this perflog knows 0001\): upgrade perflog"
+            PerflogError, match=r"made by a newer perflog \(schema 0999, this perflog knows 0002\): upgrade perflog"
         ):
             work()
 
@@ -289,7 +289,7 @@ def test_a_step_that_fails_leaves_nothing(database: str, monkeypatch: pytest.Mon
     save(database, campaign(), "v1")
     with reading(database) as connection:
         assert connection is not None
-        assert len(inspect(connection).get_table_names()) == 6
+        assert len(inspect(connection).get_table_names()) == 7
 
 
 # ---------------------------------------------------------------- wrong databases

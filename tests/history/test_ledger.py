@@ -1,0 +1,194 @@
+"""The ledger: what was found stays, whatever becomes of it; answers and notes; whoever changes a row is found out."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from perflog.cases.build import build_cases
+from perflog.errors import PerflogError, UsageError
+from perflog.extraction import Extraction
+from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save
+from perflog.history.database import writing
+from perflog.history.level_changes import Regressions, State, document, render_regressions
+from perflog.runs.machine import Machine
+from tests.extractions import campaign
+from tests.history.test_level_changes import BEGIN
+from tests.test_hostile_text import perflog
+
+
+def keep(database: str, days: range, factor: float, cases: int = 2, gpu: str = "V100") -> None:
+    """A campaign a day of models whose first runs at a share of its speed."""
+    for day in days:
+        made = campaign(cases, 5, day, f"2.{day}")
+        for run in made.runs:
+            rate = run.metrics["throughput"]
+            assert rate.value is not None
+            if run.metadata.values.get("model") == "rn50":
+                run.metrics["throughput"] = replace(rate, value=rate.value * factor)
+            run.machine = Machine("machine.json", {"gpu": {"name": gpu}})
+        cases_of = build_cases(made.runs, made.options)
+        save(database, Extraction(cases_of, [], made.options), f"d{day}", BEGIN + timedelta(days=day))
+
+
+@pytest.fixture
+def fallen(database: str) -> str:
+    """Twelve days as they were, then seven that are 5 % slower."""
+    keep(database, range(12), 1.0)
+    keep(database, range(12, 19), 0.95)
+    return database
+
+
+def told(database: str) -> list[tuple[str, str]]:
+    return [(event.kind.value, event.campaign) for event in events(database)]
+
+
+def states(found: Regressions) -> list[State]:
+    return [change.state for change in found.changes]
+
+
+def test_a_fall_is_found_acknowledged_made_good_and_still_listed(fallen: str) -> None:
+    found = look(fallen)
+    assert states(found) == [State.WORSE] and found.gate().status == 1
+    assert told(fallen) == [("found", "d12")]
+    (kept,) = events(fallen)
+    assert kept.facts["ratio"] == pytest.approx(0.95, abs=0.01) and kept.facts["seen_at"] in ("d14", "d15", "d16")
+    look(fallen)
+    assert told(fallen) == [("found", "d12")], "the same look again adds nothing"
+    acknowledge(fallen, "d12", "the driver, ticket 4711", "Ada")
+    found = look(fallen)
+    assert states(found) == [State.ACKNOWLEDGED] and found.gate().status == 0
+    assert "1 of 2 cases worse, which was acknowledged" in found.gate().sentence
+    assert "the driver, ticket 4711 (acknowledged by Ada, " in render_regressions(found, "table")
+    keep(fallen, range(19, 30), 1.0)
+    found = look(fallen)
+    assert [change.state for change in found.changes if change.is_worse] == [State.MADE_GOOD]
+    assert sorted(told(fallen)) == [("acknowledged", "d12"), ("became", "d29"), ("found", "d12"), ("found", "d19")]
+    listed = [change["state"] for change in document(found)["changes"]]
+    assert sorted(listed) == ["better", "made good since"]
+
+
+def test_what_was_found_is_told_when_its_campaigns_are_gone(fallen: str) -> None:
+    look(fallen)
+    for day in range(12, 19):
+        delete(fallen, f"d{day}")
+    found = look(fallen)
+    assert not found.changes and [event.campaign for event in found.gone] == ["d12"]
+    assert "at d12: −5." in render_regressions(found, "table") or "at d12: −4." in render_regressions(found, "table")
+    assert document(found)["gone"][0]["facts"]["ratio"] == pytest.approx(0.95, abs=0.01)
+    assert told(fallen) == [("found", "d12")], "no campaign's end takes an event away"
+
+
+def test_a_new_part_is_kept_once(tmp_path: Path) -> None:
+    database = str(tmp_path / "h.sqlite")
+    keep(database, range(11), 1.0)
+    keep(database, range(11, 14), 0.9, gpu="A100")
+    for _ in range(2):
+        look(database)
+    assert told(database) == [("new part", "d11")]
+    assert dict(events(database)[0].facts["cases"])  # both cases with their steps
+
+
+def test_only_a_change_for_the_worse_can_be_acknowledged(fallen: str) -> None:
+    with pytest.raises(UsageError, match=r"no case got worse at 'd3' by more than 2 %; cases got worse at d12"):
+        acknowledge(fallen, "d3", "why not", "Ada")
+    with pytest.raises(UsageError, match="--by ' ': expected a line"):
+        acknowledge(fallen, "d12", "why not", " ")
+    assert told(fallen) == [("found", "d12")]
+
+
+def test_notes_are_shown_where_they_belong(fallen: str) -> None:
+    note(fallen, "d4", "a new rack", "Bo")
+    note(fallen, "d5", "its own cable", "Bo", {"model": "rn50"})
+    with pytest.raises(UsageError, match="no campaign 'd99'"):
+        note(fallen, "d99", "nothing", "Bo")
+    of_case = regressions(fallen, wanted={"model": "rn50"}).notes
+    of_other = regressions(fallen, wanted={"model": "bert-base"}).notes
+    assert [event.text for event in of_case] == ["a new rack", "its own cable"]
+    assert [event.text for event in of_other] == ["a new rack"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE perflog_event SET text = 'nothing' WHERE number = 1",
+        "UPDATE perflog_event SET facts = '{}' WHERE number = 1",
+        "DELETE FROM perflog_event WHERE number = 1",
+        "UPDATE perflog_event SET kind = 'rumour' WHERE number = 2",
+        "UPDATE perflog_event SET author = 'Eve' WHERE number = 2",
+    ],
+)
+def test_a_row_that_was_changed_or_taken_out_is_an_error(fallen: str, statement: str) -> None:
+    acknowledge(fallen, "d12", "the driver", "Ada")
+    assert check(fallen).faults == ()
+    with writing(fallen) as connection:
+        connection.execute(text(statement))
+    with pytest.raises(PerflogError, match="damaged: the ledger, perflog_event"):
+        events(fallen)
+    with pytest.raises(PerflogError, match="damaged: the ledger"):
+        regressions(fallen)
+    (fault,) = check(fallen).faults
+    assert fault.startswith("the ledger, perflog_event, row ")
+    assert len(campaigns(fallen)) == 19, "the campaigns are read all the same"
+
+
+def test_two_looks_at_once_keep_each_change_once(fallen: str) -> None:
+    together, errors = threading.Barrier(4), []
+
+    def one() -> None:
+        together.wait()
+        try:
+            look(fallen)
+        except PerflogError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors and told(fallen) == [("found", "d12")]
+
+
+def test_check_names_a_campaign_that_is_not_as_it_was_saved(fallen: str) -> None:
+    with writing(fallen) as connection:
+        connection.execute(text("UPDATE perflog_metric SET value = 2 * value WHERE campaign = 3 AND run_number = 1"))
+    (fault,) = check(fallen).faults
+    assert fault.startswith("campaign 'd2': its rows are not those that were saved")
+
+
+def test_the_commands(fallen: str) -> None:
+    def said(*words: str) -> tuple[int, str]:
+        status, out, _ = perflog(["history", *words, "--database", fallen])
+        return status, out
+
+    assert said("--regressions", "--gate")[0] == 1
+    status, out = said("ack", "d12", "the driver", "--by", "Ada", "--case", "model=rn50")
+    assert status == 0 and out.startswith("acknowledged: ")
+    assert said("--regressions", "--gate")[0] == 0
+    assert said("note", "d3", "a rack", "--by", "Bo") == (0, "noted: d3\n")
+    ledger = json.loads(said("events", "-f", "json")[1])
+    assert [event["kind"] for event in ledger["events"]] == ["found", "acknowledged", "note"]
+    assert [event["author"] for event in ledger["events"]] == [None, "Ada", "Bo"]
+    assert said("check") == (0, "19 campaigns, 3 events: all as it was written\n")
+
+
+def test_who_may_only_read_sees_what_changed(tmp_path: Path) -> None:
+    """Nothing is kept, and that is said; the numbers are the same."""
+    database = str(tmp_path / "h.sqlite")
+    keep(database, range(12), 1.0)
+    keep(database, range(12, 19), 0.95)
+    with writing(database) as connection:
+        connection.execute(
+            text("CREATE TRIGGER no BEFORE INSERT ON perflog_event BEGIN SELECT RAISE(ABORT, 'readers only'); END")
+        )
+    status, out, errors = perflog(["history", "--database", database, "--regressions", "--gate"])
+    assert status == 1 and "got worse" in out
+    assert "perflog: not kept in the ledger: " in errors and "readers only" in errors
+    assert events(database) == []

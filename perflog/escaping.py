@@ -13,6 +13,7 @@ text. One function for each border; each gives text in which everything can be s
 :func:`csv_cell`    cells of CSV, which spreadsheets open
 :func:`latex`       cells and lines of LaTeX
 :func:`json_text`   JSON documents
+:func:`xml_text`    XML documents: reports of tests, feeds
 :func:`workflow`    the log of GitHub Actions, where lines may be commands
 ==================  ==================================================================================
 """
@@ -48,6 +49,8 @@ _ENTITIES = {"<": "&lt;", ">": "&gt;"}
 #: What a spreadsheet takes for the beginning of a formula, and what is a number all the same.
 _FORMULA = lazy_regex(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = lazy_regex(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)|-")
+#: What XML 1.0 has no form for, beside what cannot be seen: the last two code points of the first plane.
+_NO_XML = lazy_regex("[\ufffe\uffff]")
 #: What LaTeX takes for commands, and what joins to the character before it. Numbers of characters are the same in all
 #: of its font encodings that have them, and mean themselves whatever a language's package makes of the characters.
 _LATEX = {
@@ -152,6 +155,11 @@ def decodable_data(value: Any) -> Any:
     if isinstance(value, dict):
         return {decodable_data(key): decodable_data(member) for key, member in value.items()}
     return [decodable_data(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def xml_text(text: str) -> str:
+    """Text that XML 1.0 holds, on one line; the program that writes the document escapes its markup."""
+    return _NO_XML.sub(_escape, visible(text))
 
 
 def workflow(text: str, before: str = "") -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perflog.escaping import csv_cell, decodable, exact, json_text, markdown, named, visible, workflow
+from perflog.escaping import csv_cell, decodable, exact, json_text, markdown, named, visible, workflow, xml_text
 
 #: Any text that Python holds, rich in what matters here.
 PIECES = ["\x1b[31m", "\x1b]0;t\x07", "\x9b", "\x85", "\u202e", "\u2066", "\u2028", "\n", "\r", "\t", "\x7f", "\udcff", "\udc80", "\ud800", "\\", "\\x", "\\xff", "\\n", "\\u202e", "x", "ff", "n", "é", "中", "::error::", "##[group]", "=1", "-5", "|", "<b>", "$", "`"]  # fmt: skip
@@ -32,6 +32,7 @@ def test_by_hand() -> None:
     assert decodable("a\\xff") == "a\\xff"
     assert named("a\nb\\nc") == r"a\nb\\nc"
     assert markdown("a|b <i> $x$ ~~y~~\n\x1b") == r"a\|b &lt;i&gt; \$x\$ \~\~y\~\~\\n\\x1b"
+    assert xml_text("<a>&\x00\n\ufffe\uffff\udcff") == r"<a>&\x00\n\ufffe\uffff\xff"
     assert json_text({"a": ["\x1b\u202e\x7f\x9b", 1.5]}, None) == r'{"a": ["\u001b\u202e\u007f\u009b", 1.5]}'
 
 

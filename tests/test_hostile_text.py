@@ -84,6 +84,8 @@ history --database {db} --case model={name}
 history --database {db} --regressions
 history --database {db} --regressions -f csv
 history --database {db} --regressions -f json
+history --database {db} --regressions -o {out}/history.xml
+history --database {db} --regressions -o {out}/history.atom
 history --database {db} --regressions --since {name}
 history --database {db} -o {out}/site/
 history delete {name} --database {db}
@@ -187,7 +189,7 @@ def check_file(file: Path) -> None:
         check_csv(text, file.name)
     if file.suffix == ".tex":
         check_latex(text, file.name)
-    if file.suffix in (".svg", ".xml"):
+    if file.suffix in (".svg", ".xml", ".atom"):
         ET.fromstring(text)
     if file.suffix == ".html":
         assert "<script>alert" not in text and "<b onload" not in text and text.count("<script") <= 2

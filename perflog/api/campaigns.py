@@ -86,13 +86,13 @@ class Regressions(Result):
     @property
     def summary(self) -> str:
         """How many cases did what, and which got worse."""
-        from perflog.history.level_changes import opening
+        from perflog.history.changed_cases import opening
 
         return " ".join(opening(self.regressions))
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""
-        from perflog.history.level_changes import document
+        from perflog.history.changed_cases import document
 
         return document(self.regressions)
 
@@ -100,7 +100,7 @@ class Regressions(Result):
         return self.summary
 
     def _tables(self) -> Sequence[TextTable]:
-        from perflog.history.level_changes import changes_table
+        from perflog.history.changed_cases import changes_table
 
         return [changes_table(self.regressions)]
 

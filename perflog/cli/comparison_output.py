@@ -9,23 +9,20 @@ import sys
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
-from perflog.cli.output import emit, emit_commands, tables_text, to_terminal, width_of
+from perflog.cli.output import emit, emit_to_github, tables_text, to_terminal, width_of
 from perflog.errors import PerflogError, UsageError
 
 if TYPE_CHECKING:
     from perflog.compare.rows import Comparison
     from perflog.settings.convention import GateResult
     from perflog.show.case_table import Shown
-
-
-#: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
-SUMMARY, IS_RUNNER = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,11 @@ def show(comparisons: Sequence[Comparison], look: Look, output: Path | None, qui
         PerflogError: when a file cannot be written.
     """
     if look.form == "github":
-        _show_to_github(comparisons, look, output, quiet)
+        from perflog.compare.outputs import findings
+
+        found = findings(comparisons, look.fail_on, look.result)
+        table = partial(_table, comparisons, look, terminal=False)
+        emit_to_github(_markdown(comparisons, look), table, found, output, quiet)
         return
     data, described = rendered(comparisons, look, to_terminal(output))
     emit(data, output, quiet, described)
@@ -102,38 +103,6 @@ def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str
         first = folded("\n\n".join(opening(comparison)), width_of(terminal))
         parts.append(f"{first}\n\n{table}")
     return "\n".join(parts)
-
-
-def _show_to_github(comparisons: Sequence[Comparison], look: Look, output: Path | None, quiet: bool) -> None:
-    """The job's summary and annotations where GitHub's variables are set; plain Markdown elsewhere."""
-    from perflog.compare.outputs import findings
-    from perflog.show.exchange import commands
-
-    markdown = _markdown(comparisons, look)
-    summary, is_runner = os.environ.get(SUMMARY, ""), os.environ.get(IS_RUNNER) == "true"
-    if summary:
-        _append(Path(summary), markdown)
-    if is_runner:
-        emit_commands(commands(findings(comparisons, look.fail_on, look.result)))
-    if output is not None:
-        emit(markdown, output, quiet)
-    elif summary or is_runner:
-        sys.stdout.write(_table(comparisons, look, terminal=False))
-    else:
-        sys.stdout.write(markdown)
-
-
-def _append(file: Path, markdown: str) -> None:
-    """Append to the job's summary, which earlier steps may have begun. Raises PerflogError where it cannot be."""
-    from perflog.errors import PerflogError
-    from perflog.escaping import named
-
-    try:
-        with file.open("a", encoding="utf-8", errors="backslashreplace") as summary:
-            summary.write(f"{markdown}\n")
-    except OSError as error:
-        what = f"cannot write the job's summary '{named(str(file))}' ({SUMMARY})"
-        raise PerflogError(f"{what}: {error.strerror or error}") from None
 
 
 def comment_on_pull_request(comparisons: Sequence[Comparison], look: Look, quiet: bool) -> None:

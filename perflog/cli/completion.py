@@ -258,7 +258,7 @@ OF_OPTIONS: Mapping[str, Offer] = {
 #: Every name of a format that some command has; a command's own are those that the help of its option names.
 _FORMATS = frozenset({
     "table", "text", "markdown", "html", "csv", "json", "parquet", "xlsx", "latex", "junit", "openmetrics", "svg",
-    "png", "pdf", "diff", "github", "tensorboard", "dlperf",
+    "png", "pdf", "diff", "github", "atom", "tensorboard", "dlperf",
 })  # fmt: skip
 
 

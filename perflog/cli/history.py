@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +15,15 @@ import typer
 from perflog.cli.base import Application, app, examples
 from perflog.cli.cases import cache_of
 from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
-from perflog.cli.output import emit, say_lacking, to_terminal, width_of
+from perflog.cli.output import emit, emit_to_github, say_lacking, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import PerflogError, UsageError
 from perflog.settings.config import one_of, pairs, settings
 
-_FORM = "table, markdown, csv or json; with --case also svg and png. [default: by the ending of --output, or table]"
+_FORM = (
+    "table, markdown, csv or json; with --case also svg and png; with --regressions also junit, github and atom. "
+    "[default: by the ending of --output, or table]"
+)
 Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
 Label = Annotated[
     str, typer.Option("--label", "-l", help="The campaign's name: v2.5, or 2025-06-01.", show_default=False)
@@ -138,6 +142,7 @@ def save(
         "perflog history --case model=rn50,devices=8",
         "perflog history --case devices=8 -o series.svg",
         "perflog history --regressions --since v2.4 --gate",
+        "perflog history --regressions -f atom -o feed.atom",
         "perflog history -o site/",
         "perflog history ack v2.4 'known: driver bug 4711' --by Ada",
         more="Exit status: 0; with --gate or --fail-on 1 a case got worse, 3 another reason that was asked for; "
@@ -215,21 +220,27 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
 
 def _show_regressions(asked: Asked, form: str | None, output: Path | None, reasons: Sequence[str]) -> None:
     """Print or write the changed cases; exit as the gate says, where it was asked for."""
-    from perflog.history import look, regressions, render_regressions
-    from perflog.history.level_changes import FORMATS
+    from perflog.history import look, outputs, regressions, render_regressions
+    from perflog.history.changed_cases import FORMATS
     from perflog.show.options import format_for
 
-    form = format_for(output, form, FORMATS, "table")
+    form = format_for(output, form, [*FORMATS, *outputs.FORMATS], "table")
     wanted = (asked.place, asked.since, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.branch)
     try:
         found = look(*wanted)
     except PerflogError as error:  # whoever may only read still sees what is there
         found = regressions(*wanted)
         print(f"perflog: not kept in the ledger: {error}", file=sys.stderr)
+    result = found.gate(reasons) if reasons else None
     terminal = to_terminal(output)
-    emit(render_regressions(found, form, width_of(terminal), terminal), output, asked.quiet)
-    if reasons:
-        result = found.gate(reasons)
+    if form == "github":
+        table, said = partial(render_regressions, found, "table"), outputs.findings(found, reasons, result)
+        emit_to_github(render_regressions(found, "markdown"), table, said, output, asked.quiet)
+    elif form in outputs.FORMATS:
+        emit(outputs.render(found, form, reasons), output, asked.quiet)
+    else:
+        emit(render_regressions(found, form, width_of(terminal), terminal), output, asked.quiet)
+    if result is not None:
         print(result.sentence, file=sys.stderr)
         raise typer.Exit(result.status)
 

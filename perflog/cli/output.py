@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,6 +16,7 @@ from perflog.errors import NoReaderError, PerflogError
 from perflog.escaping import visible, workflow
 
 if TYPE_CHECKING:
+    from perflog.show.exchange import Annotation
     from perflog.show.text import TextTable
 
 
@@ -269,6 +270,47 @@ def emit_commands(text: str) -> None:
     sys.stdout.flush()
     stream = getattr(sys.stdout, "rich_proxied_file", None) or sys.stdout
     stream.write(text)
+
+
+#: The variable that names the file of a job's summary, and the one that says that a runner reads the output.
+_SUMMARY, _IS_RUNNER = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+
+
+def emit_to_github(
+    markdown: str, table: Callable[[], str], findings: Iterable[Annotation], output: Path | None, quiet: bool
+) -> None:
+    """Write the job's summary and annotations where GitHub's variables are set; print the Markdown elsewhere.
+
+    Args:
+        markdown: what the summary shows, and a file.
+        table: what a job's log shows.
+        findings: what the annotations say.
+    """
+    from perflog.show.exchange import commands
+
+    summary, is_runner = os.environ.get(_SUMMARY, ""), os.environ.get(_IS_RUNNER) == "true"
+    if summary:
+        _append(Path(summary), markdown)
+    if is_runner:
+        emit_commands(commands(findings))
+    if output is not None:
+        emit(markdown, output, quiet)
+    elif summary or is_runner:
+        sys.stdout.write(table())
+    else:
+        sys.stdout.write(markdown)
+
+
+def _append(file: Path, markdown: str) -> None:
+    """Append to the job's summary, which earlier steps may have begun. Raises PerflogError where it cannot be."""
+    from perflog.escaping import named
+
+    try:
+        with file.open("a", encoding="utf-8", errors="backslashreplace") as summary:
+            summary.write(f"{markdown}\n")
+    except OSError as error:
+        what = f"cannot write the job's summary '{named(str(file))}' ({_SUMMARY})"
+        raise PerflogError(f"{what}: {error.strerror or error}") from None
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
 from perflog.settings.convention import APART, TOGETHER, TOGETHER_APART, GateResult, gate_result
 from perflog.show.case_table import Shown, require_columns
-from perflog.show.exchange import Annotation, Test
+from perflog.show.exchange import MOST_OF_A_LEVEL, Annotation, Test, at_most
 from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
 from perflog.stats.verdict import Verdict
 
@@ -252,8 +252,6 @@ def _is_blind(rows: Sequence[CaseComparison]) -> bool:
 # Annotations of GitHub Actions, and tests of a JUnit report.
 
 _TITLE = "perflog compare"
-#: GitHub shows ten annotations of a level for each step; the last one says how many more there are.
-MOST_OF_A_LEVEL = 10
 
 
 def findings(
@@ -283,15 +281,8 @@ def findings(
     failed = [Annotation(result.sentence, title=_TITLE)] if result is not None and result.status else []
     notices = [Annotation(opening(comparison)[0], title=_TITLE, level="notice") for comparison in comparisons]
     room = MOST_OF_A_LEVEL - (len(failed) if level == "error" else min(len(warnings), MOST_OF_A_LEVEL // 2))
-    return [*failed, *_at_most(slower, room), *warnings[: MOST_OF_A_LEVEL // 2], *notices[:MOST_OF_A_LEVEL]]
-
-
-def _at_most(annotations: Sequence[Annotation], most: int) -> list[Annotation]:
-    if len(annotations) <= most:
-        return list(annotations)
-    last = annotations[-1]
-    rest = Annotation(f"{len(annotations) - most + 1} more cases are slower", title=last.title, level=last.level)
-    return [*annotations[: most - 1], rest]
+    named = at_most(slower, room, "{n} more cases are slower")
+    return [*failed, *named, *warnings[: MOST_OF_A_LEVEL // 2], *notices[:MOST_OF_A_LEVEL]]
 
 
 def tests(comparisons: Sequence[Comparison], fail_on: Sequence[str]) -> list[Test]:

@@ -16,11 +16,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perflog.history.changed_cases import render_regressions
     from perflog.history.checking import Check, check
     from perflog.history.commits import Code, code_of
     from perflog.history.following import Part, Point, Series, parts, series
     from perflog.history.ledger import Event, EventKind, events
-    from perflog.history.level_changes import Regressions, regressions, render_regressions
+    from perflog.history.level_changes import Regressions, regressions
     from perflog.history.looks import acknowledge, look, note
     from perflog.history.pictures import draw_series
     from perflog.history.place import Database, default_database, name_of
@@ -38,10 +39,11 @@ __all__ = [
 #: What each module gives; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
     "following": ("Part", "Point", "Series", "parts", "series"),
+    "changed_cases": ("render_regressions",),
     "checking": ("Check", "check"),
     "commits": ("Code", "code_of"),
     "ledger": ("Event", "EventKind", "events"),
-    "level_changes": ("Regressions", "regressions", "render_regressions"),
+    "level_changes": ("Regressions", "regressions"),
     "looks": ("acknowledge", "look", "note"),
     "pictures": ("draw_series",),
     "place": ("Database", "default_database", "name_of"),

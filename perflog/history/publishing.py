@@ -30,7 +30,7 @@ SCHEMA = "perflog/site/1"
 #: What a site is called while it is written, and the old one until it is gone.
 _TEMPORARY = re.compile(r"\.perflog-site-[0-9a-f]{16}")
 #: The files, and the empty folder, of a site that was not finished and has no list yet.
-_UNFINISHED = re.compile(r"(?:[a-z]+/)?[a-z0-9-]+\.html|cases")
+_UNFINISHED = re.compile(r"(?:[a-z]+/)?[a-z0-9-]+\.html|feed\.xml|cases")
 #: renameat2(2): exchange two names in one step.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 #: So many files that are not perflog's are named.

@@ -18,6 +18,7 @@ from perflog.history import schema
 from perflog.history.database import reading, rows_of
 from perflog.history.following import Part, Point, Series, parts, share_words
 from perflog.history.level_changes import LevelChange, Regressions, State, regressions
+from perflog.history.outputs import atom, identities
 from perflog.history.pictures import LOOKS, chart, sparkline, what_changed
 from perflog.history.place import Database
 from perflog.history.rendering import rule
@@ -32,7 +33,7 @@ from perflog.stats.verdict import MARGIN
 
 #: A campaign's label, and a case's number in it.
 _Case = tuple[str, int]
-INDEX, CASES = "index.html", "cases"
+INDEX, CASES, FEED = "index.html", "cases", "feed.xml"
 #: The most changes of level on the index.
 MOST_CHANGES = 30
 #: The states of a case, the worst first, and the class of each in the style sheet.
@@ -94,8 +95,9 @@ def site(
     places = {id(line): f"{CASES}/{name}" for line, name in zip(found.followed, names, strict=True)}
     index = _index(found, rows, places, entries, language)
     files[INDEX] = _page(templates, "history_index.html.j2", language, index)
-    size = sum(map(len, files.values())) / 1000
     counts = [counted(len(found.followed), "case"), counted(len(entries), "campaign"), f"{len(files)} pages"]
+    files[FEED] = atom(found, places).encode()
+    size = sum(map(len, files.values())) / 1000
     return Site(files, ", ".join([*counts, f"{size:.0f} kB"]))
 
 
@@ -110,9 +112,7 @@ def _page(templates: Any, name: str, language: str, values: Mapping[str, Any]) -
 def _file_names(followed: Sequence[Series]) -> list[str]:
     """A name for the page of each series, the same in every site that has it."""
     names = []
-    for line in followed:
-        alone = sum(other.key == line.key for other in followed) == 1
-        told_by = json.dumps([sorted(line.key.items()), "" if alone else line.name], ensure_ascii=True)
+    for line, told_by in zip(followed, identities(followed), strict=True):
         mark = hashlib.sha256(told_by.encode()).hexdigest()[:10]
         plain = _PLAIN.sub("-", line.name.lower()).strip("-")[:_LONGEST_NAME].strip("-")
         names.append(f"{plain}-{mark}.html" if plain else f"{mark}.html")
@@ -180,7 +180,7 @@ def _index(
         for change in found.changes[:MOST_CHANGES]
     ]  # fmt: skip
     return {
-        "title": texts["title"].format(metric=metric), "metric": metric, "lead": lead,
+        "title": texts["title"].format(metric=metric), "feed": FEED, "metric": metric, "lead": lead,
         "counts": texts["separator"].join(f"{count} {state}" for state, count in counts.items()),
         "changes": changes, "more_changes": max(len(found.changes) - MOST_CHANGES, 0), "rows": ordered,
         "new_parts": [

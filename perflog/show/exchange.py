@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from perflog.cases.case import Case
-from perflog.escaping import json_text, visible
+from perflog.escaping import json_text, visible, xml_text
 from perflog.extraction import Extraction
 from perflog.logs.find import natural
 from perflog.logs.loggers import masked_checksum
@@ -188,9 +188,6 @@ def _record(data: bytes) -> bytes:
 # ``skipped`` and ``system-out`` (https://github.com/testmoapp/junitxml). But for a test's file and line the schema
 # by which Jenkins' xUnit plugin refuses reports (``junit-10.xsd``) has them all.
 
-#: What XML 1.0 cannot hold and is no control character either: the last two code points of the plane.
-_NO_XML = re.compile("[\ufffe\uffff]")
-
 
 @dataclass(frozen=True, slots=True)
 class Test:
@@ -224,7 +221,7 @@ def junit(suite: str, tests: Sequence[Test]) -> str:
         tests: its tests, in order.
     """
     own = {
-        "name": _text(suite),
+        "name": xml_text(suite),
         "tests": str(len(tests)),
         "failures": str(sum(bool(test.failure) for test in tests)),
         "errors": "0",
@@ -239,23 +236,18 @@ def junit(suite: str, tests: Sequence[Test]) -> str:
 
 
 def _add_test(suite: ElementTree.Element, test: Test) -> None:
-    place = {"file": _text(test.file)} if test.file else {}
+    place = {"file": xml_text(test.file)} if test.file else {}
     place |= {"line": str(test.line)} if test.line else {}
-    names = {"name": _text(test.name), "classname": _text(test.group), **place}
+    names = {"name": xml_text(test.name), "classname": xml_text(test.group), **place}
     element = ElementTree.SubElement(suite, "testcase", names)
-    details = "\n".join(_text(line) for line in test.lines)
+    details = "\n".join(xml_text(line) for line in test.lines)
     if test.failure:
-        kind = {"type": _text(test.kind)} if test.kind else {}
-        ElementTree.SubElement(element, "failure", {"message": _text(test.failure), **kind}).text = details or None
+        kind = {"type": xml_text(test.kind)} if test.kind else {}
+        ElementTree.SubElement(element, "failure", {"message": xml_text(test.failure), **kind}).text = details or None
     elif test.skipped:
-        ElementTree.SubElement(element, "skipped", {"message": _text(test.skipped)})
+        ElementTree.SubElement(element, "skipped", {"message": xml_text(test.skipped)})
     if details and not test.failure:
         ElementTree.SubElement(element, "system-out").text = details
-
-
-def _text(text: str) -> str:
-    """Text that XML holds and in which everything is seen."""
-    return _NO_XML.sub(lambda character: f"\\u{ord(character[0]):04x}", visible(text))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -284,6 +276,23 @@ class Annotation:
     line: int = 0
     title: str = "perflog"
     level: str = "error"
+
+
+#: GitHub shows ten annotations of a level for each step.
+MOST_OF_A_LEVEL = 10
+
+
+def at_most(annotations: Sequence[Annotation], most: int, rest: str) -> list[Annotation]:
+    """Annotations of one level, so many of them: the last one says how many more there are.
+
+    Args:
+        rest: what is said of those left out: ``{n} more cases are slower``.
+    """
+    if len(annotations) <= most:
+        return list(annotations)
+    last = annotations[-1]
+    words = rest.format(n=len(annotations) - most + 1)
+    return [*annotations[: most - 1], Annotation(words, title=last.title, level=last.level)]
 
 
 def commands(findings: Iterable[Annotation]) -> str:

@@ -181,6 +181,7 @@ ENDINGS = {
     ".xlsx": ("xlsx",),
     ".tex": ("latex",),
     ".xml": ("junit",),
+    ".atom": ("atom",),
     ".prom": ("openmetrics",),
     ".svg": ("svg",),
     ".png": ("png",),

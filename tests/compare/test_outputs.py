@@ -19,21 +19,14 @@ from perflog.api import json_schema
 from perflog.cases.case import Case
 from perflog.cases.pairs import Pair
 from perflog.cli.comparison_output import PullRequest, post, pull_request_of
-from perflog.compare.outputs import (
-    LONGEST,
-    MOST_OF_A_LEVEL,
-    comment,
-    comparison_document,
-    findings,
-    gate,
-    marker_of,
-)
+from perflog.compare.outputs import LONGEST, comment, comparison_document, findings, gate, marker_of
 from perflog.compare.page import html_page
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import VERDICTS, Rule
 from perflog.errors import PerflogError, UsageError
 from perflog.settings.convention import REASONS
 from perflog.settings.options import Options
+from perflog.show.exchange import MOST_OF_A_LEVEL
 from perflog.stats.geomean import geomean
 from perflog.stats.ratio import Ratio
 from perflog.stats.verdict import Decision, Verdict

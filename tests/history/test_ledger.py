@@ -15,8 +15,9 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save
+from perflog.history.changed_cases import document, render_regressions
 from perflog.history.database import writing
-from perflog.history.level_changes import Regressions, State, document, render_regressions
+from perflog.history.level_changes import Regressions, State
 from perflog.runs.machine import Machine
 from tests.extractions import campaign
 from tests.history.test_level_changes import BEGIN

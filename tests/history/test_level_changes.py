@@ -15,7 +15,8 @@ import pytest
 from perflog.cases.build import build_cases
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
-from perflog.history.level_changes import Regressions, State, document, regressions, render_regressions
+from perflog.history.changed_cases import document, render_regressions
+from perflog.history.level_changes import Regressions, State, regressions
 from perflog.history.saving import save
 from perflog.runs.machine import Machine
 from perflog.settings.options import Options

@@ -130,7 +130,7 @@ def compare(
     repeats_over: Sequence[str] = (),
     aliases: Mapping[str, str] | None = None,
     where: Mapping[str, Any] | None = None,
-    history: bool = False,
+    history: bool | None = None,
     database: PathLike | None = None,
     cache: bool | None = None,
     **options: Unpack[ExtractionOptions],
@@ -149,7 +149,8 @@ def compare(
             centre of its runs.
         aliases: names of models and the like, each with the name that it is another one of.
         where: the cases with these values alone: ``{"devices": "1:8"}``.
-        history: whether to look up in the history what campaigns of one version differ by.
+        history: whether each case is judged with what its earlier campaigns spread by, out of the history; None: where
+            a database is named.
         database: the history's database; None: as on the command line.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
@@ -162,7 +163,7 @@ def compare(
     """
     from perflog.compare.comparing import compare_sides
     from perflog.compare.rule import Rule, share
-    from perflog.compare.sides import database_of, open_sides, require_alias
+    from perflog.compare.sides import histories_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     rule = Rule(metric, share(margin, "margin"), level)
@@ -172,8 +173,8 @@ def compare(
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases or {})
     known = {**chosen.values["aliases"], **(aliases or {})}
     patterns = path_patterns(chosen.values["parsers"])
-    place = database_of(chosen) if history else ""
-    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, place, repeats_over)
+    levels, memory = histories_of(chosen, history)
+    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, levels, repeats_over, memory)
     return Comparison(comparison)
 
 

@@ -70,8 +70,11 @@ _COMMENT = "In a workflow: comment on the pull request, or replace the last comm
 Comment = Annotated[bool, typer.Option("--comment", help=_COMMENT)]
 _FORM = "table, markdown, csv, json, html, github, junit, svg or png. [default: by the ending of --output, or table]"
 Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
-_HISTORY = "Include the variance between earlier campaigns of one version, out of the history (--database)."
-History = Annotated[bool, typer.Option("--history", help=_HISTORY)]
+_HISTORY = (
+    "Judge each case with what its earlier campaigns spread by, out of the history (--database). [default: where a "
+    "database is named]"
+)
+History = Annotated[bool | None, typer.Option("--history/--no-history", help=_HISTORY, show_default=False)]
 _NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
 NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
 _SORT = "The order of the rows: -change, or devices,-ratio (- turns it round)."
@@ -105,7 +108,7 @@ def compare(
     across: Across = "", repeats_over: RepeatsOver = "", where: Where = None, alias: Alias = None, sort: Sort = "",
     columns: Columns = "", wide: Wide = False, gate: GateFlag = False, fail_on: FailOn = "",
     explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
-    output: Output = None, history: History = False, database: DatabaseName = None, cache: WithCache = None,
+    output: Output = None, history: History = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
@@ -162,11 +165,11 @@ def _aliases(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def _compared(
-    sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, read: Extractions, history: bool
+    sides: Sequence[str], chosen: Settings, rule: Rule, selection: _Selection, read: Extractions, history: bool | None
 ) -> list[Comparison]:
     """The sides opened and compared. Raises UsageError for a name that is none, also of an alias."""
     from perflog.compare.comparing import compare_sides
-    from perflog.compare.sides import database_of, open_sides, require_alias
+    from perflog.compare.sides import histories_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     across, over, wanted, aliases = selection
@@ -174,8 +177,8 @@ def _compared(
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases)
     patterns = path_patterns(chosen.values["parsers"])
     known = {**chosen.values["aliases"], **aliases}
-    place = database_of(chosen) if history else ""
-    return compare_sides(opened, rule, patterns, across, wanted, known, place, over)
+    levels, memory = histories_of(chosen, history)
+    return compare_sides(opened, rule, patterns, across, wanted, known, levels, over, memory)
 
 
 @app.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +16,13 @@ from perflog.cases.copies import copies_among
 from perflog.cases.machines import LABEL, joined, joined_cases, machine_names, some_of
 from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
+from perflog.compare.remembering import Past, are_answered, in_common, past_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
 from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
-from perflog.compare.when import interleaved, separation
+from perflog.compare.when import answered, interleaved, separation
 from perflog.errors import UsageError
 from perflog.formats.paths import REPEAT, PathPatterns
-from perflog.formats.vocabulary import CASE_KEYS
 from perflog.history.place import name_of
 from perflog.logs.find import LogFile
 from perflog.notes import Note, texts
@@ -36,6 +36,7 @@ from perflog.stats.centre import median
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
+from perflog.stats.memory import Remembered
 from perflog.stats.resolution import resolution
 from perflog.stats.sequential import TableRule, look
 from perflog.stats.states import OneState, one_state
@@ -52,7 +53,7 @@ _Named = tuple[str, Side, Sequence[tuple[Case, str]]]
 def compare_sides(
     opened: OpenedSides, rule: Rule, patterns: PathPatterns, across: Sequence[str] = (),
     wanted: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None, history: str = "",
-    repeats_over: Sequence[str] = (),
+    repeats_over: Sequence[str] = (), memory: str = "",
 ) -> list[Comparison]:  # fmt: skip
     """Each side against the first.
 
@@ -67,6 +68,8 @@ def compare_sides(
             variance is left out.
         repeats_over: keys that tell machines apart: cases of a side that are alike but for them are one, in which each
             machine is one repeat.
+        memory: the database whose earlier campaigns of a case its row is judged with, where there are enough; empty:
+            rows are judged by their own runs and their table.
 
     Returns:
         A comparison for every side but the first, in their order.
@@ -87,17 +90,26 @@ def compare_sides(
         machines_of = joined_cases(labelled, repeats_over, opened.options.aggregate) if repeats_over else labelled
         sides.append((name, side, machines_of))
     old, *others = sides
-    return [_compared(old, new, rule, across, aliases or {}, opened.options, history) for new in others]
+    past = _Past(history, memory)
+    return [_compared(old, new, rule, across, aliases or {}, opened.options, past) for new in others]
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """The databases that say what campaigns of one version differ by, and what each case remembers; empty for none."""
+
+    levels: str
+    memory: str
 
 
 def _compared(
     old: _Named, new: _Named, rule: Rule, across: Sequence[str], aliases: Mapping[str, str], options: Options,
-    history: str,
+    past: _Past,
 ) -> Comparison:  # fmt: skip
     (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
     pairs, alone = paired(old_cases, new_cases, across, aliases)
     pairs = [_without_old_logs(pair, options.aggregate) for pair in pairs]
-    judged, made, warnings = _judged(pairs, rule, old_side, new_side, history)
+    judged, made, warnings = _judged(pairs, rule, (old_side, new_side), options, past)
     judged, of_states = with_states(judged, rule)
     rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side, rule))) for row in judged)
     of_parts = [
@@ -203,28 +215,30 @@ def _same(rows: Sequence[CaseComparison]) -> list[str]:
 
 
 def _judged(
-    pairs: Sequence[Pair], rule: Rule, old: Side, new: Side, history: str
+    pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, past: _Past
 ) -> tuple[list[CaseComparison], list[str], list[str]]:
     """(a row for each pair, how they were made where that is not as always, what speaks against the whole)."""
     cases, invalid = _stopped(pairs)
-    warnings = [*separation(old, new, pairs, in_turn=bool(cases)), *filter(None, [invalid])]
     of_rounds = rule.metric if metric_kind(rule.metric).is_derived else ""  # what has no value of its own in a round
     of_rounds = of_rounds or ("a machine's centre" if any(pair.old.machines for pair in pairs) else "")
     if cases and not of_rounds:
         table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
         made = _STOPPED.format(cases=f"{cases} cases together" if cases != 1 else "one case")
         rows = [_in_rounds(row, rule, table) for row in compared_cases(pairs, rule)]
-        return rows, [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if history else [])], warnings
-    if cases:
-        warnings.append(_NO_ROUNDS.format(metric=of_rounds))
-    if not history:
-        return compared_cases(pairs, rule), [], warnings
-    levels, sentence = _levels_of_pairs(pairs, rule.metric, history)
+        notes = [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if past.levels else [])]
+        return rows, notes, separation(*sides, pairs, in_turn=True)
+    known = past_of(pairs, rule, sides, options, past.memory) if past.memory else Past([None] * len(pairs))
+    levels, sentences = _levels_beside(pairs, known.memories, rule.metric, past.levels)
     rows = [
         row if level is None else replace(row, notes=(*row.notes, _level_note(level)), knows_campaigns=True)
-        for row, level in zip(compared_cases(pairs, rule, levels), levels, strict=True)
+        for row, level in zip(compared_cases(pairs, rule, levels, known.memories), levels, strict=True)
     ]
-    return rows, [sentence], warnings
+    answer = answered(*sides, pairs) if any(known.memories) and are_answered(rows) else ""
+    warnings = separation(*sides, pairs, in_turn=bool(cases or answer))
+    if cases:
+        invalid = _NO_ROUNDS.format(metric=of_rounds)
+    said = [*known.notes, *filter(None, [answer]), *sentences]
+    return rows, said, [*warnings, *filter(None, [invalid]), *known.warnings]
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -330,6 +344,19 @@ def _rules(cases: Iterable[Case]) -> set[Stopping | None]:
 # to differ. A campaign that is compared now is none of the earlier ones.
 
 
+def _levels_beside(
+    pairs: Sequence[Pair], memories: Sequence[Remembered | None], metric: str, database: str
+) -> tuple[list[CampaignLevel | None], list[str]]:
+    """(the campaign level of each pair that has no memory, what is said of them); nothing without a database."""
+    alone = [pair for pair, memory in zip(pairs, memories, strict=True) if memory is None]
+    if not database or not alone:
+        return [None] * len(pairs), []
+    levels, sentence = _levels_of_pairs(alone, metric, database)
+    of_alone = iter(levels)
+    beside = [next(of_alone) if memory is None else None for memory in memories]
+    return beside, [sentence if len(alone) == len(pairs) else f"Of the cases without a memory: {sentence}"]
+
+
 def _levels_of_pairs(pairs: Sequence[Pair], metric: str, database: str) -> tuple[Sequence[CampaignLevel | None], str]:
     """(the campaign level of each pair; what is included, of how many campaigns, or why it is not)."""
     nothing = (None,) * len(pairs)
@@ -371,12 +398,9 @@ def _level_note(level: CampaignLevel) -> str:
 
 def _points(cases: Sequence[Case], metric: str, database: str) -> list[Point]:
     """The points of all cases that have what all of these have in common."""
-    keys = [key for key in CASE_KEYS if key != VERSION and key not in ("nodes", "accelerator")]
-    shared = {key: {str(case.key.get(key, "")) for case in cases} for key in keys}
-    wanted = {key: next(iter(texts)) for key, texts in shared.items() if len(texts) == 1 and "" not in texts}
     from perflog.history.following import points_of  # its packages are the history's extra
 
-    return points_of(database, wanted, metric)
+    return points_of(database, in_common(cases), metric)
 
 
 def _identity(key: Mapping[str, object]) -> dict[str, str]:

@@ -25,6 +25,7 @@ from perflog.settings.convention import APART, TOGETHER, TOGETHER_APART, GateRes
 from perflog.show.case_table import Shown, require_columns
 from perflog.show.exchange import MOST_OF_A_LEVEL, Annotation, Test, at_most
 from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
+from perflog.stats.memory import Doubt
 from perflog.stats.verdict import Verdict
 
 #: The formats of a comparison: for people, for machines, for browsers and for CI.
@@ -93,8 +94,22 @@ def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
         "reason": row.decision.reason or None,
         "runs_needed": row.decision.needs,
         "in_rounds": row.in_rounds,
+        "memory": _memory(row),
         "notes": list(row.notes),
     }
+
+
+def _memory(row: CaseComparison) -> dict[str, Any] | None:
+    """The history of a row: what its runs and campaigns spread by, and whether the row was judged with it."""
+    if row.memory is None:
+        return None
+    memory, doubt = row.memory.memory, row.memory.doubt
+    return {
+        "campaigns": memory.campaigns, "left_out": memory.rejected, "run_spread": memory.run_spread,
+        "run_degrees_of_freedom": memory.run_freedom, "campaign_spread": memory.campaign_spread,
+        "degrees_of_freedom": memory.freedom, "used": doubt is Doubt.NONE, "apart": row.memory.apart,
+        "reason": None if doubt is Doubt.NONE else doubt.value,
+    }  # fmt: skip
 
 
 def _side(values: Sequence[float], case: Case, metric: str) -> dict[str, Any]:

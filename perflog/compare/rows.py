@@ -20,6 +20,7 @@ from perflog.stats.centre import median
 from perflog.stats.contrast import LogDifference, RowSamples
 from perflog.stats.family import RowResult, family, hodges_lehmann
 from perflog.stats.geomean import Geomean, geomean, mean_interval
+from perflog.stats.memory import IMPROBABLE, Doubt, Memory, Remembered
 from perflog.stats.power import coefficient_of_variation
 from perflog.stats.ratio import Ratio, ratio
 from perflog.stats.verdict import Better, Decision, Verdict, decide, refused
@@ -162,6 +163,21 @@ SAME_VALUES = "both sides have the very same values: are these the same logs?"
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """The history of a row.
+
+    Attributes:
+        memory: what the earlier campaigns say.
+        apart: whether the row's sides are two campaigns, so that what these differ by is in its interval.
+        doubt: why the spread of runs that it has was not used.
+    """
+
+    memory: Memory
+    apart: bool
+    doubt: Doubt
+
+
+@dataclass(frozen=True, slots=True)
 class CaseComparison:
     """One case on both sides.
 
@@ -179,6 +195,7 @@ class CaseComparison:
         knows_campaigns: whether the interval holds what campaigns of one version differ by.
         difference: that of the log means, for the mean of all rows; None where the row is no part of it, as where its
             repeats are machines, which may be those of other rows.
+        memory: the history that it was judged with, or could not be; None where there is none.
         lost_runs: whether a run of the new side has no value though its machine has one, where all of the old have one.
     """
 
@@ -195,6 +212,7 @@ class CaseComparison:
     knows_campaigns: bool = False
     difference: LogDifference | None = None
     lost_runs: bool = False
+    memory: MemoryUse | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -272,22 +290,51 @@ class Comparison:
 
 
 def compared_cases(
-    pairs: Sequence[Pair], rule: Rule, campaigns: Sequence[CampaignLevel | None] = ()
-) -> list[CaseComparison]:
+    pairs: Sequence[Pair], rule: Rule, campaigns: Sequence[CampaignLevel | None] = (),
+    memories: Sequence[Remembered | None] = (),
+) -> list[CaseComparison]:  # fmt: skip
     """A row per pair; intervals and verdicts hold for the rows together (:mod:`perflog.stats.family`).
 
     Args:
         pairs: the cases of both sides.
         rule: the metric, the margin and the level.
         campaigns: what earlier campaigns say of each pair; empty where none is looked for.
+        memories: the history that each pair is judged with; None for a pair without, empty for none at all.
     """
     sides = [(tuple(values(pair.old, rule.metric)), tuple(values(pair.new, rule.metric))) for pair in pairs]
     alone = [_estimated(pair, old, new, rule) for pair, (old, new) in zip(pairs, sides, strict=True)]
     judged = [place for place, (_, samples, _) in enumerate(alone) if samples is not None]
     levels = [campaigns[place] for place in judged] if campaigns else ()
     samples = [own for _, own, _ in alone if own is not None]
-    results = dict(zip(judged, family(samples, rule.margin, rule.level, levels), strict=True))
-    return [_row(pair, sides[place], alone[place], results.get(place), rule) for place, pair in enumerate(pairs)]
+    known = list(memories) or [None] * len(pairs)
+    of_judged = [known[place] for place in judged]
+    results = dict(zip(judged, family(samples, rule.margin, rule.level, levels, of_judged), strict=True))
+    rows = [_row(pair, sides[place], alone[place], results.get(place), rule) for place, pair in enumerate(pairs)]
+    return [_remembering(row, results.get(place), known[place]) for place, row in enumerate(rows)]
+
+
+def _remembering(row: CaseComparison, result: RowResult | None, known: Remembered | None) -> CaseComparison:
+    """The row with what is to be said of its history: that it was judged with it, or why it was not."""
+    if known is None or result is None or result.memory is None:
+        return row
+    memory, doubt = known.memory, result.memory.doubt
+    runs, campaigns = (f"{100 * spread:.2g} %" for spread in (memory.run_spread, memory.campaign_spread))
+    if doubt is Doubt.NONE:
+        note = f"judged with {memory.campaigns} campaigns of its history: runs {runs}"
+        note += f", campaigns {campaigns}" if known.apart else ""
+    else:
+        seen = f"in {memory.campaigns} campaigns of its history they spread by {runs}"
+        note = f"its own runs count alone, as they are {_NOISIER[doubt]}; {seen}"
+        note += f", and campaigns by {campaigns}, which is in the interval" if known.apart else ""
+    use = MemoryUse(memory, known.apart, doubt)
+    return replace(row, notes=(*row.notes, note), memory=use, knows_campaigns=known.apart)
+
+
+#: What keeps a memory from being used for the runs of a row.
+_NOISIER = {
+    Doubt.ROW: f"noisier than its history by more than chance makes {100 * IMPROBABLE:g} % of runs",
+    Doubt.TABLE: "noisier than its history in too many rows of the table for chance",
+}
 
 
 def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired], level: float) -> Geomean:

@@ -219,6 +219,17 @@ def database_of(settings: Settings) -> str:
     return str(settings.values["database"] or default_database())
 
 
+def histories_of(settings: Settings, asked: bool | None) -> tuple[str, str]:
+    """(the database of what campaigns of one version differ by, that of the memory of cases); empty for none.
+
+    Args:
+        asked: whether the history was asked for; None: not said. Then cases remember where a database is named.
+    """
+    if asked:
+        return (database := database_of(settings)), database
+    return "", str(settings.values["database"] or "") if asked is None else ""
+
+
 def _campaign(name: str, settings: Settings) -> Campaign:
     from perflog.history import load
 

@@ -106,6 +106,7 @@ def _stamped(run: Run) -> Start | None:
 
 
 _MEANING = "a drift of the machine cannot be told from a change between the versions"
+_ANSWER = "what campaigns of their history differ by is in the intervals"
 _AT_ONCE = "Runs of both sides began at the same time, on one machine or on two: what changed may be the machine."
 _REMEDY = "Make the runs of both sides in turn (interleaved), on one machine."
 _OTHER = {"old": "new", "new": "old"}
@@ -127,6 +128,16 @@ def separation(old: Side, new: Side, pairs: Sequence[Pair], in_turn: bool = Fals
     in_time = "" if in_turn else _in_time(old, new, pairs)
     sentences = [sentence for sentence in (in_time, _in_place(_of_runs(pairs))) if sentence]
     return [" ".join([*sentences, _REMEDY])] if sentences else []
+
+
+def answered(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
+    """What is said of sides that were measured apart, where what campaigns differ by is in all intervals.
+
+    Empty where nothing is known of when they were made, and of runs that began together: where they were made is
+    another question.
+    """
+    sentence = _in_time(old, new, pairs)
+    return sentence.replace(_MEANING, _ANSWER) if _MEANING in sentence else ""
 
 
 def _of_runs(pairs: Sequence[Pair]) -> list[Pair]:

@@ -312,10 +312,13 @@ def series(
         UsageError: when there is no such case, metric or branch, naming what there is.
         PerflogError: when the database cannot be read.
     """
+    return series_of(points_of(database, wanted, metric, ignored, need=True, branch=branch), metric)
+
+
+def series_of(points: Sequence[Point], metric: str) -> list[Series]:
+    """The series that points of a metric make, which are in the order of their dates."""
     unnamed: list[Series] = []
-    for members in _split(
-        points_of(database, wanted, metric, ignored, need=True, branch=branch), _configuration
-    ).values():
+    for members in _split(points, _configuration).values():
         told_by, groups = _told_apart(members)
         for group in groups:
             extra = " ".join(filter(None, (getattr(group[-1], name) for name in told_by)))

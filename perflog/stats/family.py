@@ -9,7 +9,11 @@ A row is called faster or slower only where three things say so together, so its
 * where the rows show states of the machine, the same with the noise that most rows of the table have
   (:mod:`perflog.stats.pooling`).
 
-A row's p-value is the largest of the three. Over the rows the p-values are adjusted by Benjamini & Hochberg (1995):
+A row whose history is known (:mod:`perflog.stats.memory`) has one interval alone, that of the means with the variance
+that its earlier campaigns and its own runs have together: what ranks and the table's other rows are there to guard
+against, noise of another kind than five runs show, its history has shown.
+
+A row's p-value is the largest of these. Over the rows the p-values are adjusted by Benjamini & Hochberg (1995):
 of R rows the k with p ≤ k α/R are selected, k being the largest number for which that many are. The intervals are
 those of Benjamini & Yekutieli (2005): at the level 1 − k α/R, at which exactly the selected rows' intervals lie beyond
 the margin. So in a table of identical versions the chance of any false "faster" or "slower" is at most α, and of all
@@ -29,6 +33,7 @@ from perflog.stats.adjust import benjamini_hochberg
 from perflog.stats.campaigns import CampaignLevel, with_campaigns
 from perflog.stats.contrast import Differences, Floats, LogDifference, RowSamples, differences
 from perflog.stats.mannwhitney import ROUNDING, at_most, critical
+from perflog.stats.memory import Applied, Remembered, applied, with_memory_of_campaigns
 from perflog.stats.ratio import Ratio, middle
 from perflog.stats.separation import rank_p, two_state_chance
 
@@ -46,12 +51,14 @@ class RowResult:
         adjusted_p: the p that the ratio is not 1, adjusted over the rows.
         difference: that of its log means, for the mean of all rows; None where it shares runs with others.
         by_states: whether its own noise would have called it, and that of the table's other rows did not.
+        memory: how its memory applies; None where it has none.
     """
 
     ratio: Ratio
     adjusted_p: float
     difference: LogDifference | None = None
     by_states: bool = False
+    memory: Applied | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +87,9 @@ class _Ranks:
 
 
 def family(
-    rows: Sequence[RowSamples], margin: float, level: float, campaigns: Sequence[CampaignLevel | None] = ()
-) -> list[RowResult]:
+    rows: Sequence[RowSamples], margin: float, level: float, campaigns: Sequence[CampaignLevel | None] = (),
+    memories: Sequence[Remembered | None] = (),
+) -> list[RowResult]:  # fmt: skip
     """The results of all rows of one table.
 
     Args:
@@ -90,6 +98,8 @@ def family(
         level: 1 − α of the table.
         campaigns: what earlier campaigns say of each row, which then is a fourth interval of the hull; None for a row
             of which nothing is known, and empty where none is looked for.
+        memories: the history of each row in the same way, which takes the place of all other intervals where it
+            applies; rows of derived metrics have none.
 
     Raises:
         ValueError: for a level outside (0, 1) or a negative margin.
@@ -99,8 +109,11 @@ def family(
     if not rows:
         return []
     alpha = 1 - level
-    ranks = [_ranks(row) for row in rows]
-    noises = differences(rows)
+    remembered = list(memories) or [None] * len(rows)
+    of_memory = applied(rows, remembered)
+    holds = [memory is not None and memory.error is not None for memory in of_memory]
+    ranks = [None if by_memory else _ranks(row) for row, by_memory in zip(rows, holds, strict=True)]
+    noises = [_with_memory(noise, remembered, of_memory) for noise in differences(rows)]
     own, *floored = noises
     known = list(campaigns) or [None] * len(rows)
     if any(of_row is not None for of_row in known):
@@ -114,13 +127,32 @@ def family(
         _ratio(row, rank, (low[i], high[i]), float(alphas[i]), float(p_one[i]))
         for i, (row, rank) in enumerate(zip(rows, ranks, strict=True))
     ]
-    shown = [ratio if known[i] is None else _at_asked_level(ratio) for i, ratio in enumerate(ratios)]
+    apart = [of_row is not None and of_row.apart for of_row in remembered]
+    of_campaigns = [known[i] is not None or apart[i] for i in range(len(rows))]
+    shown = [_at_asked_level(ratio) if of_campaigns[i] else ratio for i, ratio in enumerate(ratios)]
     by_states = np.zeros(len(rows), dtype=bool)
     if floored:
         called = [_are_beyond(*_intervals(some, alphas), margin) for some in ([own], [own, *floored])]
         by_states = called[0] & ~called[1]
-    widest = [_widest(noises, place, row, known[place] is not None) for place, row in enumerate(rows)]
-    return [RowResult(ratio, adjusted[i], widest[i], bool(by_states[i])) for i, ratio in enumerate(shown)]
+    widest = [_widest(noises, i, row, of_campaigns[i]) for i, row in enumerate(rows)]
+    return [RowResult(ratio, adjusted[i], widest[i], bool(by_states[i]), of_memory[i]) for i, ratio in enumerate(shown)]
+
+
+def _with_memory(
+    noise: Differences, known: Sequence[Remembered | None], memories: Sequence[Applied | None]
+) -> Differences:
+    """The differences with the errors of the rows whose memory applies in place of their own.
+
+    To rows that were measured apart, and whose memory of runs does not apply, that of campaigns still does.
+    """
+    errors, freedoms = noise.errors.copy(), noise.freedoms.copy()
+    for place, (of_row, memory) in enumerate(zip(known, memories, strict=True)):
+        if memory is not None and memory.error is not None:
+            errors[place], freedoms[place] = memory.error, memory.freedom
+        elif of_row is not None and of_row.apart:
+            own = float(errors[place]), float(freedoms[place])
+            errors[place], freedoms[place] = with_memory_of_campaigns(*own, of_row.memory)
+    return Differences(noise.centres, errors, freedoms)
 
 
 def _widest(noises: Sequence[Differences], place: int, row: RowSamples, knows_campaigns: bool) -> LogDifference | None:

@@ -110,8 +110,9 @@ class Regressions(Result):
 
 @in_python_terms
 def save(
-    paths: Paths, label: str, *, date: datetime | None = None, replace: bool = False,
-    database: PathLike | None = None, cache: bool | None = None, **options: Unpack[ExtractionOptions],
+    paths: Paths, label: str, *, date: datetime | None = None, replace: bool = False, commit: str | None = None,
+    branch: str | None = None, database: PathLike | None = None, cache: bool | None = None,
+    **options: Unpack[ExtractionOptions],
 ) -> Saved:  # fmt: skip
     """Keep a campaign's cases, runs and metrics in the history (``perflog save``).
 
@@ -120,6 +121,9 @@ def save(
         label: the campaign's name.
         date: when it was measured, with its time zone; None: now.
         replace: whether these results take the place of those that have the label.
+        commit: the commit that was measured, ``"git"`` for what is checked out in the working folder, ``"ci"`` for what
+            the CI's variables say; None: nobody says it.
+        branch: its branch; None: the one that goes with ``"git"`` or ``"ci"``.
         database: the history's database; None: as on the command line.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
@@ -132,17 +136,18 @@ def save(
         perflog.errors.PerflogError: when there is nothing to save, or the database cannot be written.
     """
     from perflog.compare.sides import database_of
+    from perflog.history import code_of
     from perflog.history import save as store
 
     logs = path_list(paths)
-    chosen = settings_of(options, logs, database)
-    return store(database_of(chosen), extractions_of(cache).of(logs, chosen), label, date, replace)
+    chosen, code = settings_of(options, logs, database), code_of(commit, branch)
+    return store(database_of(chosen), extractions_of(cache).of(logs, chosen), label, date, replace, code)
 
 
 @in_python_terms
 def history(
     case: Mapping[str, Any] | None = None, *, metric: str = "throughput", ignore: Iterable[str] = (),
-    database: PathLike | None = None,
+    branch: str = "", database: PathLike | None = None,
 ) -> History:  # fmt: skip
     """List the campaigns that were saved, and follow cases over them (``perflog history``).
 
@@ -150,6 +155,7 @@ def history(
         case: the cases to follow: ``{"model": "rn50", "devices": 8}``; None: none.
         metric: the metric to follow.
         ignore: machine facts that may change within a series.
+        branch: campaigns of this branch alone; empty: all.
         database: the history's database; None: as on the command line.
 
     Returns:
@@ -164,16 +170,16 @@ def history(
 
     place = database_of(settings_of({}, [], database))
     wanted = texts(case)
-    lines = series(place, wanted, metric, tuple(ignore)) if wanted else []
+    lines = series(place, wanted, metric, tuple(ignore), branch) if wanted else []
     return History(tuple(campaigns(place)), tuple(lines))
 
 
 @in_python_terms
 def regressions(
     case: Mapping[str, Any] | None = None, *, since: str = "", metric: str = "throughput",
-    margin: str | float = _MARGIN, ignore: Iterable[str] = (), database: PathLike | None = None,
+    margin: str | float = _MARGIN, ignore: Iterable[str] = (), branch: str = "", database: PathLike | None = None,
 ) -> Regressions:  # fmt: skip
-    """Find the cases of the history that changed level (``perflog history --regressions``).
+    """Find the cases of the history that changed level (``perflog history --regressions``); the ledger stays as it is.
 
     Args:
         case: the cases to look at: ``{"model": "rn50"}``; None: all.
@@ -181,6 +187,7 @@ def regressions(
         metric: the metric to follow.
         margin: changes of level within this share do not matter: 0.02, or ``"2%"``.
         ignore: machine facts that may change within a series.
+        branch: campaigns of this branch alone; empty: all.
         database: the history's database; None: as on the command line.
 
     Returns:
@@ -195,7 +202,7 @@ def regressions(
     from perflog.history import regressions as find
 
     place = database_of(settings_of({}, [], database))
-    return Regressions(find(place, since, metric, share(margin, "margin"), texts(case), tuple(ignore)))
+    return Regressions(find(place, since, metric, share(margin, "margin"), texts(case), tuple(ignore), branch))
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import perflog
 from perflog.cli import app
 from perflog.cli.output import asks_for_json
 from perflog.errors import UsageError
+from perflog.history import delete
 from perflog.show.document import OTHER, json_schema, schema_names
 from tests.campaigns import write_run
 from tests.forks import perflog as perflog_process
@@ -147,6 +148,13 @@ def test_histories(tmp_path: Path) -> None:
     series = printed("history", "--case", "devices=8", "--database", database)
     assert check(series) == "history" and series["series"][0]["parts"][0]["changes"]
     assert check(printed("history", "--regressions", "--database", database)) == "regressions"
+    said = ["--by", "Ada", "--database", str(database)]
+    assert CliRunner().invoke(app, ["history", "note", "v3", "a rack", *said]).exit_code == 0
+    for day in range(9, 17):
+        delete(database, f"v{day}")
+    found = printed("history", "--regressions", "--database", database)
+    assert check(found) == "regressions" and found["notes"] and len(found["gone"]) == 1
+    assert check(printed("history", "events", "--database", database)) == "events"
 
 
 @pytest.mark.parametrize("command", ["doctor", "config", "conventions"])

@@ -1,0 +1,90 @@
+"""Which commit and branch a campaign measured: as told, from git, from the CI; and the campaigns of one branch."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from perflog.errors import UsageError
+from perflog.history import campaigns, regressions, save, series
+from perflog.history.commits import CI_VARIABLES, Code, code_of
+from tests.extractions import campaign
+from tests.history.test_level_changes import BEGIN
+
+
+def git(folder: Path, *words: str) -> str:
+    named = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    git(tmp_path, "init", "--quiet", "--initial-branch", "fast-path")
+    (tmp_path / "train.py").write_text("1\n")
+    git(tmp_path, "add", "train.py")
+    git(tmp_path, "commit", "--quiet", "-m", "one")
+    return tmp_path
+
+
+def test_what_is_checked_out(repository: Path) -> None:
+    head = git(repository, "rev-parse", "HEAD")
+    assert code_of("git", None, repository) == Code(head, "fast-path")
+    assert code_of("git", "other", repository) == Code(head, "other")
+    git(repository, "checkout", "--quiet", "--detach")
+    assert code_of("git", None, repository) == Code(head, None)
+    (repository / "new.log").write_text("a log that is in no commit is no change of the code\n")
+    assert code_of("git", None, repository).commit == head
+
+
+def test_a_work_tree_with_changes_is_no_commit(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (repository / "train.py").write_text("2\n")
+    with pytest.raises(
+        UsageError, match=r"--commit git: the work tree has changes that are in no commit \(M train.py\)"
+    ):
+        code_of("git", None, repository)
+    with pytest.raises(UsageError, match="--commit git: git rev-parse HEAD: "):
+        code_of("git", None, tmp_path_factory.mktemp("elsewhere"))
+
+
+@pytest.mark.parametrize("service", CI_VARIABLES)
+def test_what_the_ci_says(service: str) -> None:
+    commit, branches = CI_VARIABLES[service]
+    assert code_of("ci", None, environment={commit: "1f3a", branches[-1]: "main"}) == Code("1f3a", "main")
+    assert code_of("ci", None, environment={commit: "1f3a"}) == Code("1f3a", None)
+
+
+def test_nothing_is_guessed() -> None:
+    assert code_of(None, None) == Code(None, None)
+    with pytest.raises(UsageError, match=r"--commit ci: none of the CI's variables is set \(GITHUB_SHA, "):
+        code_of("ci", None, environment={"HOME": "/root"})
+    for text in ("", " x", "-x", "a\nb"):
+        with pytest.raises(UsageError, match="--commit"):
+            code_of(text, None)
+
+
+def test_the_campaigns_of_one_branch(database: str) -> None:
+    for day in range(24):
+        branch = "main" if day % 2 else "slow"
+        save(database, campaign(1, 3, day, "2.0"), f"d{day}", BEGIN + timedelta(days=day), code=Code(f"c{day}", branch))
+    (line,) = series(database, {"model": "rn50"}, branch="main")
+    assert [point.campaign for point in line.points] == [f"d{day}" for day in range(1, 24, 2)]
+    assert {point.code.branch for point in line.points} == {"main"}
+    assert len(series(database, {"model": "rn50"})[0].points) == 24
+    assert regressions(database, branch="slow").followed[0].points[0].code == Code("c0", "slow")
+    with pytest.raises(UsageError, match="--branch fast: no campaign is of that branch; there are main, slow"):
+        series(database, {}, branch="fast")
+
+
+def test_another_commit_is_another_campaign_unless_it_is_replaced(database: str) -> None:
+    same = campaign(1, 3)
+    assert save(database, same, "v1", code=Code("a")).done == "saved"
+    assert save(database, same, "v1").done == "already saved", "nothing is said of the commit"
+    assert save(database, same, "v1", code=Code("a")).done == "already saved"
+    with pytest.raises(UsageError, match=r"with the date .*, the commit a, the branch unknown: --replace"):
+        save(database, same, "v1", code=Code("b"))
+    assert save(database, same, "v1", replace=True, code=Code("b", "main")).done == "replaced"
+    assert campaigns(database)[0].code == Code("b", "main")

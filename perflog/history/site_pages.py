@@ -17,6 +17,7 @@ from perflog.cases.pairs import metric_kind
 from perflog.history import schema
 from perflog.history.database import reading, rows_of
 from perflog.history.following import Part, Point, Series, parts, share_words
+from perflog.history.ledger import Event
 from perflog.history.level_changes import LevelChange, Regressions, State, regressions
 from perflog.history.outputs import atom, identities
 from perflog.history.pictures import LOOKS, chart, sparkline, what_changed
@@ -89,7 +90,8 @@ def site(
     for line, name in zip(found.followed, names, strict=True):
         along = parts(line, margin)
         changes = [change for change in found.changes if change.series is line]
-        values = _case(line, along, changes, logs, folder / CASES, language)
+        own = [event for event in found.notes if not event.key or event.name == line.name]
+        values = _case(line, along, changes, own, logs, folder / CASES, language)
         files[f"{CASES}/{name}"] = _page(templates, "history_case.html.j2", language, values)
         rows.append(_row(line, along, changes, f"{CASES}/{name}", language))
     places = {id(line): f"{CASES}/{name}" for line, name in zip(found.followed, names, strict=True)}
@@ -180,6 +182,7 @@ def _index(
         for change in found.changes[:MOST_CHANGES]
     ]  # fmt: skip
     return {
+        "notes": [_said(event, texts) for event in found.notes],
         "title": texts["title"].format(metric=metric), "feed": FEED, "metric": metric, "lead": lead,
         "counts": texts["separator"].join(f"{count} {state}" for state, count in counts.items()),
         "changes": changes, "more_changes": max(len(found.changes) - MOST_CHANGES, 0), "rows": ordered,
@@ -232,8 +235,8 @@ def _machines(followed: Sequence[Series]) -> list[dict[str, Any]]:
 
 
 def _case(
-    line: Series, along: Sequence[Part], changes: Sequence[LevelChange], logs: Mapping[_Case, Sequence[RowMapping]],
-    folder: Path, language: str,
+    line: Series, along: Sequence[Part], changes: Sequence[LevelChange], notes: Sequence[Event],
+    logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, language: str,
 ) -> dict[str, Any]:  # fmt: skip
     """The values of the page; ``folder``: where it will lie, which links to logs are relative to."""
     texts = words("pages", language)["history"]
@@ -249,11 +252,23 @@ def _case(
             _change(change) | {
                 "look": LOOKS[change.is_worse],
                 "now": "" if change.lasting is None else texts["now"].format(share=share_words(change.lasting)),
+                "said": "" if change.acknowledged is None else _words(change.acknowledged, texts["answered"]),
             }
             for change in changes
         ],
+        "notes": [_said(event, texts) for event in notes],
         "parts": [_part(nth, part, logs, folder, texts) for nth, part in reversed(list(enumerate(along, 1)))],
     }  # fmt: skip
+
+
+def _said(event: Event, texts: Mapping[str, str]) -> str:
+    """What somebody said of a campaign or a case."""
+    place = event.campaign if not event.name else f"{event.name}, {event.campaign}"
+    return f"{place}: {_words(event, texts['said'])}"
+
+
+def _words(event: Event, template: str) -> str:
+    return template.format(text=event.text, author=event.author, day=f"{event.made_at:%Y-%m-%d}")
 
 
 def _part(
@@ -298,6 +313,7 @@ def _point(point: Point, part: Part, logs: Sequence[RowMapping], folder: Path) -
     notes = s.reason if s.value is None else "", point.throttling
     return {
         "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
+        "code": " ".join(filter(None, (point.code.short, point.code.branch))),
         "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
         "sort": "" if s.value is None else repr(s.value), "interval": interval,
         "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",

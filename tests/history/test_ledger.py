@@ -14,7 +14,7 @@ from sqlalchemy import text
 from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
-from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save
+from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save, site
 from perflog.history.changed_cases import document, render_regressions
 from perflog.history.database import writing
 from perflog.history.level_changes import Regressions, State
@@ -193,3 +193,19 @@ def test_who_may_only_read_sees_what_changed(tmp_path: Path) -> None:
     assert status == 1 and "got worse" in out
     assert "perflog: not kept in the ledger: " in errors and "readers only" in errors
     assert events(database) == []
+
+
+def test_the_site_shows_notes_and_answers_as_text(fallen: str, tmp_path: Path) -> None:
+    """What people say is text, whatever it looks like."""
+    look(fallen)
+    note(fallen, "d4", "<script>alert(1)</script> a rack", "B<o>")
+    note(fallen, "d5", "its own cable", "Bo", {"model": "rn50"})
+    acknowledge(fallen, "d12", "the <b>driver</b>", "Ada")
+    pages = {name: data.decode() for name, data in site(fallen, tmp_path / "site").files.items()}
+    cases = {name: page for name, page in pages.items() if name.startswith("cases/")}
+    (of_rn50,) = [page for page in cases.values() if "its own cable" in page]
+    assert len(cases) == 2 and "the &lt;b&gt;driver&lt;/b&gt; (Ada, " in of_rn50
+    for page in (pages["index.html"], *cases.values()):
+        assert "&lt;script&gt;alert(1)&lt;/script&gt; a rack (B&lt;o&gt;, " in page
+        assert "<script>alert" not in page and "<b>driver" not in page
+    assert "worse, acknowledged" in pages["index.html"]

@@ -377,6 +377,40 @@ def history_events(
     emit(render_events(there, form, width_of(terminal), terminal), file, quiet)
 
 
+_REPOSITORY = typer.Option(
+    "--repository", help="A folder of the repository, to find the commit between.", metavar="FOLDER", show_default=False
+)
+
+
+@history_app.command(
+    "bisect",
+    epilog=examples("perflog history bisect v2.5", "perflog history bisect v2.5 --case model=rn50 --repository ."),
+)
+def history_bisect(
+    context: typer.Context, campaign: At, case: Cases = None,
+    repository: Annotated[Path | None, _REPOSITORY] = None, value: Value = "throughput", margin: Margin = "2%",
+    ignore: Ignore = None, branch: OfBranch = "", database: DatabaseName = None,
+) -> None:  # fmt: skip
+    """Say between which commits the cases got worse that did so at a campaign, and which to measure next."""
+    from perflog.compare.rule import share
+    from perflog.history import bisect
+
+    place, width = _place(context, database), share(margin, "--margin")
+    for found in bisect(place, campaign, repository, value, width, _wanted(case), ignore or [], branch):
+        for change in found.changes:
+            print(f"{change.series.name}: worse at {change.shift.point.campaign}")
+        good, bad = (f"{point.code.commit} ({point.campaign})" for point in (found.good, found.bad))
+        count = "" if found.commits is None else f", {found.commits} commits behind the first"
+        print(f"  good {good}, bad {bad}{count}")
+        if found.next:
+            print(f"  next: {found.next}")
+            print("  measure it in turn with the good one: perflog run NEW.toml --against OLD.toml")
+        elif found.commits == 1:
+            print(f"  it is the bad one: {found.bad.code.commit}")
+        elif found.commits is None:
+            print("  --repository FOLDER names the commit that halves them")
+
+
 @history_app.command(
     "check", epilog=examples("perflog history check", more="Exit status: 0 all is whole; 1 it is not.")
 )

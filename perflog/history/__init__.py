@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perflog.history.bisecting import Suspects, bisect
     from perflog.history.changed_cases import render_regressions
     from perflog.history.checking import Check, check
     from perflog.history.commits import Code, code_of
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS", "Campaign", "Check", "Code", "Database", "Entry", "Event", "EventKind", "Part", "Point", "Regressions",
-    "Saved", "Series", "Site", "acknowledge", "campaigns", "check", "code_of", "default_database", "delete",
-    "draw_series", "events", "load", "look", "name_of", "note", "parts", "publish", "regressions", "render_campaigns",
-    "render_events", "render_regressions", "render_series", "save", "series", "site",
+    "Saved", "Series", "Site", "Suspects", "acknowledge", "bisect", "campaigns", "check", "code_of", "default_database",
+    "delete", "draw_series", "events", "load", "look", "name_of", "note", "parts", "publish", "regressions",
+    "render_campaigns", "render_events", "render_regressions", "render_series", "save", "series", "site",
 ]  # fmt: skip
 #: What each module gives; imported when it is used, as SQLAlchemy, Alembic, scipy and polars take their time.
 _MODULES = {
     "following": ("Part", "Point", "Series", "parts", "series"),
+    "bisecting": ("Suspects", "bisect"),
     "changed_cases": ("render_regressions",),
     "checking": ("Check", "check"),
     "commits": ("Code", "code_of"),

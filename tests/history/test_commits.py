@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from perflog.errors import UsageError
-from perflog.history import campaigns, regressions, save, series
+from perflog.history import bisect, campaigns, regressions, save, series
 from perflog.history.commits import CI_VARIABLES, Code, code_of
 from tests.extractions import campaign
+from tests.history.test_ledger import keep
 from tests.history.test_level_changes import BEGIN
+from tests.test_hostile_text import perflog
 
 
 def git(folder: Path, *words: str) -> str:
@@ -88,3 +90,37 @@ def test_another_commit_is_another_campaign_unless_it_is_replaced(database: str)
         save(database, same, "v1", code=Code("b"))
     assert save(database, same, "v1", replace=True, code=Code("b", "main")).done == "replaced"
     assert campaigns(database)[0].code == Code("b", "main")
+
+
+def test_bisect_names_the_commits_and_the_one_between(database: str, repository: Path) -> None:
+    commits = [git(repository, "rev-parse", "HEAD")]
+    for number in range(9):
+        git(repository, "commit", "--quiet", "--allow-empty", "-m", f"step {number}")
+        commits.append(git(repository, "rev-parse", "HEAD"))
+    keep(database, range(12), 1.0, commit=commits[0])
+    keep(database, range(12, 19), 0.95, commit=commits[8])
+    (found,) = bisect(database, "d12", repository, wanted={"model": "rn50"})
+    assert (found.good.campaign, found.bad.campaign, found.commits) == ("d11", "d12", 8)
+    assert found.good.code.commit == commits[0] and found.bad.code.commit == commits[8]
+    short, _, subject = found.next.partition(" ")
+    place = [commit.startswith(short) for commit in commits].index(True)
+    assert 3 <= place <= 5 and subject == f"step {place - 1}", "about as many lie on each side"
+    status, out, _ = perflog(["history", "bisect", "d12", "--repository", str(repository), "--database", database])
+    assert status == 0 and f"good {commits[0]} (d11), bad {commits[8]} (d12), 8 commits behind the first" in out
+    assert f"next: {found.next}" in out
+    (without,) = bisect(database, "d12")
+    assert without.commits is None and not without.next
+    with pytest.raises(UsageError, match="no case got worse at 'd3'"):
+        bisect(database, "d3")
+
+
+def test_what_cannot_be_bisected_is_said(tmp_path: Path) -> None:
+    same, unknown = (str(tmp_path / name) for name in ("same.sqlite", "unknown.sqlite"))
+    keep(same, range(12), 1.0, commit="a1")
+    keep(same, range(12, 19), 0.95, commit="a1")
+    with pytest.raises(UsageError, match="d11 and d12 measured the same commit, a1: what changed is not in the code"):
+        bisect(same, "d12")
+    keep(unknown, range(12), 1.0)
+    keep(unknown, range(12, 19), 0.95, commit="a1")
+    with pytest.raises(UsageError, match="no campaign before d12 was saved with its commit"):
+        bisect(unknown, "d12")

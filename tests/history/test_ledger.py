@@ -16,6 +16,7 @@ from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save, site
 from perflog.history.changed_cases import document, render_regressions
+from perflog.history.commits import Code
 from perflog.history.database import writing
 from perflog.history.level_changes import Regressions, State
 from perflog.runs.machine import Machine
@@ -24,7 +25,9 @@ from tests.history.test_level_changes import BEGIN
 from tests.test_hostile_text import perflog
 
 
-def keep(database: str, days: range, factor: float, cases: int = 2, gpu: str = "V100") -> None:
+def keep(
+    database: str, days: range, factor: float, cases: int = 2, gpu: str = "V100", commit: str | None = None
+) -> None:
     """A campaign a day of models whose first runs at a share of its speed."""
     for day in days:
         made = campaign(cases, 5, day, f"2.{day}")
@@ -35,7 +38,9 @@ def keep(database: str, days: range, factor: float, cases: int = 2, gpu: str = "
                 run.metrics["throughput"] = replace(rate, value=rate.value * factor)
             run.machine = Machine("machine.json", {"gpu": {"name": gpu}})
         cases_of = build_cases(made.runs, made.options)
-        save(database, Extraction(cases_of, [], made.options), f"d{day}", BEGIN + timedelta(days=day))
+        save(
+            database, Extraction(cases_of, [], made.options), f"d{day}", BEGIN + timedelta(days=day), code=Code(commit)
+        )
 
 
 @pytest.fixture

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -86,7 +87,7 @@ def change_points(values: Sequence[float]) -> Changes:
     if not all(math.isfinite(v) for v in values):
         return Changes(reason="a point is not a finite number")
     array = np.asarray(values, dtype=float)
-    found = list(_borders(array))
+    found = _borders(tuple(map(float, values)))
     edges = _placed(array, [0, *(border for border, _ in found), n])
     medians = [float(np.median(array[a:b])) for a, b in itertools.pairwise(edges)]
     return Changes(
@@ -97,8 +98,10 @@ def change_points(values: Sequence[float]) -> Changes:
     )
 
 
-def _borders(values: Floats) -> Iterator[tuple[int, int]]:
+@lru_cache(maxsize=1024)  # a page, its pictures and its tables ask for the same series
+def _borders(series: tuple[float, ...]) -> tuple[tuple[int, int], ...]:
     """The first value of each new level, and the value after which it was seen."""
+    values, found = np.asarray(series), []
     begin, earlier = 0, np.zeros(0)  # of the level that goes on; the residuals of those before it
     for end in range(LEAST, len(values) + 1):
         first = max(begin, end - _LONGEST)
@@ -108,7 +111,8 @@ def _borders(values: Floats) -> Iterator[tuple[int, int]]:
             level = values[begin:border]
             earlier = np.concatenate([earlier, level - np.median(level)])[-_LONGEST:]
             begin = border
-            yield border, end - 1
+            found.append((border, end - 1))
+    return tuple(found)
 
 
 def _placed(values: Floats, edges: Sequence[int]) -> list[int]:

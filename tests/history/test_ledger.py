@@ -9,12 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import delete as deletion
+from sqlalchemy import insert, select, text
 
 from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
-from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save, site
+from perflog.history import acknowledge, campaigns, check, delete, events, look, note, regressions, save, schema, site
 from perflog.history.changed_cases import document, render_regressions
 from perflog.history.commits import Code
 from perflog.history.database import writing
@@ -142,6 +143,22 @@ def test_a_row_that_was_changed_or_taken_out_is_an_error(fallen: str, statement:
     (fault,) = check(fallen).faults
     assert fault.startswith("the ledger, perflog_event, row ")
     assert len(campaigns(fallen)) == 19, "the campaigns are read all the same"
+
+
+def test_a_row_of_another_ledger_is_an_error(tmp_path: Path) -> None:
+    """It is as it was written, and has its number: what tells is the hash of the row before."""
+    own, other = (str(tmp_path / name) for name in ("own.sqlite", "other.sqlite"))
+    for database, first in ((own, "a rack"), (other, "another rack")):
+        keep(database, range(3), 1.0)
+        note(database, "d1", first, "Bo")
+        note(database, "d2", "a cable", "Bo")
+    with writing(other) as connection:
+        row = dict(connection.execute(select(schema.event).where(schema.event.c.number == 2)).mappings().one())
+    with writing(own) as connection:
+        connection.execute(deletion(schema.event).where(schema.event.c.number == 2))
+        connection.execute(insert(schema.event), [row])
+    with pytest.raises(PerflogError, match="row 2: it is not as it was written, or one before it was taken away"):
+        events(own)
 
 
 def test_two_looks_at_once_keep_each_change_once(fallen: str) -> None:

@@ -122,6 +122,25 @@ def test_a_fall_that_was_made_good_stays_listed() -> None:
     assert [change.index for change in change_points(series.tolist()).points] == [30, 36]
 
 
+def test_a_level_that_is_young_is_judged_by_the_noise_of_those_before_it() -> None:
+    """Six values low and five up again: the eleven alone do not know their noise."""
+    random = np.random.default_rng(17)
+    found = 0
+    for _ in range(20):
+        series = 100 + random.standard_normal(41)
+        series[30:36] -= 6
+        found += [change.index for change in change_points(series.tolist()).points][1:] == [36]
+    assert found >= 15
+
+
+def test_two_slow_campaigns_and_an_ordinary_one_are_no_level() -> None:
+    noise = np.random.default_rng(24).standard_normal(60)
+    noise[30:33] = [20, 20, 1.7]
+    assert change_points((100 + noise).tolist()).points == ()
+    noise[30:36] += 20
+    assert [change.index for change in change_points((100 + noise[:36]).tolist()).points] == [30], "six are one"
+
+
 @pytest.mark.parametrize(("rho", "n"), [(0.3, 52), (0.5, 52), (0.6, 20), (0.6, 52)])
 @pytest.mark.long
 def test_a_machine_that_wanders_is_no_change_in_all_looks_of_a_year(rho: float, n: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -44,9 +45,26 @@ def keep(
         )
 
 
-@pytest.fixture
-def fallen(database: str) -> str:
+@pytest.fixture(scope="module")
+def fallen_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve days as they were, then seven that are 5 % slower."""
+    file = tmp_path_factory.mktemp("fallen") / "h.sqlite"
+    keep(str(file), range(12), 1.0)
+    keep(str(file), range(12, 19), 0.95)
+    return file
+
+
+@pytest.fixture
+def fallen(fallen_file: Path, tmp_path: Path) -> str:
+    """A copy of it."""
+    return str(shutil.copy(fallen_file, tmp_path / "h.sqlite"))
+
+
+@pytest.fixture
+def fallen_anywhere(database: str, fallen_file: Path) -> str:
+    """The same in SQLite and in PostgreSQL."""
+    if "://" not in database:
+        return str(shutil.copy(fallen_file, database))
     keep(database, range(12), 1.0)
     keep(database, range(12, 19), 0.95)
     return database
@@ -60,23 +78,28 @@ def states(found: Regressions) -> list[State]:
     return [change.state for change in found.changes]
 
 
-def test_a_fall_is_found_acknowledged_made_good_and_still_listed(fallen: str) -> None:
-    found = look(fallen)
+def test_a_fall_is_found_acknowledged_made_good_and_still_listed(fallen_anywhere: str) -> None:
+    found = look(fallen_anywhere)
     assert states(found) == [State.WORSE] and found.gate().status == 1
-    assert told(fallen) == [("found", "d12")]
-    (kept,) = events(fallen)
+    assert told(fallen_anywhere) == [("found", "d12")]
+    (kept,) = events(fallen_anywhere)
     assert kept.facts["ratio"] == pytest.approx(0.95, abs=0.01) and kept.facts["seen_at"] in ("d14", "d15", "d16")
-    look(fallen)
-    assert told(fallen) == [("found", "d12")], "the same look again adds nothing"
-    acknowledge(fallen, "d12", "the driver, ticket 4711", "Ada")
-    found = look(fallen)
+    look(fallen_anywhere)
+    assert told(fallen_anywhere) == [("found", "d12")], "the same look again adds nothing"
+    acknowledge(fallen_anywhere, "d12", "the driver, ticket 4711", "Ada")
+    found = look(fallen_anywhere)
     assert states(found) == [State.ACKNOWLEDGED] and found.gate().status == 0
     assert "1 of 2 cases worse, which was acknowledged" in found.gate().sentence
     assert "the driver, ticket 4711 (acknowledged by Ada, " in render_regressions(found, "table")
-    keep(fallen, range(19, 30), 1.0)
-    found = look(fallen)
+    keep(fallen_anywhere, range(19, 30), 1.0)
+    found = look(fallen_anywhere)
     assert [change.state for change in found.changes if change.is_worse] == [State.MADE_GOOD]
-    assert sorted(told(fallen)) == [("acknowledged", "d12"), ("became", "d29"), ("found", "d12"), ("found", "d19")]
+    assert sorted(told(fallen_anywhere)) == [
+        ("acknowledged", "d12"),
+        ("became", "d29"),
+        ("found", "d12"),
+        ("found", "d19"),
+    ]
     listed = [change["state"] for change in document(found)["changes"]]
     assert sorted(listed) == ["better", "made good since"]
 
@@ -161,13 +184,13 @@ def test_a_row_of_another_ledger_is_an_error(tmp_path: Path) -> None:
         events(own)
 
 
-def test_two_looks_at_once_keep_each_change_once(fallen: str) -> None:
+def test_two_looks_at_once_keep_each_change_once(fallen_anywhere: str) -> None:
     together, errors = threading.Barrier(4), []
 
     def one() -> None:
         together.wait()
         try:
-            look(fallen)
+            look(fallen_anywhere)
         except PerflogError as error:
             errors.append(error)
 
@@ -176,13 +199,13 @@ def test_two_looks_at_once_keep_each_change_once(fallen: str) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not errors and told(fallen) == [("found", "d12")]
+    assert not errors and told(fallen_anywhere) == [("found", "d12")]
 
 
-def test_check_names_a_campaign_that_is_not_as_it_was_saved(fallen: str) -> None:
-    with writing(fallen) as connection:
+def test_check_names_a_campaign_that_is_not_as_it_was_saved(fallen_anywhere: str) -> None:
+    with writing(fallen_anywhere) as connection:
         connection.execute(text("UPDATE perflog_metric SET value = 2 * value WHERE campaign = 3 AND run_number = 1"))
-    (fault,) = check(fallen).faults
+    (fault,) = check(fallen_anywhere).faults
     assert fault.startswith("campaign 'd2': its rows are not those that were saved")
 
 

@@ -64,6 +64,7 @@ def test_changes_do_not_depend_on_the_unit_or_on_a_monotone_scale(series: list[f
     assert all(b - a >= 3 for a, b in itertools.pairwise(edges) if len(series) >= 10)
 
 
+@pytest.mark.long
 def test_steady_histories_of_600_points_show_few_changes() -> None:
     """The threshold grows with the length."""
     random = np.random.default_rng(11)

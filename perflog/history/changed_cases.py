@@ -176,13 +176,13 @@ def _change(change: LevelChange) -> dict[str, Any]:
         "now_ratio": change.lasting, "worse": change.is_worse, "lasts": change.lasts,
         "part_ended": change.ended, "state": change.state.word,
         "found_at": change.shift.seen.campaign, "commit": point.code.commit,
-        "commit_before": commit_before(change),
+        "commit_before": _commit_before(change),
         "acknowledged_by": change.acknowledged.author if change.acknowledged is not None else None,
         "acknowledged": change.acknowledged.text if change.acknowledged is not None else None,
     }  # fmt: skip
 
 
-def commit_before(change: LevelChange) -> str | None:
+def _commit_before(change: LevelChange) -> str | None:
     """The commit of the last campaign before a change; None where it is not known."""
     place = change.series.points.index(change.shift.point)
     return change.series.points[place - 1].code.commit

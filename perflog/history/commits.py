@@ -22,7 +22,7 @@ CI_VARIABLES: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 #: What ``--commit`` takes in place of a commit's name.
 FROM_GIT, FROM_CI = "git", "ci"
-#: Letters of a commit's or branch's name.
+#: Letters of a name: it stands in a column of a table and below a point of a picture.
 LONGEST = 200
 
 
@@ -65,10 +65,13 @@ def code_of(
     return Code(_plain(told.commit, "--commit"), _plain(branch if branch is not None else told.branch, "--branch"))
 
 
+def is_name(text: str) -> bool:
+    """Whether a text may name a campaign, a commit or a branch: it stands in a column and on a command line."""
+    return bool(text) and text == text.strip() and text.isprintable() and text[0] != "-" and len(text) <= LONGEST
+
+
 def _plain(text: str | None, option: str) -> str | None:
-    if text is None:
-        return None
-    if not text.strip() or text != text.strip() or not text.isprintable() or text[0] == "-" or len(text) > LONGEST:
+    if text is not None and not is_name(text):
         raise UsageError(f"{option} {text[:60]!r}: expected a name, such as 1f3a9c2 or main, or for --commit git or ci")
     return text
 

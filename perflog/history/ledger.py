@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
@@ -139,8 +139,7 @@ def _added(connection: Connection, news: Callable[[Sequence[Event]], Sequence[Ev
         }  # fmt: skip
         row["content"] = before = _content(row, before)
         rows.append(row)
-        plain = {name: row[name] for name in row if name not in ("kind", "perflog", "content")}
-        added.append(Event(event.kind, **plain))
+        added.append(replace(event, number=number, made_at=now))
     if rows:
         connection.execute(insert(schema.event), rows)
     return added

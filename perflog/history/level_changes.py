@@ -7,7 +7,7 @@ import math
 from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import Enum
 from itertools import pairwise
@@ -265,15 +265,22 @@ def regressions(
         UsageError: when there is no history, no such case, metric or branch, or no such campaign or day.
         PerflogError: when the database cannot be read.
     """
+    return with_ledger(search(database, since, metric, margin, wanted, ignored, branch), events(database))
+
+
+def search(
+    database: Database, since: str = "", metric: str = "throughput", margin: float = MARGIN,
+    wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (), branch: str = "",
+) -> Regressions:  # fmt: skip
+    """As :func:`regressions`, without what the ledger has of it."""
     followed = series(database, wanted or {}, metric, ignored, branch)
-    book = _Book([event for event in events(database) if event.metric in (metric, "")], followed)
     labels = {entry.label: (place, entry.date) for place, entry in enumerate(campaigns(database))}
     begin = _since(since, labels, name_of(database))
     newest = list(labels)[-1]
     along = [(line, parts(line, margin)) for line in followed]
     better = metric_kind(metric).better
     changes = [
-        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1], *book.of(line, shift))
+        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1])
         for line, of_line in along
         for part in of_line
         for shift in part.shifts
@@ -293,18 +300,32 @@ def regressions(
         metric, margin, begin, tuple(followed), tuple(sorted(changes, key=_turn)),
         tuple((line, part.unseen) for line, part in last if part.unseen),
         sum(any(not part.unseen for part in of_line) for _, of_line in along), tuple(unexpected), tuple(missing),
-        tuple(_new_parts(along, begin)), tuple(book.gone(along, begin, margin)), tuple(book.notes(followed)), branch,
+        tuple(_new_parts(along, begin)), branch=branch,
     )  # fmt: skip
+
+
+def with_ledger(found: Regressions, ledger: Sequence[Event]) -> Regressions:
+    """What a search found, with what the ledger has of its metric and branch."""
+    book = _Book(ledger, found)
+    changes = tuple(_answered(change, *book.of(change.series, change.shift)) for change in found.changes)
+    return replace(found, changes=changes, gone=tuple(book.gone(found)), notes=tuple(book.notes(found.followed)))
+
+
+def _answered(change: LevelChange, found: Event | None, acknowledged: Event | None) -> LevelChange:
+    return replace(change, found=found, acknowledged=acknowledged)
 
 
 class _Book:
     """What the ledger has of the cases that are followed."""
 
-    def __init__(self, ledger: Sequence[Event], followed: Sequence[Series]) -> None:
+    def __init__(self, ledger: Sequence[Event], found: Regressions) -> None:
         self._by_case: dict[str, list[Event]] = {}
         for event in ledger:
-            self._by_case.setdefault(_case_text(event.key), []).append(event)
-        self._lines = Counter(_case_text(line.key) for line in followed)
+            # what was found in the campaigns of another branch was not found in these
+            elsewhere = event.kind is EventKind.FOUND and event.facts.get("branch", "") != found.branch
+            if event.metric in (found.metric, "") and not elsewhere:
+                self._by_case.setdefault(_case_text(event.key), []).append(event)
+        self._lines = Counter(_case_text(line.key) for line in found.followed)
 
     def _events(self, line: Series, kind: EventKind) -> list[Event]:
         """Those of a case; of several with the same key, those of its name too."""
@@ -323,14 +344,15 @@ class _Book:
         answers = [event for event in self._events(line, EventKind.ACKNOWLEDGED) if event.about == found.number]
         return found, answers[-1] if answers else None
 
-    def gone(self, along: Sequence[tuple[Series, Sequence[Part]]], begin: Since, margin: float) -> Iterator[Event]:
-        """The changes of more than the margin that were found and are not there now."""
-        for line, of_line in along:
-            shifts = [shift for part in of_line for shift in part.shifts]
-            for event in self._events(line, EventKind.FOUND):
+    def gone(self, found: Regressions) -> Iterator[Event]:
+        """The changes of more than the margin that were found once and are not there now."""
+        for line in found.followed:
+            there = self._events(line, EventKind.FOUND)
+            shifts = [shift for part in parts(line, found.margin) for shift in part.shifts] if there else []
+            for event in there:
                 ratio = event.facts.get("ratio")
-                large = not isinstance(ratio, float) or abs(ratio - 1) > margin
-                counts = large and begin.holds_at(event.campaign, event.date)
+                large = not isinstance(ratio, float) or abs(ratio - 1) > found.margin
+                counts = large and found.since.holds_at(event.campaign, event.date)
                 if counts and not any(_is_that(event, line, shift) for shift in shifts):
                     yield event
 

@@ -8,7 +8,7 @@ from typing import Any
 from perflog.errors import UsageError
 from perflog.history.following import Point, series, share_words
 from perflog.history.ledger import Event, EventKind, add, events
-from perflog.history.level_changes import LevelChange, NewPart, Regressions, State, regressions
+from perflog.history.level_changes import LevelChange, NewPart, Regressions, State, search, with_ledger
 from perflog.history.place import Database, name_of
 from perflog.history.saving import campaigns, unknown
 from perflog.show.text import number
@@ -27,20 +27,17 @@ def look(
     Raises:
         UsageError, PerflogError: as of that function; PerflogError when the ledger cannot be written too.
     """
-    found = regressions(database, since, metric, margin, wanted, ignored, branch)
-    if not _news(found, events(database)):  # a look that finds nothing new writes nothing
-        return found
-    add(database, lambda there: _news(found, there))
-    return regressions(database, since, metric, margin, wanted, ignored, branch)
+    found, there = search(database, since, metric, margin, wanted, ignored, branch), events(database)
+    if _news(found, there):  # a look that finds nothing new writes nothing
+        add(database, lambda ledger: _news(found, ledger))
+        there = events(database)
+    return with_ledger(found, there)
 
 
-def _news(found: Regressions, there: Sequence[Event]) -> list[Event]:
-    """The events of a look that are not there.
-
-    ``found`` was made with the ledger as it was when the look began: what another look added since is told by what
-    events say.
-    """
-    said = {(event.kind, event.metric, event.name, event.campaign, event.text) for event in there}
+def _news(bare: Regressions, there: Sequence[Event]) -> list[Event]:
+    """The events of a search that are not in the ledger."""
+    found = with_ledger(bare, there)
+    borders = {(event.metric, event.campaign, event.text) for event in there if event.kind is EventKind.NEW_PART}
     states: dict[int | None, Any] = {
         event.number if event.kind is EventKind.FOUND else event.about: event.facts.get("state")
         for event in there
@@ -52,12 +49,8 @@ def _news(found: Regressions, there: Sequence[Event]) -> list[Event]:
         state = State.WORSE if change.state is State.ACKNOWLEDGED else change.state
         if change.found is not None and states.get(change.found.number) != state.word:
             news.append(_became(found, change))
-    news += [_began(found, border) for border in found.new_parts]
-    return [
-        event for event in news
-        if event.kind is EventKind.BECAME
-        or (event.kind, event.metric, event.name, event.campaign, event.text) not in said
-    ]  # fmt: skip
+    began = [_began(found, border) for border in found.new_parts]
+    return [*news, *(event for event in began if (event.metric, event.campaign, event.text) not in borders)]
 
 
 def _found(found: Regressions, change: LevelChange) -> Event:
@@ -129,7 +122,7 @@ def acknowledge(
     """
     _check(text, author)
     found = look(database, "", metric, margin, wanted, ignored, branch)
-    worse = [change for change in found.changes if change.is_worse and change.found is not None]
+    worse = [change for change in found.changes if change.is_worse]
     answers = [
         Event(
             EventKind.ACKNOWLEDGED, metric, change.series.name, change.series.key, campaign, change.shift.point.date,

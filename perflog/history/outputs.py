@@ -15,7 +15,7 @@ from perflog.history.changed_cases import opening
 from perflog.history.following import Outlook, Series, share_words
 from perflog.history.level_changes import LevelChange, NewPart, Regressions, State
 from perflog.settings.convention import GateResult
-from perflog.show.exchange import MOST_OF_A_LEVEL, Annotation, Test, at_most, commands, junit
+from perflog.show.exchange import MOST_OF_A_LEVEL, Annotation, Test, at_most, junit
 from perflog.show.text import counted, number
 
 #: The formats of this module; those of :mod:`perflog.history.changed_cases` are for people and for plain data.
@@ -24,16 +24,13 @@ _TITLE = "perflog history"
 _MISSING = "no value in the newest campaign"
 
 
-def render(found: Regressions, form: str, fail_on: Sequence[str] = (), result: GateResult | None = None) -> str:
-    """Changed cases in one of :data:`FORMATS`.
+def render(found: Regressions, form: str, fail_on: Sequence[str] = ()) -> str:
+    """Changed cases as ``junit`` or ``atom``; annotations (:func:`findings`) go where GitHub looks for them.
 
     Args:
         fail_on: the reasons that the gate fails on; empty where none was asked for.
-        result: what the gate says; None where there is none.
     """
-    if form == "junit":
-        return junit(_TITLE, tests(found, fail_on))
-    return commands(findings(found, fail_on, result)) if form == "github" else atom(found)
+    return junit(_TITLE, tests(found, fail_on)) if form == "junit" else atom(found)
 
 
 # ---------------------------------------------------------------- sentences

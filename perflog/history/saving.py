@@ -17,15 +17,12 @@ from perflog.cases.build import build_cases
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
 from perflog.history import schema
-from perflog.history.commits import UNKNOWN, Code
+from perflog.history.commits import UNKNOWN, Code, is_name
 from perflog.history.database import TRIES, DamagedError, complete, damages, options_of, reading, rows_of, writing
 from perflog.history.place import Database, name_of
 from perflog.history.schema import Record, Records, content_of, records_of, run_from, skipped_from
 from perflog.settings.options import Options
 from perflog.spelling import did_you_mean
-
-#: Letters of a label: it stands in a column of a table and below a point of a picture.
-LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,7 @@ def save(
 
 
 def _check(label: str) -> None:
-    blank = not label.strip() or label != label.strip()
-    if blank or not label.isprintable() or label.startswith("-") or len(label) > LONGEST:
+    if not is_name(label):
         raise UsageError(f"--label {label[:60]!r}: expected a name such as v2.5 or 2025-06-01")
 
 

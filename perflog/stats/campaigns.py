@@ -20,8 +20,33 @@ from dataclasses import dataclass
 from perflog.stats.contrast import Differences, RowSamples
 
 
+class Spreads:
+    """The spreads of a case whose campaigns are known, as standard deviations of logarithms.
+
+    Attributes:
+        variance: of the campaigns' means, τ² + σ²/n.
+        run_variance: of the runs within a campaign, σ².
+        inverse_runs: the mean of 1/n over the campaigns.
+    """
+
+    __slots__ = ()
+    variance: float
+    run_variance: float
+    inverse_runs: float
+
+    @property
+    def run_spread(self) -> float:
+        """That of the runs within a campaign."""
+        return math.sqrt(self.run_variance)
+
+    @property
+    def campaign_spread(self) -> float:
+        """That between campaigns without what their runs contribute; 0 where these explain it."""
+        return math.sqrt(max(0.0, self.variance - self.run_variance * self.inverse_runs))
+
+
 @dataclass(frozen=True, slots=True)
-class CampaignLevel:
+class CampaignLevel(Spreads):
     """What earlier campaigns say of one case.
 
     Attributes:
@@ -39,16 +64,6 @@ class CampaignLevel:
     run_variance: float
     run_freedom: int
     inverse_runs: float
-
-    @property
-    def run_spread(self) -> float:
-        """The standard deviation between the runs of a campaign, of logarithms."""
-        return math.sqrt(self.run_variance)
-
-    @property
-    def campaign_spread(self) -> float:
-        """The standard deviation between campaigns without what their runs contribute, of logarithms; 0 for none."""
-        return math.sqrt(max(0.0, self.variance - self.run_variance * self.inverse_runs))
 
     def of_difference(self, runs: Sequence[int]) -> tuple[float, float]:
         """(variance, degrees of freedom) of the difference of new campaigns with so many runs each.

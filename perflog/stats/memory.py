@@ -33,6 +33,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from perflog.stats.campaigns import Spreads
 from perflog.stats.contrast import RowSamples
 
 #: The fewest campaigns with two runs or more, and the fewest degrees of freedom of what campaigns differ by.
@@ -54,7 +55,7 @@ _USUAL, _TOGETHER = 0.25, 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Spreads):
     """What the earlier campaigns of one case say of its runs and campaigns.
 
     Attributes:
@@ -77,16 +78,6 @@ class Memory:
     variance: float
     freedom: int
     inverse_runs: float
-
-    @property
-    def run_spread(self) -> float:
-        """The standard deviation of the logarithms of runs within a campaign."""
-        return math.sqrt(self.run_variance)
-
-    @property
-    def campaign_spread(self) -> float:
-        """The standard deviation between campaigns without what their runs contribute; 0 where these explain it."""
-        return math.sqrt(max(0.0, self.variance - self.run_variance * self.inverse_runs))
 
 
 def memory_of(levels: Sequence[Sequence[Sequence[float]]]) -> Memory | str:

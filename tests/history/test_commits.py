@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from perflog.cases.build import build_cases
 from perflog.errors import UsageError
-from perflog.history import bisect, campaigns, regressions, save, series
+from perflog.extraction import Extraction
+from perflog.history import acknowledge, bisect, campaigns, look, regressions, save, series
 from perflog.history.commits import CI_VARIABLES, Code, code_of
 from tests.extractions import campaign
 from tests.history.test_ledger import keep
@@ -79,6 +82,26 @@ def test_the_campaigns_of_one_branch(database: str) -> None:
     assert regressions(database, branch="slow").followed[0].points[0].code == Code("c0", "slow")
     with pytest.raises(UsageError, match="--branch fast: no campaign is of that branch; there are main, slow"):
         series(database, {}, branch="fast")
+
+
+def test_what_was_found_on_one_branch_is_not_gone_from_another(tmp_path: Path) -> None:
+    """It was not found in the other's campaigns, so nothing is missing there; each branch has its own event."""
+    database = str(tmp_path / "h.sqlite")
+    for day in range(38):
+        branch = ("main", "quick")[day % 2]
+        slow = branch == "main" and day >= 24
+        made = campaign(1, 5, day, "2.0")
+        for run in made.runs:
+            rate = run.metrics["throughput"]
+            assert rate.value is not None
+            run.metrics["throughput"] = replace(rate, value=rate.value * (0.95 if slow else 1.0))
+        cases = Extraction(build_cases(made.runs, made.options), [], made.options)
+        save(database, cases, f"d{day}", BEGIN + timedelta(days=day), code=Code(f"c{day}", branch))
+    assert [change.shift.point.campaign for change in look(database, branch="main").changes] == ["d24"]
+    other = look(database, branch="quick")
+    assert not other.changes and not other.gone
+    assert acknowledge(database, "d24", "known", "Ada", branch="main")
+    assert not look(database, branch="main").worse
 
 
 def test_another_commit_is_another_campaign_unless_it_is_replaced(database: str) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perflog.campaign.halving import Halved, Measurement, Search, halve
     from perflog.campaign.plan import Job
     from perflog.campaign.progress import Completion, Progress, Watcher, watch
     from perflog.campaign.runner import environments, make_environment, remedies, states
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from perflog.compare.rule import Stopping
 
 __all__ = [
-    "Budget", "CaseLook", "Commands", "Completion", "Job", "Measured", "Observer", "Outcome", "Progress",
-    "RoundObserver", "Schedule", "Versus", "Watcher", "commands", "environments", "make_environment", "measure",
-    "missing", "plan_measurement", "remedies", "run", "schedule", "slurm_scripts", "states", "watch",
+    "Budget", "CaseLook", "Commands", "Completion", "Halved", "Job", "Measured", "Measurement", "Observer", "Outcome",
+    "Progress", "RoundObserver", "Schedule", "Search", "Versus", "Watcher", "commands", "environments", "halve",
+    "make_environment", "measure", "missing", "plan_measurement", "remedies", "run", "schedule", "slurm_scripts",
+    "states", "watch",
 ]  # fmt: skip
 #: Where names are that are imported when they are used, as reading logs needs much.
 _MODULES = {
+    "halving": ("Halved", "Measurement", "Search", "halve"),
     "plan": ("Job",),
     "progress": ("Completion", "Progress", "Watcher", "watch"),
     "runner": ("environments", "make_environment", "remedies", "states"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, count, product
 from pathlib import Path
@@ -97,6 +97,15 @@ class Versus:
     def rule(self) -> TableRule:
         """The rule that the cases are looked at by."""
         return TableRule(len(self.cases), self.margin, self.level)
+
+    def of_cases(self, names: Collection[str]) -> Versus:
+        """The same of some of its cases. Raises UsageError where it has not all of them."""
+        lacking = [name for name in names if name not in self.cases]
+        if lacking:
+            raise UsageError(
+                f"{self.sides['new'].campaign.file} has no case {lacking[0]}; it has {', '.join(self.cases)}"
+            )
+        return replace(self, cases=tuple(case for case in self.cases if case in names))
 
     def jobs(self, case: str, number: int) -> Mapping[str, Job]:
         """The job of each side of a case in a round; rounds count from 1."""

@@ -382,33 +382,56 @@ _REPOSITORY = typer.Option(
 )
 
 
+_RUN = "Measure the commits between, each in turn with the good one, with this campaign file of the repository."
+_PREPARE = "With --run: a command that makes a commit's work tree ready, run in it: make."
+_ONLY = "With --run: this part of the campaign alone: devices=1n8g."
+_LOGS = "With --run: the folder of work trees and logs."
+_MAX_RUNS = "With --run: a commit is undecided after so many runs a side. [default: 30]"
+
+
 @history_app.command(
     "bisect",
-    epilog=examples("perflog history bisect v2.5", "perflog history bisect v2.5 --case model=rn50 --repository ."),
+    epilog=examples(
+        "perflog history bisect v2.5",
+        "perflog history bisect v2.5 --case model=rn50 --repository .",
+        "perflog history bisect v2.5 --run bench/campaign.toml --prepare make",
+        more="The same command goes on where it was cut off. Exit status: 0 told, or with --run the commit was found; "
+        "1 with --run it was not.",
+    ),
 )
 def history_bisect(
     context: typer.Context, campaign: At, case: Cases = None,
-    repository: Annotated[Path | None, _REPOSITORY] = None, value: Value = "throughput", margin: Margin = "2%",
-    ignore: Ignore = None, branch: OfBranch = "", database: DatabaseName = None,
+    repository: Annotated[Path | None, _REPOSITORY] = None,
+    run: Annotated[Path | None, typer.Option(help=_RUN, metavar="FILE", show_default=False)] = None,
+    prepare: Annotated[str, typer.Option(help=_PREPARE, metavar="COMMAND", show_default=False)] = "",
+    only: Annotated[list[str] | None, typer.Option(help=_ONLY, show_default=False)] = None,
+    logs: Annotated[Path, typer.Option(help=_LOGS)] = Path("bisect"),
+    max_runs: Annotated[int | None, typer.Option(min=4, help=_MAX_RUNS, show_default=False)] = None,
+    value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, branch: OfBranch = "",
+    database: DatabaseName = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Say between which commits the cases got worse that did so at a campaign, and which to measure next."""
+    """Say between which commits the cases got worse that did so at a campaign, and which one did it."""
+    from perflog.cli.bisecting import Asked, are_all_found, search, tell, tell_next
     from perflog.compare.rule import share
     from perflog.history import bisect
 
+    if run is None and (prepare or only or max_runs is not None):
+        raise UsageError("--prepare, --only and --max-runs go with --run CAMPAIGN.toml")
+    if run is not None and value != "throughput":
+        raise UsageError(f"--run measures throughput, not {value}")
     place, width = _place(context, database), share(margin, "--margin")
-    for found in bisect(place, campaign, repository, value, width, _wanted(case), ignore or [], branch):
-        for change in found.changes:
-            print(f"{change.series.name}: worse at {change.shift.point.campaign}")
-        good, bad = (f"{point.code.commit} ({point.campaign})" for point in (found.good, found.bad))
-        count = "" if found.commits is None else f", {found.commits} commits behind the first"
-        print(f"  good {good}, bad {bad}{count}")
-        if found.next:
-            print(f"  next: {found.next}")
-            print("  measure it in turn with the good one: perflog run NEW.toml --against OLD.toml")
-        elif found.commits == 1:
-            print(f"  it is the bad one: {found.bad.code.commit}")
-        elif found.commits is None:
-            print("  --repository FOLDER names the commit that halves them")
+    folder = repository if run is None else repository or run.parent
+    halved = []
+    for found in bisect(place, campaign, folder, value, width, _wanted(case), ignore or [], branch):
+        tell(found)
+        if run is None:
+            tell_next(found)
+        else:
+            assert folder is not None
+            part = pairs(only or [], "only")
+            halved.append(search(found, Asked(folder, run, logs, prepare, part, max_runs, width, quiet)))
+    if not are_all_found(halved):
+        raise typer.Exit(1)
 
 
 @history_app.command(

@@ -145,5 +145,5 @@ def test_what_cannot_be_bisected_is_said(tmp_path: Path) -> None:
         bisect(same, "d12")
     keep(unknown, range(12), 1.0)
     keep(unknown, range(12, 19), 0.95, commit="a1")
-    with pytest.raises(UsageError, match="no campaign before d12 was saved with its commit"):
+    with pytest.raises(UsageError, match="no campaign of the same machine and rule before d12 was saved with its"):
         bisect(unknown, "d12")

@@ -47,7 +47,7 @@ _CHANGED = "All cases that changed level, worst first; with --case among these."
 Changed = Annotated[bool, typer.Option("--regressions", help=_CHANGED)]
 _SINCE = "With --regressions: changes after this campaign (v2.4) or from this day on (2025-01-31)."
 Since = Annotated[str, typer.Option("--since", help=_SINCE, show_default=False)]
-_VALUE = "The metric: throughput, step_time, time_to_train, accuracy …"
+_VALUE = "The metric: throughput, step_time, time_to_train, accuracy …; for a site also several: throughput,step_time."
 Value = Annotated[str, typer.Option("--value", "-v", help=_VALUE)]
 Margin = Annotated[str, typer.Option("--margin", help="Changes of level up to this do not matter.")]
 _IGNORE = "A machine fact that may change within a series: hostname."
@@ -56,6 +56,8 @@ _GATE = "With --regressions, for CI: the exit status says whether a case got wor
 GateFlag = Annotated[bool, typer.Option("--gate", help=_GATE)]
 _FAIL_ON = "What the gate fails on: slower, inconclusive, missing, nothing-compared. Implies --gate."
 FailOn = Annotated[str, typer.Option("--fail-on", help=_FAIL_ON, show_default=False)]
+_CODE = "For a site: the repository's address, to link commits and differences: https://github.com/NAME/NAME."
+CodeAddress = Annotated[str, typer.Option("--code-url", help=_CODE, metavar="URL", show_default=False)]
 _OUTPUT = "Write to this file; .svg and .png are pictures; a folder (site/) becomes a site."
 OutputText = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, show_default=False)]
 
@@ -75,6 +77,7 @@ class Asked:
     since: str
     branch: str
     language: str
+    code: str
     quiet: bool
 
 
@@ -153,7 +156,7 @@ def history(
     context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "", branch: OfBranch = "",
     value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, gate: GateFlag = False,
     fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: Lang = "en",
-    database: DatabaseName = None, quiet: Quiet = False,
+    database: DatabaseName = None, code_url: CodeAddress = "", quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
     from perflog.compare.rule import share
@@ -164,11 +167,13 @@ def history(
     if context.invoked_subcommand is not None:
         return
     asked = Asked(
-        place, _wanted(case), value, share(margin, "--margin"), ignore or [], since, branch, lang, quiet
+        place, _wanted(case), value, share(margin, "--margin"), ignore or [], since, branch, lang, code_url, quiet
     )  # fmt: skip
     site = output is not None and (output.endswith("/") or Path(output).is_dir())
     file = Path(output) if output is not None else None
     reasons = _reasons(regressions, gate, fail_on, since)
+    if code_url and not site:
+        raise UsageError("--code-url is for a site: perflog history -o site/ --code-url URL")
     if file is not None and site:
         _write_site(asked, file, regressions, form)
     elif regressions:
@@ -212,8 +217,9 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
     if refused:
         raise UsageError(refused)
     made = site(
-        asked.place, folder, asked.metric, asked.margin, asked.wanted, asked.ignored, asked.language, asked.branch
-    )
+        asked.place, folder, asked.metric.split(","), asked.margin, asked.wanted, asked.ignored, asked.language,
+        asked.branch, asked.code,
+    )  # fmt: skip
     publish(folder, made.files)
     say_written(folder / "index.html", asked.quiet, made.described)
 

@@ -9,11 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import RowMapping, select
 
 from perflog._version import __version__
 from perflog.cases.pairs import metric_kind
+from perflog.errors import UsageError
 from perflog.history import schema
 from perflog.history.database import reading, rows_of
 from perflog.history.following import Part, Point, Series, parts, share_words
@@ -24,6 +26,7 @@ from perflog.history.pictures import LOOKS, chart, sparkline, what_changed
 from perflog.history.place import Database
 from perflog.history.rendering import rule
 from perflog.history.saving import Entry, campaigns
+from perflog.history.site_beside import beside
 from perflog.logs.find import LogFile
 from perflog.runs.machine import differences
 from perflog.show.contents import address
@@ -34,7 +37,7 @@ from perflog.stats.verdict import MARGIN
 
 #: A campaign's label, and a case's number in it.
 _Case = tuple[str, int]
-INDEX, CASES, FEED = "index.html", "cases", "feed.xml"
+INDEX, CASES, FEED, BESIDE = "index.html", "cases", "feed.xml", "campaigns.html"
 #: The most changes of level on the index.
 MOST_CHANGES = 30
 #: The states of a case, the worst first, and the class of each in the style sheet.
@@ -46,6 +49,8 @@ _STATES = {
 }  # fmt: skip
 #: What the name of a file keeps of a case's name, and how much of it.
 _PLAIN, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
+#: The address of a repository: nothing that a browser would run.
+_ADDRESS = re.compile(r"https?://[^\s/?#]+/[^\s?#]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,53 +67,98 @@ class Site:
 
 
 def site(
-    database: Database, folder: Path, metric: str = "throughput", margin: float = MARGIN,
+    database: Database, folder: Path, metrics: Sequence[str] = ("throughput",), margin: float = MARGIN,
     wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (), language: str = "en",
-    branch: str = "",
+    branch: str = "", code: str = "",
 ) -> Site:  # fmt: skip
     """All cases of a history as pages.
 
     Args:
         folder: where the site will lie: links to logs, where these are there still, are relative to it.
-        metric: what is followed.
+        metrics: what is followed: the first has its index in the folder, each other one in a folder of its own.
         margin: changes of level up to this share do not matter.
         wanted: the cases with these values alone; None: all.
         ignored: machine facts that do not tell machines apart.
         language: ``en`` or ``zh``.
         branch: campaigns of this branch alone; empty: all.
+        code: the address of the repository, of whose commits and differences the pages then have links.
 
     Raises:
-        UsageError: when there is no history, or no such case or metric.
+        UsageError: when there is no history, no such case or metric, or the address is none.
         PerflogError: when the database cannot be read.
     """
-    found = regressions(database, "", metric, margin, wanted, ignored, branch)
-    logs, entries = _run_logs(database, metric), campaigns(database)
-    names = _file_names(found.followed)
-    templates = page_templates()
+    if code and not _ADDRESS.fullmatch(code):
+        raise UsageError(f"--code-url {code}: expected the address of a repository: https://github.com/NAME/NAME")
+    named = list(dict.fromkeys(metrics))
+    followed = [regressions(database, "", metric, margin, wanted, ignored, branch) for metric in named]
+    entries = campaigns(database)
+    folders = dict(zip(named, ["", *(f"{_PLAIN.sub('-', metric.lower())}/" for metric in named[1:])], strict=True))
     files: dict[str, bytes] = {}
-    rows = []
-    for line, name in zip(found.followed, names, strict=True):
-        along = parts(line, margin)
-        changes = [change for change in found.changes if change.series is line]
-        own = [event for event in found.notes if not event.key or event.name == line.name]
-        values = _case(line, along, changes, own, logs, folder / CASES, language)
-        files[f"{CASES}/{name}"] = _page(templates, "history_case.html.j2", language, values)
-        rows.append(_row(line, along, changes, f"{CASES}/{name}", language))
-    places = {id(line): f"{CASES}/{name}" for line, name in zip(found.followed, names, strict=True)}
-    index = _index(found, rows, places, entries, language)
-    files[INDEX] = _page(templates, "history_index.html.j2", language, index)
-    counts = [counted(len(found.followed), "case"), counted(len(entries), "campaign"), f"{len(files)} pages"]
-    files[FEED] = atom(found, places).encode()
+    for found in followed:
+        here = folders[found.metric]
+        up = "../" * here.count("/")
+        others = [(metric, f"{up}{place}{INDEX}") for metric, place in folders.items() if metric != found.metric]
+        logs = _run_logs(database, found.metric)
+        made = _Pages(found, logs, folder / here, language, code.rstrip("/"), others)
+        files |= {f"{here}{name}": data for name, data in made.files(entries).items()}
+    cases = max(len(found.followed) for found in followed)
+    pages = sum(name.endswith(".html") for name in files)
+    counts = [counted(cases, "case"), counted(len(entries), "campaign"), f"{pages} pages"]
     size = sum(map(len, files.values())) / 1000
     return Site(files, ", ".join([*counts, f"{size:.0f} kB"]))
 
 
-def _page(templates: Any, name: str, language: str, values: Mapping[str, Any]) -> bytes:
-    text = templates.get_template(name).render(
-        beginning=BEGINNING, version=__version__, language=LANGUAGES[language],
-        words=words("pages", language)["history"], names=words("reports", language)["environment"], **values,
-    )  # fmt: skip
-    return str(text).encode("utf-8", "backslashreplace")
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """The pages of one metric.
+
+    Attributes:
+        found: its cases.
+        logs: of every case of every campaign.
+        folder: where they will lie.
+        language: of their words.
+        code: the address of the repository; empty: unknown.
+        others: the other metrics of the site, each with the address of its index.
+    """
+
+    found: Regressions
+    logs: Mapping[_Case, Sequence[RowMapping]]
+    folder: Path
+    language: str
+    code: str
+    others: Sequence[tuple[str, str]]
+
+    def files(self, entries: Sequence[Entry]) -> dict[str, bytes]:
+        """What each of them is to hold, by its path in the folder."""
+        found, files, rows = self.found, {}, []
+        places = [f"{CASES}/{name}" for name in _file_names(found.followed)]
+        texts = words("pages", self.language)["history"]
+        templates = page_templates()
+        for line, place in zip(found.followed, places, strict=True):
+            along = parts(line, found.margin)
+            changes = [change for change in found.changes if change.series is line]
+            own = [event for event in found.notes if not event.key or event.name == line.name]
+            values = _case(line, along, changes, own, self.logs, self.folder / CASES, self.language, self.code)
+            files[place] = self._page(templates, "history_case.html.j2", values)
+            rows.append(_row(line, along, changes, place, self.language))
+        by_line = dict(zip(map(id, found.followed), places, strict=True))
+        index = _index(found, rows, by_line, entries, self.language, self.code)
+        names = words("reports", self.language)["metrics"]
+        index["metrics"] = [(names.get(metric, metric), place) for metric, place in self.others]
+        files[INDEX] = self._page(templates, "history_index.html.j2", index)
+        files[FEED] = atom(found, by_line).encode()
+        if len(labels := [entry.label for entry in entries]) > 1:
+            values = beside(found, places, labels, texts) | {"metric": index["metric"]}
+            files[BESIDE] = self._page(templates, "history_campaigns.html.j2", values)
+        return files
+
+    def _page(self, templates: Any, name: str, values: Mapping[str, Any]) -> bytes:
+        text = templates.get_template(name).render(
+            beginning=BEGINNING, version=__version__, language=LANGUAGES[self.language],
+            words=words("pages", self.language)["history"], names=words("reports", self.language)["environment"],
+            **values,
+        )  # fmt: skip
+        return str(text).encode("utf-8", "backslashreplace")
 
 
 def _file_names(followed: Sequence[Series]) -> list[str]:
@@ -161,7 +211,7 @@ def _state(along: Sequence[Part], newest: LevelChange | None) -> str:
 
 def _index(
     found: Regressions, rows: Sequence[Mapping[str, Any]], places: Mapping[int, str], entries: Sequence[Entry],
-    language: str,
+    language: str, code: str,
 ) -> dict[str, Any]:  # fmt: skip
     """The values of the index."""
     texts = words("pages", language)["history"]
@@ -175,7 +225,7 @@ def _index(
         last=f"{entries[-1].date:%Y-%m-%d}",
     )  # fmt: skip
     changes = [
-        _change(change) | {
+        _change(change, code) | {
             "place": places[id(change.series)], "now": share_words(change.lasting), "look": change.state.look,
             "state": texts[change.state.key],
         }
@@ -184,6 +234,7 @@ def _index(
     return {
         "notes": [_said(event, texts) for event in found.notes],
         "title": texts["title"].format(metric=metric), "feed": FEED, "metric": metric, "lead": lead,
+        "beside": BESIDE if len(entries) > 1 else "",
         "counts": texts["separator"].join(f"{count} {state}" for state, count in counts.items()),
         "changes": changes, "more_changes": max(len(found.changes) - MOST_CHANGES, 0), "rows": ordered,
         "new_parts": [
@@ -204,14 +255,29 @@ def _index(
     }  # fmt: skip
 
 
-def _change(change: LevelChange) -> dict[str, Any]:
+def _change(change: LevelChange, code: str) -> dict[str, Any]:
     """A change of level, as both kinds of pages have it."""
     point, level = change.shift.point, change.shift.change
     return {
         "name": change.series.name, "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}",
         "before": number(level.before), "after": number(level.after), "unit": change.series.unit,
-        "change": share_words(level.ratio),
+        "change": share_words(level.ratio), "difference": _difference(change, code),
     }  # fmt: skip
+
+
+def _difference(change: LevelChange, code: str) -> str:
+    """The address of what changed in the code between the campaigns on both sides; empty where that is not known."""
+    part = next(part for part in parts(change.series, change.margin) if change.shift.point in part.points)
+    place = part.points.index(change.shift.point)
+    ends = [point.code.commit for point in part.points[place - 1 : place + 1]]
+    if not code or place == 0 or None in ends or len(set(ends)) == 1:
+        return ""
+    return f"{code}/compare/{'...'.join(quote(str(end), safe='') for end in ends)}"
+
+
+def _commit(point: Point, code: str) -> str:
+    """The address of a point's commit; empty where it is not known."""
+    return f"{code}/commit/{quote(point.code.commit, safe='')}" if code and point.code.commit else ""
 
 
 def _machines(followed: Sequence[Series]) -> list[dict[str, Any]]:
@@ -236,7 +302,7 @@ def _machines(followed: Sequence[Series]) -> list[dict[str, Any]]:
 
 def _case(
     line: Series, along: Sequence[Part], changes: Sequence[LevelChange], notes: Sequence[Event],
-    logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, language: str,
+    logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, language: str, code: str,
 ) -> dict[str, Any]:  # fmt: skip
     """The values of the page; ``folder``: where it will lie, which links to logs are relative to."""
     texts = words("pages", language)["history"]
@@ -249,7 +315,7 @@ def _case(
         "picture": chart(along, metric_kind(line.metric).better, texts, described),
         "described": described,
         "changes": [
-            _change(change) | {
+            _change(change, code) | {
                 "look": LOOKS[change.is_worse],
                 "now": "" if change.lasting is None else texts["now"].format(share=share_words(change.lasting)),
                 "said": "" if change.acknowledged is None else _words(change.acknowledged, texts["answered"]),
@@ -257,7 +323,7 @@ def _case(
             for change in changes
         ],
         "notes": [_said(event, texts) for event in notes],
-        "parts": [_part(nth, part, logs, folder, texts) for nth, part in reversed(list(enumerate(along, 1)))],
+        "parts": [_part(nth, part, logs, folder, texts, code) for nth, part in reversed(list(enumerate(along, 1)))],
     }  # fmt: skip
 
 
@@ -272,11 +338,12 @@ def _words(event: Event, template: str) -> str:
 
 
 def _part(
-    nth: int, part: Part, logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, texts: Mapping[str, str]
+    nth: int, part: Part, logs: Mapping[_Case, Sequence[RowMapping]], folder: Path, texts: Mapping[str, str], code: str
 ) -> dict[str, Any]:
     """A part of the series, its newest points first."""
     rows = [
-        _point(point, part, logs.get((point.campaign, point.number), ()), folder) for point in reversed(part.points)
+        _point(point, part, logs.get((point.campaign, point.number), ()), folder, code)
+        for point in reversed(part.points)
     ]
     machines = {tuple(sorted(machine.items())): None for point in part.points for machine in point.machines}
     return {
@@ -304,7 +371,7 @@ def _prediction(part: Part, texts: Mapping[str, str]) -> str:
     )  # fmt: skip
 
 
-def _point(point: Point, part: Part, logs: Sequence[RowMapping], folder: Path) -> dict[str, Any]:
+def _point(point: Point, part: Part, logs: Sequence[RowMapping], folder: Path, code: str) -> dict[str, Any]:
     s = point.summary
     interval = ""
     if s.low is not None and s.high is not None and s.level is not None:
@@ -313,7 +380,7 @@ def _point(point: Point, part: Part, logs: Sequence[RowMapping], folder: Path) -
     notes = s.reason if s.value is None else "", point.throttling
     return {
         "campaign": point.campaign, "date": f"{point.date:%Y-%m-%d}", "version": point.version,
-        "code": " ".join(filter(None, (point.code.short, point.code.branch))),
+        "code": " ".join(filter(None, (point.code.short, point.code.branch))), "commit": _commit(point, code),
         "n": f"{s.n}" if s.n == point.runs else f"{s.n}/{point.runs}", "value": number(s.value),
         "sort": "" if s.value is None else repr(s.value), "interval": interval,
         "note": "; ".join(filter(None, notes)), "change": share_words(changed.ratio) if changed else "",

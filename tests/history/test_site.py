@@ -19,13 +19,15 @@ from typer.testing import CliRunner
 
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
-from perflog.history import publishing
+from perflog.history import publishing, series
+from perflog.history.following import share_words
 from perflog.history.pictures import _round_values
 from perflog.history.publishing import MANIFEST, publish, refusal
 from perflog.history.saving import save
 from perflog.history.site_pages import site
 from tests.campaigns import write_run
 from tests.extractions import campaign
+from tests.history.test_ledger import keep
 from tests.history.test_level_changes import BEGIN, saved
 from tests.show.test_html import _contrast, _light, browser, find, needs_browser, opened
 from tests.test_hostile_text import perflog
@@ -44,7 +46,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> str:
 def folder(history: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sites") / "site"
     status, _, said = perflog(["history", "--database", history, "-o", f"{out}/"])
-    assert status == 0 and re.search(r"index\.html: 4 cases, 24 campaigns, 5 pages, \d+ kB", said), said
+    assert status == 0 and re.search(r"index\.html: 4 cases, 24 campaigns, 6 pages, \d+ kB", said), said
     return out
 
 
@@ -121,7 +123,7 @@ def test_a_log_that_is_there_is_linked_and_another_one_is_not(
 
 def test_pages_load_nothing_and_links_stay_inside(folder: Path) -> None:
     pages = sorted(folder.rglob("*.html"))
-    assert len(pages) == 5
+    assert len(pages) == 6
     for file in pages:
         page = parsed(file)
         policy = next(a["content"] or "" for tag, a in page.tags if tag == "meta" and "http-equiv" in a)
@@ -157,6 +159,33 @@ def test_both_languages_say_all(history: str, tmp_path: Path) -> None:
     assert english == []
 
 
+def test_a_metric_has_pages_of_its_own_which_lead_to_those_of_the_others(history: str, tmp_path: Path) -> None:
+    place = tmp_path / "site"
+    assert perflog(["history", "--database", history, "-o", f"{place}/", "--value", "throughput,step_time"])[0] == 0
+    for file, other in (("index.html", "step-time/index.html"), ("step-time/index.html", "../index.html")):
+        page = parsed(place / file)
+        assert [a["href"] for tag, a in page.tags if tag == "a" and (a["href"] or "").endswith("index.html")] == [other]
+        assert ((place / file).parent / other).is_file()
+    assert "History of step time" in parsed(place / "step-time" / "index.html").text
+    assert len(list(place.glob("cases/*.html"))) == len(list(place.glob("step-time/cases/*.html"))) == 4
+
+
+def test_commits_and_differences_are_linked_where_the_repository_is_known(tmp_path: Path) -> None:
+    database, old, new = str(tmp_path / "h.sqlite"), "a" * 40, "b" * 40
+    keep(database, range(12), 1.0, commit=old)
+    keep(database, range(12, 18), 0.95, commit=new)
+    address = "https://git.example.org/team/code"
+    wanted = {f"{address}/commit/{old}", f"{address}/commit/{new}", f"{address}/compare/{old}...{new}"}
+    for given, expected in ((f"{address}/", wanted), ("", set())):
+        made = site(database, tmp_path, code=given)
+        pages = [Parsed(data.decode()) for path, data in made.files.items() if path.endswith(".html")]
+        linked = {a["href"] for page in pages for tag, a in page.tags if tag == "a" and "//" in (a["href"] or "")}
+        assert linked == expected
+    for wrong in ("javascript:alert(1)//", "git@example.org:team/code", "https://example.org"):
+        with pytest.raises(UsageError, match="expected the address of a repository"):
+            site(database, tmp_path, code=wrong)
+
+
 def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
     database = str(tmp_path / "h.sqlite")
     name = "</script><script>alert(1)</script><b>"
@@ -168,7 +197,9 @@ def test_names_are_text_and_nothing_else(tmp_path: Path) -> None:
             case.key["model"] = name
         save(database, made, f"{name}{day}", BEGIN + timedelta(days=day))
     made_site = site(database, tmp_path)
-    assert all(re.fullmatch(r"index\.html|feed\.xml|cases/[a-z0-9-]+\.html", path) for path in made_site.files)
+    assert all(
+        re.fullmatch(r"(index|campaigns)\.html|feed\.xml|cases/[a-z0-9-]+\.html", path) for path in made_site.files
+    )
     for data in made_site.files.values():
         text = data.decode()
         assert "<script>alert" not in text and "<b>" not in text and text.count("<script") <= 1
@@ -340,6 +371,7 @@ def test_the_pages_fit_and_can_be_read(quiet: Any, folder: Path, width: int, dar
     (case,) = folder.glob("cases/*bert*.html")
     for file, texts in (
         (folder / "index.html", (".lead", "td.worse", "td.open", "th a", ".unit")),
+        (folder / "campaigns.html", (".hint", "label", "td", ".unit")),
         (case, (".made", "strong.worse", "dt")),
     ):
         opened(quiet, file, width, dark)
@@ -369,6 +401,33 @@ def test_the_filter_leaves_the_rows_that_hold_all_words(quiet: Any, folder: Path
     assert quiet.execute_script(shown) == [] and find(quiet, "output").text == "0 / 4"
     find(quiet, "#rows thead th[data-column='0'] button").click()
     assert quiet.execute_script(shown) == [], "sorting shows nothing that is filtered away"
+
+
+@needs_browser
+def test_any_two_campaigns_stand_side_by_side(quiet: Any, folder: Path, history: str) -> None:
+    """The cells against the medians that the history has; across a border of parts there is no change."""
+    lines = series(history, {})
+    quiet.get((folder / "campaigns.html").as_uri())
+    for old, new in (("v2.12", "v2.11"), ("v2.0", "v2.5"), ("v2.0", "v2.23")):
+        for side, label in (("old", old), ("new", new)):
+            box = quiet.find_element("id", side)
+            next(option for option in box.find_elements("tag name", "option") if option.text == label).click()
+        cells = "r => Array.from(r.cells, c => c.textContent)"
+        rows = quiet.execute_script(f"return Array.from(document.querySelectorAll('tbody tr'), {cells})")
+        assert len(rows) == len(lines)
+        for line, (name, change, *values) in zip(lines, rows, strict=True):
+            assert name == line.name
+            points = {point.campaign: point for point in line.points}
+            medians = [points[label].summary.value if label in points else None for label in (old, new)]
+            for shown, median in zip(values, medians, strict=True):
+                assert shown.split()[0] == (f"{median:.2f}" if median is not None else "no")
+            before, after = medians
+            if before is None or after is None:
+                assert change == ""
+            elif points[old].machines != points[new].machines:
+                assert change == "not compared: another machine, rule or unit"
+            else:
+                assert change == share_words(after / before)
 
 
 @needs_browser

@@ -1,11 +1,21 @@
-"""The names that a wrong name may have meant: one way to find them, and one sentence that says them."""
+"""Names in sentences: the first of many, and those that a wrong name may have meant."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: So many names are listed where none is near.
 _MOST_LISTED = 12
+
+
+def some_of(names: Sequence[str], most: int = 3) -> str:
+    """The first of several names, and how many more there are.
+
+    >>> some_of(["a", "b", "c", "d", "e"]), some_of(["a", "b"])
+    ('a, b, c and 2 more', 'a, b')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def near_names(name: str, known: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:

@@ -12,6 +12,7 @@ from perflog.logs.containers import digests
 from perflog.logs.find import UNFINISHED, LogFile
 from perflog.notes import Note
 from perflog.runs.run import COUNTED_BY_RANKS, Clock, Run, Skipped
+from perflog.spelling import some_of
 
 # ----------------------------------------------------------------------------------------------------
 # Logs that tell what another log tells: left out with a reason, and named in a note of the other.
@@ -66,10 +67,6 @@ def copies_among(runs: Sequence[Run], of: Sequence[Run]) -> dict[LogFile, LogFil
     return {run.log: first[text] for run in runs if (text := text_of.get(run.log)) in first and text is not None}
 
 
-#: So many copies of a log are named in a note.
-MOST_NAMED = 3
-
-
 def without_copies(runs: Sequence[Run]) -> tuple[list[Run], list[Skipped]]:
     """(the runs without those of logs whose text is another's, the logs left out).
 
@@ -121,9 +118,7 @@ def _notes(copies: Mapping[LogFile, LogFile]) -> dict[LogFile, str]:
     for copy, first in copies.items():
         names.setdefault(first, []).append(copy.name)
     return {
-        first: f"{first.name} counts once: the same text is in {', '.join(of_first[:MOST_NAMED])}"
-        + (f" and {len(of_first) - MOST_NAMED} more" if len(of_first) > MOST_NAMED else "")
-        for first, of_first in names.items()
+        first: f"{first.name} counts once: the same text is in {some_of(of_first)}" for first, of_first in names.items()
     }
 
 
@@ -309,8 +304,7 @@ def _notes_beside(runs: Sequence[Run], places: Sequence[int], what: str) -> Iter
     for together in _in_step(runs, places) if len(places) > 1 else ():
         names = list(dict.fromkeys(name for name, _ in together))
         if len(names) > 1:
-            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-            said = f"{', '.join(names[:MOST_NAMED])}{more} were written in step, to the second: they may be {what}"
+            said = f"{some_of(names)} were written in step, to the second: they may be {what}"
             note = Note.of_case(said)
             yield from ((place, note) for _, place in together)
 

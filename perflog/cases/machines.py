@@ -14,11 +14,10 @@ from msgspec import structs
 from perflog.cases.build import mark_of_centre, summary_of
 from perflog.cases.case import Case, Summary, told_apart_by
 from perflog.notes import Note
+from perflog.spelling import some_of
 
 #: What is left of a case's path, as a key.
 LABEL = "label"
-#: So many machines are named in a note.
-_MOST_NAMED = 3
 
 
 def joined_cases(cases: Sequence[tuple[Case, str]], over: Sequence[str], aggregate: str) -> list[tuple[Case, str]]:
@@ -52,12 +51,6 @@ def joined(machines: Sequence[Case], over: Sequence[str], aggregate: str) -> Cas
 def machine_names(case: Case) -> list[str]:
     """What the machines of a case are called: their own values of the keys in which they differ."""
     return [_name(machine, case.repeats_over) for machine in case.machines]
-
-
-def some_of(names: Sequence[str]) -> str:
-    """The first of several names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _name(machine: Case, over: Sequence[str]) -> str:

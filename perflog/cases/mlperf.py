@@ -25,6 +25,7 @@ from perflog.logs.addresses import is_address
 from perflog.logs.find import LogFile
 from perflog.logs.streams import UnreadableError
 from perflog.runs.run import Run
+from perflog.spelling import some_of
 from perflog.stats.centre import olympic_of_set
 
 #: How many runs make a set, by the benchmark's name in its logs (``benchmark_meta.py``).
@@ -42,8 +43,6 @@ METRIC = "time_to_train"
 #: The parser whose runs are scored so, and names in logs of benchmarks that MLCommons calls otherwise.
 _PARSER = "mllog"
 _ALIASES: Mapping[str, str] = {"mask": "maskrcnn"}
-#: So many runs are named in a sentence.
-_MOST_NAMED = 3
 
 
 class SetResult(Struct, frozen=True):
@@ -121,8 +120,7 @@ def _notes(benchmark: str, runs: Sequence[Run], failed: Sequence[Run], factor: f
 
 
 def _names(runs: Sequence[Run]) -> str:
-    names = [Path(run.log.name).name for run in runs[:_MOST_NAMED]]
-    return ", ".join(names) + (f" and {len(runs) - _MOST_NAMED} more" if len(runs) > _MOST_NAMED else "")
+    return some_of([Path(run.log.name).name for run in runs])
 
 
 def scaling_factor(runs: Sequence[Run]) -> tuple[float, str]:

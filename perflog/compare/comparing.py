@@ -13,7 +13,7 @@ import numpy as np
 from perflog.cases.build import summary_of
 from perflog.cases.case import Case
 from perflog.cases.copies import copies_among
-from perflog.cases.machines import LABEL, joined, joined_cases, machine_names, some_of
+from perflog.cases.machines import LABEL, joined, joined_cases, machine_names
 from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
 from perflog.compare.remembering import Past, are_answered, in_common, past_of
@@ -31,6 +31,7 @@ from perflog.runs.run import DATA, Run
 from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
 from perflog.show.text import counted
+from perflog.spelling import some_of
 from perflog.stats.campaigns import CampaignLevel, campaign_level
 from perflog.stats.centre import median
 from perflog.stats.clusters import clusters

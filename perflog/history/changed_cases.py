@@ -14,6 +14,7 @@ from perflog.history.ledger import Event, EventKind
 from perflog.history.level_changes import LevelChange, Regressions, State
 from perflog.history.rendering import event_row
 from perflog.show.text import TextTable, counted, number, to_csv, to_markdown, to_terminal
+from perflog.spelling import some_of
 
 FORMATS = ("table", "markdown", "csv", "json")
 SCHEMA = "perflog/regressions/1"
@@ -124,8 +125,7 @@ def said(event: Event) -> str:
 
 
 def _names(lines: Sequence[Series]) -> str:
-    named = [line.name for line in lines[:MOST_NAMED]]
-    return ", ".join([*named, *([f"and {len(lines) - MOST_NAMED} more"] if len(lines) > MOST_NAMED else [])])
+    return some_of([line.name for line in lines], MOST_NAMED)
 
 
 # ---------------------------------------------------------------- plain data

@@ -23,6 +23,7 @@ from perflog._version import __version__
 from perflog.errors import PerflogError, UsageError
 from perflog.escaping import named
 from perflog.files import lock_new, missing_folder
+from perflog.spelling import some_of
 
 #: The list of a site's files, in its folder.
 MANIFEST = "perflog-site.json"
@@ -33,8 +34,6 @@ _TEMPORARY = re.compile(r"\.perflog-site-[0-9a-f]{16}")
 _UNFINISHED = re.compile(r"(?:[a-z]+/)?[a-z0-9-]+\.html|feed\.xml|cases")
 #: renameat2(2): exchange two names in one step.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
-#: So many files that are not perflog's are named.
-_MOST_NAMED = 3
 
 
 def publish(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -78,10 +77,9 @@ def refusal(folder: Path) -> str:
     foreign = _foreign(place)
     if not foreign:
         return ""
-    more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
-    listed = ", ".join(f"'{named(path)}'" for path in foreign[:_MOST_NAMED])
+    listed = some_of([f"'{named(path)}'" for path in foreign])
     return (
-        f"'{name}' holds what is not of a site that perflog wrote, or was changed since: {listed}{more}; a site is "
+        f"'{name}' holds what is not of a site that perflog wrote, or was changed since: {listed}; a site is "
         "written anew as a whole, so it needs a folder of its own: name an empty or a new one"
     )
 

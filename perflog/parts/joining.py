@@ -17,6 +17,7 @@ from perflog.parts.part import Part, damaged, is_part, read_part
 from perflog.runs.run import Outcome, Run, Skipped
 from perflog.settings.config import DEFAULTS, Settings
 from perflog.settings.options import Options
+from perflog.spelling import some_of
 
 #: Options that are not about one log, but about what is made of all: each command may choose them anew.
 OF_ALL_LOGS = ("aggregate", "baseline")
@@ -149,10 +150,9 @@ def _require_each_once(parts: Sequence[tuple[Path, Part]]) -> None:
             )
     missing = [number for number in range(1, count + 1) if number not in of_share]
     if missing:
-        shown = ", ".join(f"{number}/{count}" for number in missing[:MOST_NAMED])
-        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        shown = some_of([f"{number}/{count}" for number in missing], MOST_NAMED)
         raise UsageError(
-            f"of {count} parts these are missing: {shown}{more}. Numbers of some logs alone would look like those of "
+            f"of {count} parts these are missing: {shown}. Numbers of some logs alone would look like those of "
             f"all: make the first of them with `perflog extract PLACE --shard {missing[0]}/{count} -o FILE.parquet`"
         )
 

@@ -42,6 +42,7 @@ from perflog.runs.throughput import (
     speed_of,
 )
 from perflog.settings.options import Amount, Options, Window
+from perflog.spelling import some_of
 
 #: How the reason begins of a log in which no format knows a line.
 NO_FORMAT, NO_MEASUREMENT = "no line of a known format", "but no measurement among them"
@@ -335,8 +336,7 @@ def why_no_run(reading: Reading) -> str:
     steps = [pattern for _, pattern, account in tried if account.candidates and pattern.role == "step"]
     seen = sorted({pattern.parser for pattern in steps if pattern.words})
     if seen:
-        near = ", ".join(seen[:2]) + (f" and {len(seen) - 2} more" if len(seen) > 2 else "")
-        return f"{NO_FORMAT} (words of {near} occur, but no line is theirs: see `perflog explain`)"
+        return f"{NO_FORMAT} (words of {some_of(seen, 2)} occur, but no line is theirs: see `perflog explain`)"
     return NO_FORMAT
 
 

@@ -22,6 +22,7 @@ from perflog.formats.vocabulary import CPU, Fact, Scalar
 from perflog.logs.addresses import Address, is_address
 from perflog.logs.find import MACHINE, STANDARD_INPUT, LogFile
 from perflog.logs.streams import UnreadableError
+from perflog.spelling import some_of
 
 if TYPE_CHECKING:
     from perflog.logs.stores import Store
@@ -253,8 +254,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
 def differences(old: Mapping[str, str], new: Mapping[str, str], most: int = 3) -> str:
     """In what two identities differ, in words; empty when in nothing."""
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
-    changes = [f"{name} {_short(old.get(name))} → {_short(new.get(name))}" for name in names[:most]]
-    return ", ".join(changes) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return some_of([f"{name} {_short(old.get(name))} → {_short(new.get(name))}" for name in names], most)
 
 
 def _short(text: str | None) -> str:

@@ -17,6 +17,7 @@ from perflog.escaping import markdown as escaped
 from perflog.extraction import Extraction
 from perflog.notes import Note
 from perflog.settings.options import Options
+from perflog.spelling import some_of
 
 #: So many facts of a config file stand in a caption, and so much of each.
 _MOST_FACTS, _LONGEST_FACT = 8, 60
@@ -101,8 +102,7 @@ def two_digits(value: float) -> str:
 def of_config(options: Options) -> str:
     """The facts that a ``perflog.toml`` sets, as a part of a caption: a reader of the table does not see the file."""
     facts = [f"{key}={value}"[:_LONGEST_FACT] for key, value in options.config_set.items()]
-    more = f" and {len(facts) - _MOST_FACTS} more" if len(facts) > _MOST_FACTS else ""
-    return f"; perflog.toml sets {', '.join(facts[:_MOST_FACTS])}{more}" if facts else ""
+    return f"; perflog.toml sets {some_of(facts, _MOST_FACTS)}" if facts else ""
 
 
 def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:

@@ -36,7 +36,8 @@ _VALUES = {
 }
 #: What the value of an option is called, in all commands that have it and say nothing themselves.
 _VALUES_OF = {
-    "--across": "FIELDS", "--alias": "NAME=NAME", "--allow": "FOLDER", "--case": "KEY=VALUE", "--columns": "FIELDS",
+    "--across": "FIELDS", "--alias": "NAME=NAME", "--allow": "FOLDER", "--branch": "NAME", "--case": "KEY=VALUE",
+    "--columns": "FIELDS", "--commit": "COMMIT",
     "--date": "DATE", "--detect": "SHARE", "--fail-on": "REASONS", "--format": "FORMAT", "--ignore": "FACT",
     "--label": "LABEL", "--logs": "PATH", "--make-environment": "NAME", "--margin": "SHARE", "--marker": "NAME",
     "--metric": "NAME", "--only": "KEY=VALUE", "--output": "FILE", "--repeats-over": "FIELDS", "--rows": "FIELDS",

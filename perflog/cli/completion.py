@@ -169,6 +169,12 @@ def _reasons(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
     return REASONS
 
 
+def _history_reasons(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
+    from perflog.history.level_changes import REASONS
+
+    return REASONS
+
+
 def _facts(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
     from perflog.formats.vocabulary import FACTS
 
@@ -223,6 +229,7 @@ OF_ARGUMENTS: Mapping[tuple[str, str], Offer] = {
     ("compare", "--columns"): _listed(_comparison_columns),
     ("compare", "--sort"): _listed(_comparison_order),
     ("delete", "label"): _labels,
+    ("history", "--fail-on"): _listed(_history_reasons),
     ("extract", "--columns"): _listed(_shown),
     ("save", "--label"): _labels,
     **{(command, "--columns"): _listed(_noise_columns) for command in ("plan", "noise")},

@@ -46,6 +46,7 @@ def offered(line: str, breaks: str = "", **environment: str) -> list[str]:
         ("perflog compare fixtures/camp", ["fixtures/campaign/"]),
         ("perflog expl", ["explain"]),
         ("perflog extract --convention nosuch", []),
+        ("perflog history --regressions --fail-on ", ["slower", "inconclusive", "missing", "nothing-compared"]),
     ],
 )
 def test_names_are_offered(line: str, expected: list[str]) -> None:

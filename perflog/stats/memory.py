@@ -18,9 +18,14 @@ that the history has not seen, such as a run far away: the memory does not apply
 more rows than chance has are noisier than usual: the machine is another one today.
 
 **Between campaigns.** S² is the variance of the campaigns' means about the levels that they lie on, τ² + σ²/n, with as
-many degrees of freedom as there are more campaigns than levels; a difference of two campaigns has 2 S² (see
-:mod:`perflog.stats.campaigns`). Nothing is rejected there: campaigns that lie far away are what two sides that were
-measured apart must be told from.
+many degrees of freedom as there are more campaigns than levels. Repetitions have levels, and an interval must hold
+the variance of the highest level at which anything varies (Kalibera & Jones, ISMM 2013; 2020): a difference of two
+campaigns has the variance 2 S², and Student's t with the degrees of freedom of S². Nothing has to be subtracted, so it
+is exact for normal effects however few campaigns are known. Nothing is rejected there: campaigns that lie far away are
+what two sides that were measured apart must be told from.
+
+Two campaigns of one version say something of what campaigns differ by, long before five say what runs do
+(:func:`memory_of_few`): such a memory knows no runs, and is made only where it is asked for.
 """
 
 from __future__ import annotations
@@ -31,10 +36,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
-from perflog.stats.campaigns import Spreads
-from perflog.stats.contrast import RowSamples
+from perflog.stats.contrast import Floats, RowSamples
 
 #: The fewest campaigns with two runs or more, and the fewest degrees of freedom of what campaigns differ by.
 LEAST_CAMPAIGNS, LEAST_FREEDOM = 5, 3
@@ -55,18 +58,18 @@ _USUAL, _TOGETHER = 0.25, 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Memory(Spreads):
+class Memory:
     """What the earlier campaigns of one case say of its runs and campaigns.
 
     Attributes:
-        campaigns: how many have a value.
+        campaigns: how many have a value; of few campaigns those of versions with two or more.
         rejected: how many of them spread improbably, and are no part of ``run_variance``.
         run_variance: of the logarithms of runs within a campaign.
         run_freedom: the degrees of freedom with which the next campaign has that variance, at most
-            :data:`MOST_FREEDOM`.
+            :data:`MOST_FREEDOM`; 0 where there are too few campaigns to say.
         known_freedom: the degrees of freedom with which the variance itself is known: runs less campaigns.
         variance: of the campaigns' means of logarithms about their level, σ²/n included.
-        freedom: its degrees of freedom, campaigns less levels.
+        freedom: its degrees of freedom, campaigns less levels; of few campaigns less versions.
         inverse_runs: the mean of 1/n over the campaigns.
     """
 
@@ -78,6 +81,21 @@ class Memory(Spreads):
     variance: float
     freedom: int
     inverse_runs: float
+
+    @property
+    def knows_runs(self) -> bool:
+        """Whether it says what the runs of the next campaign spread by."""
+        return self.run_freedom > 0
+
+    @property
+    def run_spread(self) -> float:
+        """The standard deviation of the logarithms of runs within a campaign."""
+        return math.sqrt(self.run_variance)
+
+    @property
+    def campaign_spread(self) -> float:
+        """That between campaigns without what their runs contribute; 0 where these explain it."""
+        return math.sqrt(max(0.0, self.variance - self.run_variance * self.inverse_runs))
 
 
 def memory_of(levels: Sequence[Sequence[Sequence[float]]]) -> Memory | str:
@@ -101,13 +119,41 @@ def memory_of(levels: Sequence[Sequence[Sequence[float]]]) -> Memory | str:
     run_variance, run_freedom, known, rejected = pooled
     if run_freedom < _LEAST_RUN_FREEDOM:
         return f"the spreads of its {count} earlier campaigns differ so much that they say little of the next one's"
-    means = [np.array([runs.mean() for runs in campaigns]) for campaigns in logs]
-    squares = math.fsum(float(((of_level - of_level.mean()) ** 2).sum()) for of_level in means)
-    inverse = math.fsum(1 / len(runs) for campaigns in logs for runs in campaigns) / count
+    squares, inverse = _between(logs)
     return Memory(count, rejected, run_variance, run_freedom, known, squares / freedom, freedom, inverse)
 
 
-def _pooled(variances: NDArray[np.float64], freedoms: NDArray[np.float64]) -> tuple[float, float, int, int] | str:
+def memory_of_few(versions: Sequence[Sequence[Sequence[float]]]) -> Memory | None:
+    """What campaigns that are too few for :func:`memory_of` say of what campaigns differ by.
+
+    Args:
+        versions: for each version its campaigns, and for each campaign the positive values of its runs.
+
+    Returns:
+        None where no version has two campaigns, or all campaigns have one mean: then nothing is known.
+    """
+    logs = [[np.log(np.asarray(runs, dtype=float)) for runs in campaigns if len(runs)] for campaigns in versions]
+    logs = [campaigns for campaigns in logs if len(campaigns) > 1]
+    count = sum(map(len, logs))
+    freedom = count - len(logs)
+    squares, inverse = _between(logs) if logs else (0.0, 0.0)
+    if not squares:
+        return None
+    known = sum(len(runs) - 1 for campaigns in logs for runs in campaigns)
+    within = math.fsum(float(((runs - runs.mean()) ** 2).sum()) for campaigns in logs for runs in campaigns)
+    run_variance = within / known if known else 0.0
+    return Memory(count, 0, run_variance, 0.0, known, squares / freedom, freedom, inverse)
+
+
+def _between(groups: Sequence[Sequence[Floats]]) -> tuple[float, float]:
+    """(the squares of the campaigns' means about those of their groups, the mean of 1/n over the campaigns)."""
+    means = [np.array([runs.mean() for runs in campaigns]) for campaigns in groups]
+    squares = math.fsum(float(((of_group - of_group.mean()) ** 2).sum()) for of_group in means)
+    counts = [len(runs) for campaigns in groups for runs in campaigns]
+    return squares, math.fsum(1 / n for n in counts) / len(counts)
+
+
+def _pooled(variances: Floats, freedoms: Floats) -> tuple[float, float, int, int] | str:
     """(the variance, its degrees of freedom for the next campaign and for itself, how many campaigns were rejected)."""
     from scipy.special import chdtri
 
@@ -150,6 +196,7 @@ class Doubt(Enum):
     """Why a memory says nothing of the runs of a row."""
 
     NONE = "it does"
+    FEW = "it has too few campaigns to know them"
     ROW = "its own runs are improbably noisier"
     TABLE = "the runs of most rows of its table are noisier than their memories have it"
 
@@ -176,28 +223,45 @@ def applied(rows: Sequence[RowSamples], memories: Sequence[Remembered | None]) -
         rows: all rows of a table; those with a memory are of no derived metric.
         memories: of each row; None for one without.
     """
-    together = [_chances(row, known.memory)[1] for row, known in zip(rows, memories, strict=True) if known is not None]
+    together = [
+        _chances(row, known.memory)[1]
+        for row, known in zip(rows, memories, strict=True)
+        if known is not None and known.memory.knows_runs
+    ]
     by_table = _are_noisier(together)
     return [
         None if known is None else _applied(row, known, by_table) for row, known in zip(rows, memories, strict=True)
     ]
 
 
-def _own(row: RowSamples) -> list[tuple[float, int]]:
+def _own(row: RowSamples) -> list[tuple[Floats, int]]:
     """The variance of the logarithms of each side's runs, with its degrees of freedom."""
     logs = [np.log(np.asarray(values)) for values in (row.old, row.new)]
-    return [(float(side.var(ddof=1)), len(side) - 1) for side in logs]
+    return [(np.asarray(side.var(ddof=1)), len(side) - 1) for side in logs]
 
 
 def _chances(row: RowSamples, memory: Memory) -> tuple[float, float]:
-    """The chances that runs of the memory's kind spread as much: (of either side or both, of both sides together)."""
+    """(:func:`chance_of_noise` of a row, the chance that both sides together spread as much)."""
+    either, together = chance_of_noise(memory, _own(row))
+    return float(either), float(together)
+
+
+def chance_of_noise(memory: Memory, own: Sequence[tuple[Floats, int]]) -> tuple[Floats, Floats]:
+    """The chances that runs of the memory's kind spread as much: (of any side or all, of all sides together).
+
+    Below :data:`IMPROBABLE` the first says that the memory does not apply.
+
+    Args:
+        own: for each side the variances of the logarithms of its runs, an array of any shape, and their degrees of
+            freedom: runs less one.
+    """
     from scipy.special import fdtrc
 
-    own = _own(row)
     freedom = sum(d for _, d in own)
-    samples = [*own, (sum(d * variance for variance, d in own) / freedom, freedom)]
-    chances = [float(fdtrc(d, memory.run_freedom, variance / memory.run_variance)) for variance, d in samples]
-    return min(1.0, len(samples) * min(chances)), chances[-1]
+    pooled = np.sum([d * variance for variance, d in own], axis=0) / freedom
+    samples = [*own, (pooled, freedom)] if len(own) > 1 else own
+    chances = [fdtrc(d, memory.run_freedom, variance / memory.run_variance) for variance, d in samples]
+    return np.minimum(1.0, len(samples) * np.minimum.reduce(chances)), np.asarray(chances[-1])
 
 
 def _are_noisier(chances: Sequence[float]) -> bool:
@@ -210,36 +274,55 @@ def _are_noisier(chances: Sequence[float]) -> bool:
 
 def _applied(row: RowSamples, known: Remembered, by_table: bool) -> Applied:
     memory = known.memory
+    if not memory.knows_runs:
+        return Applied(Doubt.FEW)
     if by_table:
         return Applied(Doubt.TABLE)
     if _chances(row, memory)[0] < IMPROBABLE:
         return Applied(Doubt.ROW)
-    f0 = memory.run_freedom
-    parts = [((f0 * memory.run_variance + d * variance) / (f0 + d) / (d + 1), f0 + d) for variance, d in _own(row)]
-    runs = sum(part for part, _ in parts)
-    # both sides have one memory: its degrees of freedom count once
-    freedom = min(runs**2 / sum(part**2 / f for part, f in parts), sum(f for _, f in parts) - f0)
-    if not known.apart:
-        return Applied(Doubt.NONE, math.sqrt(runs), freedom)
-    campaigns = 2 * memory.variance
-    further = max(0.0, runs - 2 * memory.run_variance * memory.inverse_runs)
-    total = campaigns + further
-    of_total = total**2 / (campaigns**2 / memory.freedom + further**2 / freedom)
-    if runs > total:  # few campaigns that by chance lie nearer together than their runs let them
-        return Applied(Doubt.NONE, math.sqrt(runs), min(freedom, of_total))
-    return Applied(Doubt.NONE, math.sqrt(total), of_total)
+    square, freedom = squared_error(memory, _own(row), known.apart)
+    return Applied(Doubt.NONE, math.sqrt(square), float(freedom))
 
 
-def with_memory_of_campaigns(error: float, freedom: float, memory: Memory) -> tuple[float, float]:
-    """(error, degrees of freedom) of a row that was measured apart and whose own runs are too noisy for its memory.
-
-    The variance between campaigns is added whole, though it holds some of what runs spread by: what is unusual today
-    is no reason to trust the campaigns more.
+def squared_error(memory: Memory, own: Sequence[tuple[Floats, int]], apart: bool) -> tuple[Floats, Floats]:
+    """The squared standard errors of differences to which the memory applies, and their degrees of freedom.
 
     Args:
-        error: the standard error of the difference by the row's own runs.
-        freedom: its degrees of freedom.
+        own: for each side the variances of the logarithms of its runs, an array of any shape, and their degrees of
+            freedom: runs less one.
+        apart: whether the sides are two campaigns.
+    """
+    f0 = memory.run_freedom
+    parts = [((f0 * memory.run_variance + d * variance) / (f0 + d) / (d + 1), f0 + d) for variance, d in own]
+    runs: Floats = np.sum([part for part, _ in parts], axis=0)
+    weighted = np.sum([part**2 / f for part, f in parts], axis=0)
+    # both sides have one memory: its degrees of freedom count once
+    freedom = np.minimum(runs**2 / weighted, sum(f for _, f in parts) - f0)
+    if not apart:
+        return runs, freedom
+    campaigns = 2 * memory.variance
+    further = np.maximum(0.0, runs - 2 * memory.run_variance * memory.inverse_runs)
+    total = campaigns + further
+    of_total = total**2 / (campaigns**2 / memory.freedom + further**2 / freedom)
+    # few campaigns may by chance lie nearer together than their runs let them
+    nearer = runs > total
+    return np.where(nearer, runs, total), np.where(nearer, np.minimum(freedom, of_total), of_total)
+
+
+def with_memory_of_campaigns(error: Floats, freedom: Floats, memory: Memory) -> tuple[Floats, Floats]:
+    """(errors, degrees of freedom) of rows that were measured apart and whose own runs count alone.
+
+    Where they are too noisy for their memory, the variance between campaigns is added whole, though it holds some of
+    what runs spread by: what is unusual today is no reason to trust the campaigns more. Where the memory knows no
+    runs, what its campaigns' own runs explain is counted once.
+
+    Args:
+        error: the standard errors of the differences by the rows' own runs.
+        freedom: their degrees of freedom.
     """
     runs, campaigns = error**2, 2 * memory.variance
-    total = runs + campaigns
-    return math.sqrt(total), min(freedom, total**2 / (runs**2 / freedom + campaigns**2 / memory.freedom))
+    explained = 0.0 if memory.knows_runs else 2 * memory.run_variance * memory.inverse_runs
+    further = np.maximum(0.0, runs - explained)
+    total = campaigns + further
+    of_total = np.minimum(freedom, total**2 / (further**2 / freedom + campaigns**2 / memory.freedom))
+    return np.sqrt(np.maximum(runs, total)), of_total

@@ -163,16 +163,25 @@ def detectable_change(variation: float, n: int, wanted: float = 0.8, table: Tabl
     return (1 + table.margin) * math.exp(high * variation) - 1
 
 
-def _effect(change: float, variation: float, margin: float) -> float:
-    """By how many standard deviations of the logarithms a change lies beyond the margin; below 0 for one within it."""
+def beyond_margin(change: float, margin: float) -> float:
+    """By how much the logarithm of a change lies beyond the margin's border; at most 0 for a change within it.
+
+    Raises:
+        ValueError: for a change of −1 or less.
+    """
     if not change > -1 or not math.isfinite(change):
         raise ValueError(f"a change is a share above −1, not {change!r}")
+    border = math.log1p(margin) if change >= 0 else -math.log1p(-margin)
+    return abs(math.log1p(change)) - border
+
+
+def _effect(change: float, variation: float, margin: float) -> float:
+    """By how many standard deviations of the logarithms a change lies beyond the margin; at most 0 within it."""
+    beyond = beyond_margin(change, margin)
     if not (math.isfinite(variation) and variation >= 0):
         raise ValueError(f"a coefficient of variation is a share of 0 or more, not {variation!r}")
-    border = math.log1p(margin) if change >= 0 else -math.log1p(-margin)
-    beyond = abs(math.log1p(change)) - border
     if beyond <= 0:
-        return min(beyond, 0.0)
+        return beyond
     return beyond / variation if variation else math.inf
 
 

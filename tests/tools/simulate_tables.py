@@ -22,6 +22,7 @@ from perflog.settings.options import Options
 from perflog.stats.verdict import Verdict
 from tests.tools.pages import Part, Simulation, percent
 from tests.tools.pages import table as markdown
+from tests.tools.plans_from_memory import plans_part
 from tests.tools.table_memory import memory_part
 from tests.tools.table_methods import capped_part, methods_part, quiet_rows_part
 from tests.tools.table_promises import (
@@ -258,7 +259,7 @@ PARTS: dict[str, Part] = {
     "quiet": partial(quiet_part, _quiet_line), "states": states_part, "needs": needs_part, "speedups": speedup_part,
     "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
     "capped": capped_part, "derived": derived_part, "quiet-rows": quiet_rows_part,
-    "together": together_part, "memory": memory_part,
+    "together": together_part, "memory": memory_part, "memory-plans": plans_part,
 }  # fmt: skip
 
 

@@ -163,7 +163,7 @@ def compare(
     """
     from perflog.compare.comparing import compare_sides
     from perflog.compare.rule import Rule, share
-    from perflog.compare.sides import histories_of, open_sides, require_alias
+    from perflog.compare.sides import history_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     rule = Rule(metric, share(margin, "margin"), level)
@@ -173,15 +173,16 @@ def compare(
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases or {})
     known = {**chosen.values["aliases"], **(aliases or {})}
     patterns = path_patterns(chosen.values["parsers"])
-    levels, memory = histories_of(chosen, history)
-    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, levels, repeats_over, memory)
+    past = history_of(chosen, history)
+    (comparison,) = compare_sides(opened, rule, patterns, across, texts(where), known, repeats_over, past)
     return Comparison(comparison)
 
 
 @in_python_terms
 def plan(
     paths: Paths, detect: str | float = 0.05, *, margin: str | float = 0.02, metric: str = "throughput",
-    where: Mapping[str, Any] | None = None, database: PathLike | None = None, cache: bool | None = None,
+    history: bool | None = None, where: Mapping[str, Any] | None = None, database: PathLike | None = None,
+    cache: bool | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
     """How many runs a side each case needs for ``compare`` to call a change (``perflog plan``).
@@ -191,6 +192,8 @@ def plan(
         detect: the change that must be seen, a share above the margin: 0.05, or ``"5%"``.
         margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
+        history: whether the plan is made from what each case's earlier campaigns spread by, out of the history; None:
+            where a database is named.
         where: the cases with these values alone, as :func:`compare` takes them.
         database: the history's database; None: as on the command line.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
@@ -204,12 +207,14 @@ def plan(
     """
     from perflog.compare.rule import share
 
-    return _noise(paths, metric, share(detect, "detect"), share(margin, "margin"), where, database, cache, options)
+    return _noise(
+        paths, metric, share(detect, "detect"), share(margin, "margin"), where, database, cache, options, history
+    )
 
 
 @in_python_terms
 def noise(
-    paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", history: bool = False,
+    paths: Paths, *, margin: str | float = 0.02, metric: str = "throughput", history: bool | None = None,
     where: Mapping[str, Any] | None = None, database: PathLike | None = None, cache: bool | None = None,
     **options: Unpack[ExtractionOptions],
 ) -> Noise:  # fmt: skip
@@ -219,7 +224,7 @@ def noise(
         paths: files and folders, or labels of saved campaigns.
         margin: changes within this share do not matter.
         metric: the metric whose runs are looked at.
-        history: whether to look up in the history what campaigns of one version differ by.
+        history: whether to look up in the history what runs and campaigns spread by; None: where a database is named.
         where: the cases with these values alone, as :func:`compare` takes them.
         database: the history's database; None: as on the command line.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
@@ -245,7 +250,7 @@ def _noise(
     database: PathLike | None,
     cache: bool | None,
     options: ExtractionOptions,
-    history: bool = False,
+    history: bool | None = None,
 ) -> Noise:
     from perflog.compare.noise import noise_of
     from perflog.compare.rule import METRICS

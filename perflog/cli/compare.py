@@ -75,8 +75,11 @@ _HISTORY = (
     "database is named]"
 )
 History = Annotated[bool | None, typer.Option("--history/--no-history", help=_HISTORY, show_default=False)]
-_NOISE_HISTORY = "Show the variance between campaigns of one version too, out of the history (--database)."
-NoiseHistory = Annotated[bool, typer.Option("--history", help=_NOISE_HISTORY)]
+_NOISE_HISTORY = (
+    "Take what runs and campaigns of each case have spread by out of the history (--database). [default: where a "
+    "database is named]"
+)
+NoiseHistory = Annotated[bool | None, typer.Option("--history/--no-history", help=_NOISE_HISTORY, show_default=False)]
 _SORT = "The order of the rows: -change, or devices,-ratio (- turns it round)."
 Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar="FIELDS", show_default=False)]
 _COLUMNS = "Show these columns alone: model,devices,change,interval,verdict."
@@ -169,7 +172,7 @@ def _compared(
 ) -> list[Comparison]:
     """The sides opened and compared. Raises UsageError for a name that is none, also of an alias."""
     from perflog.compare.comparing import compare_sides
-    from perflog.compare.sides import histories_of, open_sides, require_alias
+    from perflog.compare.sides import history_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
     across, over, wanted, aliases = selection
@@ -177,8 +180,7 @@ def _compared(
     require_alias([case for side in opened.sides for case in side.extraction.cases], aliases)
     patterns = path_patterns(chosen.values["parsers"])
     known = {**chosen.values["aliases"], **aliases}
-    levels, memory = histories_of(chosen, history)
-    return compare_sides(opened, rule, patterns, across, wanted, known, levels, over, memory)
+    return compare_sides(opened, rule, patterns, across, wanted, known, over, history_of(chosen, history))
 
 
 @app.command(
@@ -191,14 +193,14 @@ def _compared(
 @extraction_options("aggregate", "baseline")
 def plan(
     logs: Logs, given: Given, detect: Detect = "5%", margin: Margin = "2%", metric: Metric = "throughput",
-    where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: Wide = False,
-    form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
-    quiet: Quiet = False,
+    history: NoiseHistory = None, where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "",
+    wide: Wide = False, form: NoiseForm = None, output: Output = None, database: DatabaseName = None,
+    cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """How many runs a side does each case need for `perflog compare` to call a change of this size?"""
     from perflog.compare.rule import share
 
-    request = _Noise(metric, share(margin, "--margin"), share(detect, "--detect"))
+    request = _Noise(metric, share(margin, "--margin"), share(detect, "--detect"), history)
     view = View.asked(where, sort, columns, wide)
     _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
@@ -206,7 +208,7 @@ def plan(
 @app.command(epilog=examples("perflog noise logs/ --warmup 100", "perflog noise logs/ --sort -spread --wide"))
 @extraction_options("aggregate", "baseline")
 def noise(
-    logs: Logs, given: Given, metric: Metric = "throughput", margin: Margin = "2%", history: NoiseHistory = False,
+    logs: Logs, given: Given, metric: Metric = "throughput", margin: Margin = "2%", history: NoiseHistory = None,
     where: Where = None, sort: NoiseSort = "", columns: NoiseColumns = "", wide: Wide = False,
     form: NoiseForm = None, output: Output = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
@@ -225,7 +227,7 @@ class _Noise(NamedTuple):
     metric: str
     margin: float
     detect: float | None = None
-    history: bool = False
+    history: bool | None = None
 
 
 def _show_noise(

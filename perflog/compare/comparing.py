@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,14 +15,13 @@ from perflog.cases.copies import copies_among
 from perflog.cases.machines import LABEL, joined, joined_cases, machine_names
 from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
-from perflog.compare.remembering import Past, are_answered, in_common, past_of
+from perflog.compare.remembering import are_answered, past_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
-from perflog.compare.sides import OpenedSides, RunSeries, Side, machine_notes, machines, require_known, where
-from perflog.compare.when import answered, interleaved, separation
+from perflog.compare.sides import NO_HISTORY, History, OpenedSides, RunSeries, Side, machine_notes, require_known, where
+from perflog.compare.when import answered, separation
 from perflog.errors import UsageError
 from perflog.formats.paths import REPEAT, PathPatterns
-from perflog.history.place import name_of
 from perflog.logs.find import LogFile
 from perflog.notes import Note, texts
 from perflog.runs.machine import known_facts
@@ -32,18 +30,13 @@ from perflog.runs.sight import findings_in, throttled_among, throttling_of
 from perflog.settings.options import Options
 from perflog.show.text import counted
 from perflog.spelling import some_of
-from perflog.stats.campaigns import CampaignLevel, campaign_level
 from perflog.stats.centre import median
 from perflog.stats.clusters import clusters
 from perflog.stats.components import components
 from perflog.stats.drift import drift
-from perflog.stats.memory import Remembered
 from perflog.stats.resolution import resolution
 from perflog.stats.sequential import TableRule, look
 from perflog.stats.states import OneState, one_state
-
-if TYPE_CHECKING:
-    from perflog.history.following import Point
 
 #: What no repeats differ in: the work, and what is compared.
 NO_REPEATS = frozenset({*OTHER_WORK, "devices", "nodes", DATA, "precision", "framework", VERSION})
@@ -53,8 +46,8 @@ _Named = tuple[str, Side, Sequence[tuple[Case, str]]]
 
 def compare_sides(
     opened: OpenedSides, rule: Rule, patterns: PathPatterns, across: Sequence[str] = (),
-    wanted: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None, history: str = "",
-    repeats_over: Sequence[str] = (), memory: str = "",
+    wanted: Mapping[str, str] | None = None, aliases: Mapping[str, str] | None = None,
+    repeats_over: Sequence[str] = (), history: History = NO_HISTORY,
 ) -> list[Comparison]:  # fmt: skip
     """Each side against the first.
 
@@ -65,20 +58,17 @@ def compare_sides(
         across: keys that may differ between the two cases of a pair (``label``, ``accelerator``, …).
         wanted: the cases with these values alone (``{"devices": "1:8"}``).
         aliases: names of models and the like, each with the name that it is another one of.
-        history: the database whose earlier campaigns say what campaigns of one version differ by; empty: their
-            variance is left out.
         repeats_over: keys that tell machines apart: cases of a side that are alike but for them are one, in which each
             machine is one repeat.
-        memory: the database whose earlier campaigns of a case its row is judged with, where there are enough; empty:
-            rows are judged by their own runs and their table.
+        history: whose earlier campaigns of a case its row is judged with.
 
     Returns:
         A comparison for every side but the first, in their order.
 
     Raises:
         UsageError: for a key or a value that no case has, for repeats that are none, or when there is no such history
-            yet.
-        PerflogError: when the history cannot be read.
+            yet and it was asked for.
+        PerflogError: when the history cannot be read and was asked for.
     """
     all_cases = [case for side in opened.sides for case in side.extraction.cases]
     require_known(all_cases, across, wanted or {}, repeats_over)
@@ -91,26 +81,17 @@ def compare_sides(
         machines_of = joined_cases(labelled, repeats_over, opened.options.aggregate) if repeats_over else labelled
         sides.append((name, side, machines_of))
     old, *others = sides
-    past = _Past(history, memory)
-    return [_compared(old, new, rule, across, aliases or {}, opened.options, past) for new in others]
-
-
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """The databases that say what campaigns of one version differ by, and what each case remembers; empty for none."""
-
-    levels: str
-    memory: str
+    return [_compared(old, new, rule, across, aliases or {}, opened.options, history) for new in others]
 
 
 def _compared(
     old: _Named, new: _Named, rule: Rule, across: Sequence[str], aliases: Mapping[str, str], options: Options,
-    past: _Past,
+    history: History,
 ) -> Comparison:  # fmt: skip
     (old_name, old_side, old_cases), (new_name, new_side, new_cases) = old, new
     pairs, alone = paired(old_cases, new_cases, across, aliases)
     pairs = [_without_old_logs(pair, options.aggregate) for pair in pairs]
-    judged, made, warnings = _judged(pairs, rule, (old_side, new_side), options, past)
+    judged, made, warnings = _judged(pairs, rule, (old_side, new_side), options, history)
     judged, of_states = with_states(judged, rule)
     rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side, rule))) for row in judged)
     of_parts = [
@@ -161,14 +142,14 @@ def _without(copies: Collection[LogFile], case: Case, aggregate: str) -> Case:
 # Machines as repeats (``--repeats-over``).
 
 
-def _require_repeats(over: Sequence[str], metric: str, history: str) -> None:
+def _require_repeats(over: Sequence[str], metric: str, history: History) -> None:
     """Raises UsageError for keys that tell no machines apart, and where a machine has no value that could be judged."""
     option = f"--repeats-over {','.join(over)}"
     if other := [key for key in over if key in NO_REPEATS]:
         raise UsageError(f"{option}: cases that differ in {other[0]} are no repeats of one another")
     if over and metric_kind(metric).is_derived:
         raise UsageError(f"{option}: {metric} is made of a case and its baseline, which are not joined by machine")
-    if over and history:
+    if over and history.asked:
         why = "the history knows what campaigns of runs differ by, not what those of machines do"
         raise UsageError(f"{option} with --history: {why}; leave out one of them")
 
@@ -216,7 +197,7 @@ def _same(rows: Sequence[CaseComparison]) -> list[str]:
 
 
 def _judged(
-    pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, past: _Past
+    pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, history: History
 ) -> tuple[list[CaseComparison], list[str], list[str]]:
     """(a row for each pair, how they were made where that is not as always, what speaks against the whole)."""
     cases, invalid = _stopped(pairs)
@@ -226,19 +207,15 @@ def _judged(
         table = TableRule(max(cases, len(pairs)), rule.margin, rule.level)
         made = _STOPPED.format(cases=f"{cases} cases together" if cases != 1 else "one case")
         rows = [_in_rounds(row, rule, table) for row in compared_cases(pairs, rule)]
-        notes = [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if past.levels else [])]
+        notes = [made, *_other_margin(pairs, rule), *([_COMMON_CAMPAIGN] if history.asked else [])]
         return rows, notes, separation(*sides, pairs, in_turn=True)
-    known = past_of(pairs, rule, sides, options, past.memory) if past.memory else Past([None] * len(pairs))
-    levels, sentences = _levels_beside(pairs, known.memories, rule.metric, past.levels)
-    rows = [
-        row if level is None else replace(row, notes=(*row.notes, _level_note(level)), knows_campaigns=True)
-        for row, level in zip(compared_cases(pairs, rule, levels, known.memories), levels, strict=True)
-    ]
+    known = past_of(pairs, rule, sides, options, history)
+    rows = compared_cases(pairs, rule, known.memories)
     answer = answered(*sides, pairs) if any(known.memories) and are_answered(rows) else ""
     warnings = separation(*sides, pairs, in_turn=bool(cases or answer))
     if cases:
         invalid = _NO_ROUNDS.format(metric=of_rounds)
-    said = [*known.notes, *filter(None, [answer]), *sentences]
+    said = [*known.notes, *filter(None, [answer])]
     return rows, said, [*warnings, *filter(None, [invalid]), *known.warnings]
 
 
@@ -336,127 +313,6 @@ def _other_margin(pairs: Sequence[Pair], rule: Rule) -> list[str]:
 
 def _rules(cases: Iterable[Case]) -> set[Stopping | None]:
     return {stopping_of(known_facts(run.machine)) for case in cases for run in case.runs}
-
-
-# ----------------------------------------------------------------------------------------------------
-# What the history knows of the variance between campaigns of one version, for the cases of a comparison or of noise.
-#
-# Campaigns count together when they are of one case and one version, made by one rule, on machines that are not known
-# to differ. A campaign that is compared now is none of the earlier ones.
-
-
-def _levels_beside(
-    pairs: Sequence[Pair], memories: Sequence[Remembered | None], metric: str, database: str
-) -> tuple[list[CampaignLevel | None], list[str]]:
-    """(the campaign level of each pair that has no memory, what is said of them); nothing without a database."""
-    alone = [pair for pair, memory in zip(pairs, memories, strict=True) if memory is None]
-    if not database or not alone:
-        return [None] * len(pairs), []
-    levels, sentence = _levels_of_pairs(alone, metric, database)
-    of_alone = iter(levels)
-    beside = [next(of_alone) if memory is None else None for memory in memories]
-    return beside, [sentence if len(alone) == len(pairs) else f"Of the cases without a memory: {sentence}"]
-
-
-def _levels_of_pairs(pairs: Sequence[Pair], metric: str, database: str) -> tuple[Sequence[CampaignLevel | None], str]:
-    """(the campaign level of each pair; what is included, of how many campaigns, or why it is not)."""
-    nothing = (None,) * len(pairs)
-    if metric_kind(metric).is_derived:
-        return nothing, f"The variance between campaigns is not known of {metric}, and not in the intervals."
-    if pairs and all(interleaved(pair) for pair in pairs):
-        return nothing, (
-            "The runs of both sides were made in turn, so that whatever a campaign does falls on both: the variance "
-            "between campaigns is not in the intervals."
-        )
-    cases = [case for pair in pairs for case in (pair.old, pair.new)]
-    points = _points(cases, metric, database)
-    here = machines(cases)
-    levels = [_level([pair.old, pair.new], metric, points, here) for pair in pairs]
-    return levels, _sentence(levels, name_of(database))
-
-
-def levels_of_cases(cases: Sequence[Case], metric: str, database: str) -> list[CampaignLevel | None]:
-    """The campaign level of each case, out of a history; the case's own campaign counts where it is saved there.
-
-    Raises:
-        UsageError: when there is no history yet.
-        PerflogError: when the database cannot be read.
-    """
-    if metric_kind(metric).is_derived:
-        return [None] * len(cases)
-    points = _points(cases, metric, database)
-    return [_level([case], metric, points, (), own_counts=True) for case in cases]
-
-
-def _level_note(level: CampaignLevel) -> str:
-    """What a row says of its campaign level."""
-    spread, freedom = 100 * level.campaign_spread, counted(level.freedom, "degree")
-    return (
-        f"{level.campaigns} earlier campaigns differ by {spread:.2g} % beyond their runs ({freedom} of freedom), "
-        "which is in the interval"
-    )
-
-
-def _points(cases: Sequence[Case], metric: str, database: str) -> list[Point]:
-    """The points of all cases that have what all of these have in common."""
-    from perflog.history.following import points_of  # its packages are the history's extra
-
-    return points_of(database, in_common(cases), metric)
-
-
-def _identity(key: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value).lower() for name, value in key.items() if name != VERSION}
-
-
-def _level(
-    compared: Sequence[Case],
-    metric: str,
-    points: Sequence[Point],
-    here: Collection[Mapping[str, str]],
-    own_counts: bool = False,
-) -> CampaignLevel | None:
-    """The level of the campaigns of one case but those that are compared; ``here``: the machines of now.
-
-    A campaign with several such cases, which only its folders tell apart, says nothing: which is which is not known.
-    """
-    case = compared[0]
-    rules = {_rule(case, metric) for case in compared}
-    own = set() if own_counts else {tuple(sorted(values(case, metric))) for case in compared}
-    groups: dict[tuple[object, ...], dict[str, list[list[float]]]] = {}
-    for point in points:
-        runs = [value for value in point.values if value is not None and math.isfinite(value) and value > 0]
-        elsewhere = bool(here) and bool(point.machines) and not any(machine in here for machine in point.machines)
-        if _identity(point.key) != _identity(case.key) or point.rule not in rules or len(runs) != len(point.values):
-            continue
-        if elsewhere or tuple(sorted(runs)) in own:
-            continue
-        machine = tuple(sorted(tuple(sorted(facts.items())) for facts in point.machines))
-        groups.setdefault((point.version, machine), {}).setdefault(point.campaign, []).append(runs)
-    alike = [[cases[0] for cases in campaigns.values() if len(cases) == 1] for campaigns in groups.values()]
-    return campaign_level(alike)
-
-
-def _rule(case: Case, metric: str) -> str:
-    """How a case's values were made, as points of the history say it."""
-    run = case.runs[0]
-    measured = run.metrics.get(metric)
-    text = f"estimator {measured.estimator if measured is not None else ''}"
-    return f"{text}; {run.window}" if metric_kind(metric).is_windowed else text
-
-
-def _sentence(rows: Sequence[CampaignLevel | None], database: str) -> str:
-    known = [level for level in rows if level is not None]
-    if not known:
-        return (
-            f"The variance between campaigns is not known: {database} holds no two earlier campaigns of one version "
-            "and one machine of any of these cases, and the intervals are without it."
-        )
-    counts = [level.campaigns for level in known]
-    numbers = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    text = f"The variance between campaigns is in the intervals, as {numbers} earlier campaigns in {database} have it"
-    if len(known) < len(rows):
-        return f"{text}, but for {len(rows) - len(known)} of {len(rows)} cases, of which it is not known."
-    return f"{text}."
 
 
 # ----------------------------------------------------------------------------------------------------

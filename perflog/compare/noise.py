@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from perflog.cases.case import Case
 from perflog.cases.choosing import chosen
+from perflog.compare.remembering import memories_of_cases
 from perflog.compare.rows import centre, values
 from perflog.compare.rule import keys_of, names_of
-from perflog.compare.sides import database_of, open_sides
+from perflog.compare.sides import NO_HISTORY, History, history_of, open_sides
 from perflog.compare.table import Column, value_by
 from perflog.errors import UsageError
 from perflog.escaping import json_text
@@ -22,7 +25,8 @@ from perflog.settings.options import Options
 from perflog.show.case_table import TITLES, Shown, ordered, require_columns
 from perflog.show.extractions import Extractions
 from perflog.show.text import TextTable, number, to_csv, two_digits
-from perflog.stats.campaigns import CampaignLevel
+from perflog.stats import planning
+from perflog.stats.memory import IMPROBABLE, Memory, chance_of_noise
 from perflog.stats.power import (
     Table,
     coefficient_of_variation,
@@ -54,10 +58,15 @@ class CaseNoise:
         change_seen: the smallest change that `compare` would call with a chance of 80 % with as many runs on both
             sides, a share; None where so many runs carry no table of so many rows.
         runs_needed: runs a side for the change that is planned for, were the runs' spread the one that was estimated;
-            None where more than 1000 would be needed.
+            None where more than 1000 would be needed. Where campaigns of one version differ, both sides have to be
+            measured in turn.
         runs_needed_most: the same for the upper end of the spread's 80 % interval: a spread known from few runs may be
             nearly twice as large, and a plan for the middle then falls short as often as not.
-        campaigns: what campaigns of one version differ by, as the history has it; None where it is not known.
+        runs_apart: the same where one side is measured after the other, so that what campaigns differ by counts; None
+            where no number of runs suffices, and where the memory does not apply.
+        memory: what the earlier campaigns say; None where they say nothing.
+        remembered: whether ``change_seen``, ``runs_needed`` and ``runs_apart`` come from the memory: it knows the runs,
+            and those at hand are not improbably noisier.
         pooled: whether ``change_seen`` and ``runs_needed`` come from the coefficient of variation of all cases pooled.
     """
 
@@ -72,7 +81,9 @@ class CaseNoise:
     runs_needed: int | None = None
     runs_needed_most: int | None = None
     pooled: bool = False
-    campaigns: CampaignLevel | None = None
+    runs_apart: int | None = None
+    memory: Memory | None = None
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,7 @@ class Noise:
         options: how the numbers were made.
         cases: one per case, in the cases' order.
         history: the database that campaigns were looked up in; empty where they were not.
+        notes: what the history says of the cases, or why it could not be read.
         table: the table that the changes are to be found in: as many rows as there are cases, the margin, the level.
     """
 
@@ -94,11 +106,13 @@ class Noise:
     cases: tuple[CaseNoise, ...]
     table: Table
     history: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def noise(
-    cases: Sequence[Case], options: Options, metric: str, detect: float | None = None, margin: float = MARGIN
-) -> Noise:
+    cases: Sequence[Case], options: Options, metric: str, detect: float | None = None, margin: float = MARGIN,
+    history: History = NO_HISTORY,
+) -> Noise:  # fmt: skip
     """The noise of every case.
 
     Args:
@@ -107,9 +121,12 @@ def noise(
         metric: whose run values are looked at.
         detect: the change, a share, to plan for.
         margin: the change, a share, that does not matter.
+        history: whose earlier campaigns say what runs and campaigns spread by.
 
     Raises:
-        UsageError: for a change within the margin, which `compare` never calls.
+        UsageError: for a change within the margin, which `compare` never calls; when there is no history yet and it was
+            asked for.
+        PerflogError: when the history cannot be read and was asked for.
     """
     if detect is not None and detect <= margin:
         raise UsageError(
@@ -119,10 +136,34 @@ def noise(
     table = Table(max(1, len(cases)), margin, LEVEL)
     groups = [[v for v in values(case, metric) if math.isfinite(v) and v > 0] for case in cases]
     pooled = pooled_coefficient_of_variation(groups)
+    past = memories_of_cases(cases, metric, options, history, margin)
     members = (
-        _case_noise(case, group, metric, detect, pooled, table) for case, group in zip(cases, groups, strict=True)
+        _with_memory(_case_noise(case, group, metric, detect, pooled, table), group, memory, detect, table)
+        for case, group, memory in zip(cases, groups, past.memories, strict=True)
     )
-    return Noise(metric, detect, options, tuple(members), table)
+    return Noise(metric, detect, options, tuple(members), table, past.name, (*past.notes, *past.warnings))
+
+
+def _with_memory(
+    one: CaseNoise, group: Sequence[float], memory: Memory | None, detect: float | None, table: Table
+) -> CaseNoise:
+    """The case with what its memory says, where it applies to the runs at hand."""
+    if memory is None:
+        return one
+    own = [(np.asarray(one.coefficient_of_variation or 0.0) ** 2, len(group) - 1)] if len(group) > 1 else []
+    is_noisier = bool(own) and memory.knows_runs and float(chance_of_noise(memory, own)[0]) < IMPROBABLE
+    if not memory.knows_runs or is_noisier:
+        return replace(one, memory=memory)
+    middle, upper = (planning.outlook(memory, apart=False, upper=upper) for upper in (False, True))
+    seen = planning.detectable_change(max(len(group), 2), middle, WANTED, table)
+    one = replace(one, memory=memory, remembered=True, pooled=False, change_seen=seen)
+    if detect is None:
+        return one
+    apart = planning.outlook(memory, apart=True, upper=True)
+    needed, most, of_apart = (
+        planning.runs_needed(detect, expected, WANTED, table) for expected in (middle, upper, apart)
+    )
+    return replace(one, runs_needed=needed, runs_needed_most=most, runs_apart=of_apart)
 
 
 def _case_noise(
@@ -154,7 +195,7 @@ def _case_noise(
 
 def noise_of(
     names: Sequence[str], settings: Settings, extractions: Extractions, metric: str, detect: float | None = None,
-    margin: float = MARGIN, history: bool = False, where: Mapping[str, str] | None = None,
+    margin: float = MARGIN, history: bool | None = None, where: Mapping[str, str] | None = None,
 ) -> Noise:  # fmt: skip
     """The noise of every case of logs, or of labels of saved campaigns.
 
@@ -163,7 +204,7 @@ def noise_of(
         metric: one of :data:`perflog.compare.rule.METRICS`.
         detect: the change (a share) to plan for; None: none.
         margin: the change (a share) that does not matter.
-        history: whether to look up in the history what campaigns of one version differ by.
+        history: whether to look up in the history what runs and campaigns spread by; None: where a database is named.
         where: the cases with these values alone, as a comparison with the same ``where`` has them.
 
     Raises:
@@ -179,15 +220,7 @@ def noise_of(
         raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
     if where:
         cases = chosen(cases, where)
-    measured = noise(cases, options, metric, detect, margin)
-    if not history:
-        return measured
-    from perflog.compare.comparing import levels_of_cases
-    from perflog.history.place import name_of
-
-    levels = levels_of_cases(cases, metric, database_of(settings))
-    members = tuple(replace(one, campaigns=level) for one, level in zip(measured.cases, levels, strict=True))
-    return replace(measured, cases=members, history=name_of(database_of(settings)))
+    return noise(cases, options, metric, detect, margin, history_of(settings, history))
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -197,6 +230,7 @@ _NOTES = {
     "1": f"fewer than {ENOUGH_RUNS} runs: from the spread of all cases pooled",
     "2": "no spread at all: copies of one log, or too coarse a print",
     "3": "too few runs to say, or too few for a table of so many rows",
+    "4": "the runs at hand are noisier than the history by more than chance, and are planned for alone",
 }
 #: The columns beside the case's and the metric's, in the order that a table has by itself.
 _COLUMNS: tuple[Column[CaseNoise, Noise], ...] = (
@@ -206,7 +240,8 @@ _COLUMNS: tuple[Column[CaseNoise, Noise], ...] = (
     Column("interval", lambda one, _: _interval(one), title="80% interval", is_right=False),
     Column("change_seen", lambda one, _: _change_seen(one), lambda one: one.change_seen, "change seen with n"),
     Column("runs_needed", lambda one, _: _needed(one), lambda one: one.runs_needed),
-    Column("campaigns", lambda one, _: "not known" if one.campaigns is None else str(one.campaigns.campaigns)),
+    Column("runs_apart", lambda one, _: _apart(one), lambda one: one.runs_apart, "one side after the other"),
+    Column("campaigns", lambda one, _: "not known" if one.memory is None else str(one.memory.campaigns)),
     Column("run_spread", lambda one, _: _run_spread(one), title="between their runs (df)"),
     Column("campaign_spread", lambda one, _: _campaign_spread(one), title="between campaigns (df)"),
     Column("notes", lambda one, _: _mark(one), is_right=False),
@@ -232,7 +267,9 @@ def noise_table(noise: Noise, shown: Shown = _DEFAULT) -> TextTable:
     """
     fields, marks = keys_of([one.case for one in noise.cases]), [_mark(one) for one in noise.cases]
     numbers = ["n", noise.metric, "unit", "spread", "interval", "change_seen"]
-    numbers += [*(["runs_needed"] if noise.detect is not None else []), *(_OF_HISTORY if noise.history else ())]
+    if noise.detect is not None:
+        numbers += ["runs_needed", *(["runs_apart"] if noise.history else [])]
+    numbers += _OF_HISTORY if noise.history else ()
     require_columns(shown.columns, ["case", *fields, "label", *numbers, "notes"])
     names = list(dict.fromkeys(shown.columns)) or [*(fields if shown.wide else ["case"]), *numbers, "notes"]
     if any(marks) and "notes" not in names:
@@ -296,30 +333,46 @@ def _interval(one: CaseNoise) -> str:
 
 def _run_spread(one: CaseNoise) -> str:
     """What runs of one campaign differ by, with its degrees of freedom."""
-    level = one.campaigns
-    return f"{100 * level.run_spread:.2f}% ({level.run_freedom})" if level is not None and level.run_freedom else ""
+    memory = one.memory
+    return f"{100 * memory.run_spread:.2f}% ({memory.known_freedom})" if memory and memory.known_freedom else ""
 
 
 def _campaign_spread(one: CaseNoise) -> str:
     """What campaigns differ by beyond their runs, with its degrees of freedom."""
-    level = one.campaigns
-    return "" if level is None else f"{100 * level.campaign_spread:.2f}% ({level.freedom})"
+    memory = one.memory
+    return "" if memory is None else f"{100 * memory.campaign_spread:.2f}% ({memory.freedom})"
 
 
 def _needed(one: CaseNoise) -> str:
-    if not one.change_seen and not one.coefficient_of_variation:
+    if not one.change_seen and not one.coefficient_of_variation and not one.remembered:
         return ""
     needed, most = ("> 1000" if runs is None else str(runs) for runs in (one.runs_needed, one.runs_needed_most))
     return needed if needed == most else f"{needed} to {most}"
+
+
+def _apart(one: CaseNoise) -> str:
+    """Runs a side where one side is measured after the other; not known without a memory."""
+    if not one.remembered:
+        return "not known"
+    return "none will do" if one.runs_apart is None else str(one.runs_apart)
 
 
 def _mark(one: CaseNoise) -> str:
     """The footnote's mark: where the numbers come from, or why there are none."""
     if one.pooled and (one.runs_needed or one.change_seen):
         return "1"
+    if one.memory is not None and one.memory.knows_runs and not one.remembered:
+        return "4"
     if one.coefficient_of_variation == 0:
         return "2"
     return "3" if not one.change_seen and not one.runs_needed else ""
+
+
+#: What is said of sides that are measured apart.
+_AFTER = (
+    "; one side after the other: what campaigns differ by counts, and more runs do not make it smaller; where none "
+    "will do, measure in turn (`perflog run --against`)"
+)
 
 
 def _caption(noise: Noise) -> str:
@@ -329,8 +382,9 @@ def _caption(noise: Noise) -> str:
     margin = f"margin {100 * noise.table.margin:g} %, level {100 * LEVEL:g} %"
     test = f"a chance of {100 * WANTED:g} % that `perflog compare` calls one changed case {of_table} ({margin})"
     of_history = (
-        f"; campaigns of one version and machine in {noise.history}, their spread beyond that of their runs, df: "
-        "degrees of freedom"
+        "; where a case has a memory, from the spread of its earlier runs, both sides measured in turn"
+        f"{_AFTER if noise.detect is not None else ''}; campaigns: their spread beyond that of their runs, df: degrees "
+        "of freedom"
     )
     test += (
         "; of two numbers of runs the second is for the upper end of the spread's interval"
@@ -338,7 +392,8 @@ def _caption(noise: Noise) -> str:
         else ""
     )
     test += of_history if noise.history else ""
-    return f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
+    made = f"{spread}; {test}; estimator {noise.options.estimator}; {noise.options.window}."
+    return " ".join([made, *noise.notes])
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -355,21 +410,22 @@ def noise_document(noise: Noise) -> dict[str, Any]:
         "metric": noise.metric,
         "detect": noise.detect,
         "table": {"rows": noise.table.rows, "margin": noise.table.margin, "level": noise.table.level},
+        "notes": list(noise.notes),
         "cases": [_member(one) for one in noise.cases],
     }
 
 
 def _member(one: CaseNoise) -> dict[str, Any]:
-    level = one.campaigns
+    memory = one.memory
     return {
         "case": one.case.key, "label": one.case.label, "n": one.n, "median": one.centre,
         "unit": one.unit, "spread": one.coefficient_of_variation,
         "interval": None if one.low is None else {"low": one.low, "high": one.high, "level": 0.8},
         "change_seen": one.change_seen, "runs_needed": one.runs_needed, "runs_needed_most": one.runs_needed_most,
-        "pooled": one.pooled,
-        "campaigns": None if level is None else {
-            "campaigns": level.campaigns, "spread": level.campaign_spread, "degrees_of_freedom": level.freedom,
-            "run_spread": level.run_spread, "run_degrees_of_freedom": level.run_freedom,
+        "runs_apart": one.runs_apart, "pooled": one.pooled, "remembered": one.remembered,
+        "campaigns": None if memory is None else {
+            "campaigns": memory.campaigns, "spread": memory.campaign_spread, "degrees_of_freedom": memory.freedom,
+            "run_spread": memory.run_spread, "run_degrees_of_freedom": memory.known_freedom,
         },
     }  # fmt: skip
 
@@ -398,7 +454,8 @@ def _csv_row(one: CaseNoise) -> dict[str, Any]:
     return {
         **one.case.key, **{name: member[name] for name in ("label", "n", "median", "unit", "spread")},
         "low": interval["low"], "high": interval["high"], "change_seen": one.change_seen,
-        "runs_needed": one.runs_needed, "runs_needed_most": one.runs_needed_most, "pooled": str(one.pooled).lower(),
+        "runs_needed": one.runs_needed, "runs_needed_most": one.runs_needed_most, "runs_apart": one.runs_apart,
+        "pooled": str(one.pooled).lower(), "remembered": str(one.remembered).lower(),
     }  # fmt: skip
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import VERSION, Pair, metric_kind
 from perflog.compare.rows import CaseComparison, values
 from perflog.compare.rule import Rule
-from perflog.compare.sides import Side, machines
+from perflog.compare.sides import History, Side, machines
 from perflog.compare.when import interleaved
 from perflog.errors import PerflogError
 from perflog.formats.vocabulary import CASE_KEYS
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 #: The option that leaves the history out, as messages name it.
 _WITHOUT = "--no-history"
+#: Why a few campaigns are no memory of sides that were made in turn.
+_IN_TURN = (
+    "its runs were made in turn, so that whatever a campaign does falls on both sides, and its earlier campaigns are "
+    "too few to say what runs spread by"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,55 +47,117 @@ class Past:
     warnings: tuple[str, ...] = ()
 
 
-def past_of(pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, database: str) -> Past:
-    """The memories of all pairs out of a database; a history that cannot be read is said, and nothing is taken of it.
+def past_of(pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, history: History) -> Past:
+    """The memories of all pairs; none, with a warning, of a history that was not asked for and cannot be read.
 
     Args:
         sides: the old and the new one.
         options: how the numbers of both were made.
+
+    Raises:
+        UsageError: when there is no history yet, and it was asked for.
+        PerflogError: when it cannot be read, and was asked for.
     """
     nothing = Past([None] * len(pairs))
-    if not pairs:
+    if not pairs or not history.database:
         return nothing
     if why := _why_none(pairs, rule.metric):
         return Past(nothing.memories, (f"No case is judged with its history: {why}.",))
-    name = name_of(database)
+    name = name_of(history.database)
     try:
-        found = _found(pairs, rule, options, sides, database)
+        found = _found(pairs, rule, options, sides, history)
     except PerflogError as error:
+        if history.asked:
+            raise
         return Past(nothing.memories, (), (f"The history in {name} was not used: {error}",))
+    in_turn = [interleaved(pair) for pair in pairs]
+    # of sides in turn nothing is known where campaigns are too few to say what runs spread by
+    found = [
+        _IN_TURN if not isinstance(one, str) and together and not one.knows_runs else one
+        for one, together in zip(found, in_turn, strict=True)
+    ]
     memories = [
-        None if isinstance(one, str) else Remembered(one, not interleaved(pair))
-        for pair, one in zip(pairs, found, strict=True)
+        None if isinstance(one, str) else Remembered(one, not together)
+        for one, together in zip(found, in_turn, strict=True)
     ]
     return Past(memories, tuple(_notes(found, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class PastOfCases:
+    """What a history says of cases before they are compared.
+
+    Attributes:
+        memories: of each case; None for one without.
+        name: of the history's database, as messages name it; empty where none was looked at.
+        notes: of which there are memories, and why of the others there are none.
+        warnings: that the history could not be read.
+    """
+
+    memories: Sequence[Memory | None]
+    name: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def memories_of_cases(
+    cases: Sequence[Case], metric: str, options: Options, history: History, margin: float
+) -> PastOfCases:
+    """The memories of cases that will be measured again; campaigns of their own runs count, where they are saved.
+
+    Raises:
+        UsageError: when there is no history yet, and it was asked for.
+        PerflogError: when it cannot be read, and was asked for.
+    """
+    nothing = PastOfCases([None] * len(cases))
+    if not cases or not history.database:
+        return nothing
+    name = name_of(history.database)
+    if metric_kind(metric).is_derived:
+        return replace(nothing, name=name, notes=(f"No case has a memory: {_DERIVED.format(metric=metric)}.",))
+    try:
+        from perflog.history.memory import Which, memories  # its packages are the history's extra
+
+        wanted = [replace(_compared([case], metric, options), values=()) for case in cases]
+        shared = in_common(cases)
+        found = memories(history.database, metric, shared, wanted, Which(few=history.asked), margin)
+    except PerflogError as error:
+        if history.asked:
+            raise
+        return replace(nothing, warnings=(f"The history in {name} was not used: {error}",))
+    known = [None if isinstance(one, str) else one for one in found]
+    return PastOfCases(known, name, tuple(_notes(found, name)))
+
+
+#: Why no derived metric is remembered.
+_DERIVED = "{metric} is made of a case and its baseline, and the runs of both would have to be remembered"
 
 
 def _why_none(pairs: Sequence[Pair], metric: str) -> str:
     """Why no row of this kind has a memory; empty where one may."""
     if metric_kind(metric).is_derived:
-        return f"{metric} is made of a case and its baseline, and the runs of both would have to be remembered"
+        return _DERIVED.format(metric=metric)
     if any(pair.old.machines or pair.new.machines for pair in pairs):
         return "it knows what runs differ by, not what machines do"
     return ""
 
 
 def _found(
-    pairs: Sequence[Pair], rule: Rule, options: Options, sides: Sequence[Side], database: str
+    pairs: Sequence[Pair], rule: Rule, options: Options, sides: Sequence[Side], history: History
 ) -> list[Memory | str]:
     """The memory of each pair whose sides are one case but for the version."""
-    from perflog.history.memory import Without, memories  # its packages are the history's extra
+    from perflog.history.memory import Which, memories  # its packages are the history's extra
 
     dates = [side.date for side in sides if side.date is not None]
     labels = {side.name for side in sides if side.date is not None}
-    without = Without(labels, max(dates) if len(dates) == len(sides) else None)
+    which = Which(labels, max(dates) if len(dates) == len(sides) else None, few=history.asked)
     alike = [_alike(pair) for pair in pairs]
     ones = [pair for pair, is_one in zip(pairs, alike, strict=True) if is_one]
     if not ones:
         return ["its sides are two cases"] * len(pairs)
     compared = [_compared((pair.old, pair.new), rule.metric, options) for pair in ones]
     wanted = in_common([case for pair in ones for case in (pair.old, pair.new)])
-    found = iter(memories(database, rule.metric, wanted, compared, without, rule.margin))
+    found = iter(memories(history.database, rule.metric, wanted, compared, which, rule.margin))
     return [next(found) if is_one else "its sides are two cases" for is_one in alike]
 
 

@@ -15,7 +15,6 @@ from perflog.compare.rule import Rule, names_of, verdict_words
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
 from perflog.show.text import counted
-from perflog.stats.campaigns import CampaignLevel
 from perflog.stats.centre import median
 from perflog.stats.contrast import LogDifference, RowSamples
 from perflog.stats.family import RowResult, family, hodges_lehmann
@@ -290,25 +289,22 @@ class Comparison:
 
 
 def compared_cases(
-    pairs: Sequence[Pair], rule: Rule, campaigns: Sequence[CampaignLevel | None] = (),
-    memories: Sequence[Remembered | None] = (),
-) -> list[CaseComparison]:  # fmt: skip
+    pairs: Sequence[Pair], rule: Rule, memories: Sequence[Remembered | None] = ()
+) -> list[CaseComparison]:
     """A row per pair; intervals and verdicts hold for the rows together (:mod:`perflog.stats.family`).
 
     Args:
         pairs: the cases of both sides.
         rule: the metric, the margin and the level.
-        campaigns: what earlier campaigns say of each pair; empty where none is looked for.
         memories: the history that each pair is judged with; None for a pair without, empty for none at all.
     """
     sides = [(tuple(values(pair.old, rule.metric)), tuple(values(pair.new, rule.metric))) for pair in pairs]
     alone = [_estimated(pair, old, new, rule) for pair, (old, new) in zip(pairs, sides, strict=True)]
     judged = [place for place, (_, samples, _) in enumerate(alone) if samples is not None]
-    levels = [campaigns[place] for place in judged] if campaigns else ()
     samples = [own for _, own, _ in alone if own is not None]
     known = list(memories) or [None] * len(pairs)
     of_judged = [known[place] for place in judged]
-    results = dict(zip(judged, family(samples, rule.margin, rule.level, levels, of_judged), strict=True))
+    results = dict(zip(judged, family(samples, rule.margin, rule.level, of_judged), strict=True))
     rows = [_row(pair, sides[place], alone[place], results.get(place), rule) for place, pair in enumerate(pairs)]
     return [_remembering(row, results.get(place), known[place]) for place, row in enumerate(rows)]
 
@@ -319,7 +315,11 @@ def _remembering(row: CaseComparison, result: RowResult | None, known: Remembere
         return row
     memory, doubt = known.memory, result.memory.doubt
     runs, campaigns = (f"{100 * spread:.2g} %" for spread in (memory.run_spread, memory.campaign_spread))
-    if doubt is Doubt.NONE:
+    if doubt is Doubt.FEW:
+        freedom = counted(memory.freedom, "degree")
+        note = f"{memory.campaigns} earlier campaigns differ by {campaigns} beyond their runs ({freedom} of freedom), "
+        note += "which is in the interval"
+    elif doubt is Doubt.NONE:
         note = f"judged with {memory.campaigns} campaigns of its history: runs {runs}"
         note += f", campaigns {campaigns}" if known.apart else ""
     else:

@@ -219,15 +219,32 @@ def database_of(settings: Settings) -> str:
     return str(settings.values["database"] or default_database())
 
 
-def histories_of(settings: Settings, asked: bool | None) -> tuple[str, str]:
-    """(the database of what campaigns of one version differ by, that of the memory of cases); empty for none.
+@dataclass(frozen=True, slots=True)
+class History:
+    """The history that cases are judged with.
+
+    Attributes:
+        database: where its campaigns are; empty for none.
+        asked: whether it was asked for, and not only named: then two campaigns of a version are enough to say what
+            campaigns differ by, and one that cannot be read is an error.
+    """
+
+    database: str = ""
+    asked: bool = False
+
+
+NO_HISTORY = History()
+
+
+def history_of(settings: Settings, asked: bool | None) -> History:
+    """The history of the settings.
 
     Args:
         asked: whether the history was asked for; None: not said. Then cases remember where a database is named.
     """
     if asked:
-        return (database := database_of(settings)), database
-    return "", str(settings.values["database"] or "") if asked is None else ""
+        return History(database_of(settings), True)
+    return History(str(settings.values["database"] or "")) if asked is None else NO_HISTORY
 
 
 def _campaign(name: str, settings: Settings) -> Campaign:

@@ -16,7 +16,7 @@ from perflog.cases.pairs import VERSION
 from perflog.history.following import Part, Point, Series, parts, points_of, series_of
 from perflog.history.place import Database, name_of
 from perflog.settings.options import Options
-from perflog.stats.memory import Memory, memory_of
+from perflog.stats.memory import Memory, memory_of, memory_of_few
 
 #: What a case is, whatever its version: its key in small letters.
 Identity = Mapping[str, str]
@@ -41,16 +41,18 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
-    """The campaigns that are no memory.
+class Which:
+    """Which campaigns are a memory.
 
     Attributes:
-        labels: those that are compared.
-        after: those of a later date; None for no limit.
+        without: the labels of those that are none, as they are compared.
+        until: the last date; None for no limit.
+        few: whether two campaigns of one version are enough to say what campaigns differ by.
     """
 
-    labels: Collection[str] = ()
-    after: datetime | None = None
+    without: Collection[str] = ()
+    until: datetime | None = None
+    few: bool = False
 
 
 def rule_text(estimator: str, window: object, options: Options) -> str:
@@ -70,14 +72,14 @@ def memories(
     metric: str,
     wanted: Mapping[str, str],
     cases: Sequence[Compared],
-    without: Without,
+    which: Which,
     margin: float,
 ) -> list[Memory | str]:
     """The memory of each case, or the reason why it has none.
 
     Args:
         wanted: what all of the cases have in common, so that not the whole history is read.
-        without: the campaigns that are no memory.
+        which: the campaigns that are a memory.
         margin: changes of level up to this share are none, and count as what campaigns differ by.
 
     Raises:
@@ -86,28 +88,46 @@ def memories(
     """
     of_case: dict[tuple[tuple[str, str], ...], list[Point]] = {}
     for point in points_of(database, wanted, metric):
-        if point.campaign not in without.labels and (without.after is None or point.date <= without.after):
+        if point.campaign not in which.without and (which.until is None or point.date <= which.until):
             of_case.setdefault(_identity(point.key), []).append(point)
-    return [_memory(case, of_case.get(_identity(case.key), []), metric, name_of(database), margin) for case in cases]
+    name = name_of(database)
+    found = [_last_part(case, of_case.get(_identity(case.key), []), metric, name, margin) for case in cases]
+    return [part if isinstance(part, str) else _of_part(part, which.few) for part in found]
 
 
 def _identity(key: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, str(value).lower()) for name, value in key.items() if name != VERSION))
 
 
-def _memory(case: Compared, points: Sequence[Point], metric: str, name: str, margin: float) -> Memory | str:
+def _of_part(part: Part, few: bool) -> Memory | str:
+    """The memory that a part is; with ``few`` also where it knows no more than what campaigns differ by."""
+    found = memory_of(_levels(part))
+    if not isinstance(found, str) or not few:
+        return found
+    versions: dict[object, list[list[float]]] = {}
+    for point, _ in part.valued:
+        versions.setdefault(point.version, []).append(_runs(point))
+    return memory_of_few(list(versions.values())) or f"{found}, and no two of them that differ are of one version"
+
+
+def _last_part(case: Compared, points: Sequence[Point], metric: str, name: str, margin: float) -> Part | str:
+    """The part of the case's series that it remembers, or why there is none."""
     earlier = [point for point in points if not any(_are_same(_runs(point), side) for side in case.values)]
     if not earlier:
         return f"{name} has no earlier campaign of it"
     if len(case.machines) > 1 and all(case.machines) and not _share_a_machine(case.machines):
         return "its sides ran on machines that differ"
+    here = [machine for side in case.machines for machine in side]
+    earlier = [point for point in earlier if not _is_elsewhere(point, here)]
+    if not earlier:
+        return f"its earlier campaigns in {name} have another machine"
     lines = series_of(earlier, metric)
     if len(lines) > 1:
         return f"{name} has {len(lines)} series of it, which only versions or folders tell apart"
     part = _last_that_fits(case, lines[0], margin)
     if part is None:
         return f"its earlier campaigns in {name} have another machine, rule or unit"
-    return memory_of(_levels(part))
+    return part
 
 
 def _runs(point: Point) -> list[float]:
@@ -126,6 +146,11 @@ def _are_same(runs: Sequence[float], side: Sequence[float]) -> bool:
 def _share_a_machine(machines: Sequence[Sequence[Mapping[str, str]]]) -> bool:
     first, *others = machines
     return any(all(machine in other for other in others) for machine in first)
+
+
+def _is_elsewhere(point: Point, here: Sequence[Mapping[str, str]]) -> bool:
+    """Whether a campaign is known to have run on other machines than those of the case."""
+    return bool(here) and bool(point.machines) and not any(machine in here for machine in point.machines)
 
 
 def _last_that_fits(case: Compared, line: Series, margin: float) -> Part | None:

@@ -13,7 +13,8 @@ never an exception, and never a finding.
 ``ratio``               new over old, with the interval that belongs to the test
 ``verdict``             faster, slower, same, inconclusive, or not enough data
 ``sequential``          a ratio that may be looked at after every round, and when a measurement ends
-``campaigns``           the variance between campaigns of one version
+``memory``              what the runs and the campaigns of a case have spread by, and a row that is judged with it
+``planning``            how many runs a change needs in a row that has a memory
 ``adjust``              p-values of many rows: Benjamini–Hochberg
 ``geomean``             one ratio over several rows
 ``quotient``            the interval of a speedup

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perflog.stats.adjust import benjamini_hochberg
-from perflog.stats.campaigns import CampaignLevel, with_campaigns
 from perflog.stats.contrast import Differences, Floats, LogDifference, RowSamples, differences
 from perflog.stats.mannwhitney import ROUNDING, at_most, critical
 from perflog.stats.memory import Applied, Remembered, applied, with_memory_of_campaigns
@@ -87,19 +86,16 @@ class _Ranks:
 
 
 def family(
-    rows: Sequence[RowSamples], margin: float, level: float, campaigns: Sequence[CampaignLevel | None] = (),
-    memories: Sequence[Remembered | None] = (),
-) -> list[RowResult]:  # fmt: skip
+    rows: Sequence[RowSamples], margin: float, level: float, memories: Sequence[Remembered | None] = ()
+) -> list[RowResult]:
     """The results of all rows of one table.
 
     Args:
         rows: each sample with two positive, finite values or more that are not all equal.
         margin: the change, a share, that does not matter.
         level: 1 − α of the table.
-        campaigns: what earlier campaigns say of each row, which then is a fourth interval of the hull; None for a row
-            of which nothing is known, and empty where none is looked for.
-        memories: the history of each row in the same way, which takes the place of all other intervals where it
-            applies; rows of derived metrics have none.
+        memories: the history of each row, which takes the place of all other intervals where it applies; None for a row
+            without, such as one of a derived metric; empty for none at all.
 
     Raises:
         ValueError: for a level outside (0, 1) or a negative margin.
@@ -115,9 +111,6 @@ def family(
     ranks = [None if by_memory else _ranks(row) for row, by_memory in zip(rows, holds, strict=True)]
     noises = [_with_memory(noise, remembered, of_memory) for noise in differences(rows)]
     own, *floored = noises
-    known = list(campaigns) or [None] * len(rows)
-    if any(of_row is not None for of_row in known):
-        noises = [*noises, with_campaigns(rows, noises[0], known)]
     beyond, within = _beyond(ranks, noises, margin), _within(ranks, noises, margin)
     alphas = _alphas(beyond, within, alpha)
     low, high = _intervals(noises, alphas)
@@ -127,8 +120,7 @@ def family(
         _ratio(row, rank, (low[i], high[i]), float(alphas[i]), float(p_one[i]))
         for i, (row, rank) in enumerate(zip(rows, ranks, strict=True))
     ]
-    apart = [of_row is not None and of_row.apart for of_row in remembered]
-    of_campaigns = [known[i] is not None or apart[i] for i in range(len(rows))]
+    of_campaigns = [of_row is not None and of_row.apart for of_row in remembered]
     shown = [_at_asked_level(ratio) if of_campaigns[i] else ratio for i, ratio in enumerate(ratios)]
     by_states = np.zeros(len(rows), dtype=bool)
     if floored:
@@ -150,7 +142,7 @@ def _with_memory(
         if memory is not None and memory.error is not None:
             errors[place], freedoms[place] = memory.error, memory.freedom
         elif of_row is not None and of_row.apart:
-            own = float(errors[place]), float(freedoms[place])
+            own = errors[place], freedoms[place]
             errors[place], freedoms[place] = with_memory_of_campaigns(*own, of_row.memory)
     return Differences(noise.centres, errors, freedoms)
 

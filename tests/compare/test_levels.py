@@ -67,20 +67,22 @@ def test_earlier_campaigns_make_the_interval_what_campaigns_differ_by(tmp_path: 
     assert row["interval"]["low"] == pytest.approx(1.06 * math.exp(-half), rel=1e-5)
     assert row["interval"]["high"] == pytest.approx(1.06 * math.exp(half), rel=1e-5)
     assert row["interval"]["level"] == pytest.approx(0.95)
-    (sentence,) = [note for note in comparison["notes"] if "variance between campaigns" in note]
     assert (
-        sentence == f"The variance between campaigns is in the intervals, as 4 earlier campaigns in {history} have it."
+        f"The history in {history} is taken into account for every case (--no-history leaves it out)."
+        in (comparison["notes"])
     )
+    assert (row["memory"]["campaigns"], row["memory"]["used"], row["memory"]["apart"]) == (4, False, True)
+    assert row["memory"]["reason"] == "it has too few campaigns to know them"
     assert any(
         note.startswith("4 earlier campaigns differ by ") and "3 degrees of freedom" in note for note in row["notes"]
     )
-    assert not any("variance between campaigns" in note for note in compared(old, new, history)["notes"])
+    assert not any("earlier campaigns differ" in note for note in alone["notes"])
 
 
 @pytest.mark.long
 def test_a_campaign_that_is_compared_is_none_of_the_earlier_ones(tmp_path: Path, history: str) -> None:
     comparison = compared(tmp_path / "a", write(tmp_path / "new", 1060), history, "--history")
-    assert any("as 3 earlier campaigns in" in note for note in comparison["notes"])
+    assert comparison["rows"][0]["memory"]["campaigns"] == 3
 
 
 @pytest.mark.long
@@ -93,7 +95,7 @@ def test_campaigns_of_other_cases_and_other_machines_do_not_count(tmp_path: Path
     for folder in (old, new):
         machine(folder, "this one")
     comparison = compared(old, new, history, "--history")
-    assert any("as 4 earlier campaigns in" in note for note in comparison["notes"]), comparison["notes"]
+    assert comparison["rows"][0]["memory"]["campaigns"] == 4
 
 
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
@@ -103,10 +105,10 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     assert (done.returncode, "no history in" in done.stderr) == (2, True)
     save(write(tmp_path / "a", 1000), "a", database)
     comparison = compared(old, new, database, "--history")
-    assert any("The variance between campaigns is not known: " in note for note in comparison["notes"])
+    assert any("no two of them that differ are of one version" in note for note in comparison["notes"])
     assert comparison["rows"][0]["verdict"] == "faster"
     speedups = compared(old, new, database, "--history", "--metric", "speedup")
-    assert any("is not known of speedup" in note for note in speedups["notes"])
+    assert any("No case is judged with its history: speedup is made of" in note for note in speedups["notes"])
 
 
 @pytest.mark.long
@@ -175,10 +177,15 @@ def test_the_journal_of_a_campaign_tells_when_logs_without_clocks_were_made(tmp_
 
 def test_sides_that_were_made_in_turn_need_no_campaign_level(tmp_path: Path, history: str) -> None:
     begin = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    for label, rate in (("e", 1003), ("f", 1009)):
+        save(bare_runs(tmp_path / label, rate), label, history)
+    apart = compared(bare_runs(tmp_path / "x", 1011), bare_runs(tmp_path / "y", 1021), history, "--history")
+    assert apart["rows"][0]["memory"]["campaigns"] == 2
     for side, first in (("old", 0), ("new", 1)):
         journal(
             bare_runs(tmp_path / side),
             {f"{CASE}_{n}": begin + timedelta(minutes=10 * (first + 2 * n)) for n in range(1, 6)},
         )
     comparison = compared(tmp_path / "old", tmp_path / "new", history, "--history")
-    assert any("The runs of both sides were made in turn" in note for note in comparison["notes"])
+    assert comparison["rows"][0]["memory"] is None
+    assert any("runs were made in turn, so that whatever a campaign does" in note for note in comparison["notes"])

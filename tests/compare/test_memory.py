@@ -100,3 +100,48 @@ def test_a_history_that_cannot_be_read_is_said_and_changes_nothing(tmp_path: Pat
     comparison = compared(old, new, "--database", str(tmp_path / "broken.sqlite"))
     assert any("was not used" in warning for warning in comparison["warnings"])
     assert comparison["rows"][0]["ratio"] == compared(old, new)["rows"][0]["ratio"]
+
+
+def planned(*words: object) -> dict[str, Any]:
+    done = run("plan", *map(str, words), "-f", "json")
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_a_plan_starts_from_the_memory(kept: tuple[Path, str], tmp_path: Path) -> None:
+    """Six campaigns whose runs spread by 0.13 % and which differ by 0.3 %: 1 % is found with the fewest runs in turn."""
+    _, database = kept
+    few = tmp_path / "few"
+    write_run(few / f"{CASE}_1.log", [1000.0] * 60, decimals=6)
+    document = planned(few, "--database", database, "--detect", "3.5%", "--margin", "2%")
+    (case,) = document["cases"]
+    assert (case["n"], case["remembered"], case["campaigns"]["campaigns"]) == (1, True, 6)
+    assert (case["runs_needed"], case["runs_needed_most"], case["runs_apart"]) == (4, 4, None)
+    assert planned(few, "--database", database, "--detect", "10%")["cases"][0]["runs_apart"] == 4
+    assert any("is taken into account for every case" in note for note in document["notes"])
+    table = run("plan", str(few), "--database", database, "--detect", "3.5%").stdout
+    assert "none will do" in table
+    assert "measure in turn (`perflog run --against`)" in table
+    (without,) = planned(few, "--database", database, "--no-history")["cases"]
+    assert (without["remembered"], without["campaigns"], without["runs_needed"]) == (False, None, None)
+    assert planned(few)["cases"] == [without]
+
+
+def test_runs_that_are_noisier_than_their_history_are_planned_for_alone(kept: tuple[Path, str], tmp_path: Path) -> None:
+    _, database = kept
+    wild = write(tmp_path / "wild", 1000, 0.02)
+    (case,), (alone,) = (planned(wild, *more)["cases"] for more in (("--database", database), ()))
+    assert (case["remembered"], case["campaigns"]["campaigns"]) == (False, 6)
+    assert case["runs_needed_most"] == alone["runs_needed_most"] > 10
+    assert case["runs_apart"] is None
+    assert "noisier than the history" in run("plan", str(wild), "--database", database).stdout
+
+
+def test_a_plan_says_that_its_history_cannot_be_read(tmp_path: Path) -> None:
+    logs = write(tmp_path / "logs", 1000)
+    (tmp_path / "broken.sqlite").write_text("no database at all, but long enough to be read as one" * 9)
+    document = planned(logs, "--database", tmp_path / "broken.sqlite")
+    assert any("was not used" in note for note in document["notes"])
+    assert document["cases"] == planned(logs)["cases"]
+    done = run("plan", str(logs), "--history", "--database", str(tmp_path / "none.sqlite"))
+    assert (done.returncode, "no history in" in done.stderr) == (2, True)

@@ -76,9 +76,9 @@ def test_runs_that_are_noisier_than_their_history_stand_for_themselves() -> None
     found = applied([wild, quiet], [Remembered(MEMORY, False)] * 2)
     assert [one.doubt for one in found if one is not None] == [Doubt.ROW, Doubt.NONE]
     (alone,) = family([wild], 0.02, 0.95)
-    (kept,) = family([wild], 0.02, 0.95, (), [Remembered(MEMORY, False)])
+    (kept,) = family([wild], 0.02, 0.95, [Remembered(MEMORY, False)])
     assert kept.ratio == alone.ratio
-    (apart,) = family([wild], 0.02, 0.95, (), [Remembered(MEMORY, True)])
+    (apart,) = family([wild], 0.02, 0.95, [Remembered(MEMORY, True)])
     assert alone.difference is not None
     assert apart.difference is not None
     assert apart.difference.error**2 == pytest.approx(alone.difference.error**2 + 2 * MEMORY.variance)
@@ -98,7 +98,7 @@ def test_the_interval_does_not_depend_on_the_unit(logs: list[float], unit: float
         old, new = (tuple(scale * 100 * math.exp(x) for x in side) for side in (logs[:4], logs[4:]))
         if len(set(old)) < 2 or len(set(new)) < 2:
             return []
-        (result,) = family([RowSamples(old, new)], 0.02, 0.95, (), [Remembered(MEMORY, True)])
+        (result,) = family([RowSamples(old, new)], 0.02, 0.95, [Remembered(MEMORY, True)])
         return [result.ratio.low or 0.0, result.ratio.high or 0.0]
 
     assert judged(unit) == pytest.approx(judged(1.0), rel=1e-9)

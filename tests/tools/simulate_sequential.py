@@ -19,7 +19,7 @@ from scipy import special
 from perflog.campaign.versus import LEVEL, MAX_RUNS
 from perflog.compare.rows import compared_cases
 from perflog.compare.rule import Rule
-from perflog.stats.campaigns import CampaignLevel, campaign_level
+from perflog.stats.memory import Remembered, memory_of_few
 from perflog.stats.power import Table, runs_needed
 from perflog.stats.separation import runs_for_rows
 from perflog.stats.sequential import TableRule, look
@@ -312,12 +312,13 @@ CAMPAIGN_RUNS, CAMPAIGN_SPREAD = 5, 0.005
 CAMPAIGN_TABLES = {1: 1000, 20: 150}
 
 
-def known_levels(random: Generator, rows: int, campaigns: int, effect: float) -> list[CampaignLevel | None]:
+def known_levels(random: Generator, rows: int, campaigns: int, effect: float) -> list[Remembered | None]:
     """What so many earlier campaigns of one version say of each row."""
     effects = effect * random.standard_normal((campaigns, rows, 1))
     logs: Array = effects + CAMPAIGN_SPREAD * random.standard_normal((campaigns, rows, CAMPAIGN_RUNS))
     by_campaign = [rates_of(campaign) for campaign in logs]
-    return [campaign_level([[campaign[row] for campaign in by_campaign]]) for row in range(rows)]
+    found = [memory_of_few([[campaign[row] for campaign in by_campaign]]) for row in range(rows)]
+    return [None if memory is None else Remembered(memory, True) for memory in found]
 
 
 def campaign_errors(

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,11 @@ def writing(database: Database) -> Iterator[Connection]:
 _QUIET = logging.NullHandler()
 
 
+@lru_cache(maxsize=8)
 def _engine(url: URL, writes: bool) -> Engine:
+    """A database's engine, which keeps no connection. It is kept, as it holds the statements that it has compiled: to
+    save a campaign takes half the time with them.
+    """
     if url.drivername == "sqlite":
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
         # Python's sqlite3 begins transactions at the first INSERT only and never for tables: SQLAlchemy begins them

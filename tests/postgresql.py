@@ -70,10 +70,10 @@ def url(folder: str, name: str) -> str:
     return f"postgresql://{USER}@/{name}?host={folder}"
 
 
-def create(folder: str, name: str) -> str:
-    """A new empty database; its URL."""
+def create(folder: str, name: str, template: str = "template0") -> str:
+    """A new database, empty or a copy of another one that nobody is connected to; its URL."""
     import psycopg
 
     with psycopg.connect(host=folder, user=USER, dbname="postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0'.encode())
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
     return url(folder, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import threading
@@ -22,9 +23,13 @@ from perflog.history.commits import Code
 from perflog.history.database import writing
 from perflog.history.level_changes import Regressions, State
 from perflog.runs.machine import Machine
+from tests import postgresql
 from tests.extractions import campaign
 from tests.history.test_level_changes import BEGIN
 from tests.test_hostile_text import perflog
+
+#: Numbers of the copies in PostgreSQL.
+_COPIES = itertools.count(1)
 
 
 def keep(
@@ -60,14 +65,21 @@ def fallen(fallen_file: Path, tmp_path: Path) -> str:
     return str(shutil.copy(fallen_file, tmp_path / "h.sqlite"))
 
 
-@pytest.fixture
-def fallen_anywhere(database: str, fallen_file: Path) -> str:
-    """The same in SQLite and in PostgreSQL."""
-    if "://" not in database:
-        return str(shutil.copy(fallen_file, database))
+@pytest.fixture(scope="module")
+def fallen_server(postgresql_server: str) -> str:
+    """The same as a database of PostgreSQL, to be copied: its server."""
+    database = postgresql.create(postgresql_server, "fallen")
     keep(database, range(12), 1.0)
     keep(database, range(12, 19), 0.95)
-    return database
+    return postgresql_server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def fallen_anywhere(request: pytest.FixtureRequest) -> str:
+    """A copy in SQLite and in PostgreSQL."""
+    if request.param == "sqlite":
+        return str(request.getfixturevalue("fallen"))
+    return postgresql.create(request.getfixturevalue("fallen_server"), f"fallen{next(_COPIES)}", "fallen")
 
 
 def told(database: str) -> list[tuple[str, str]]:
@@ -225,19 +237,16 @@ def test_the_commands(fallen: str) -> None:
     assert said("check") == (0, "19 campaigns, 3 events: all as it was written\n")
 
 
-def test_who_may_only_read_sees_what_changed(tmp_path: Path) -> None:
+def test_who_may_only_read_sees_what_changed(fallen: str) -> None:
     """Nothing is kept, and that is said; the numbers are the same."""
-    database = str(tmp_path / "h.sqlite")
-    keep(database, range(12), 1.0)
-    keep(database, range(12, 19), 0.95)
-    with writing(database) as connection:
+    with writing(fallen) as connection:
         connection.execute(
             text("CREATE TRIGGER no BEFORE INSERT ON perflog_event BEGIN SELECT RAISE(ABORT, 'readers only'); END")
         )
-    status, out, errors = perflog(["history", "--database", database, "--regressions", "--gate"])
+    status, out, errors = perflog(["history", "--database", fallen, "--regressions", "--gate"])
     assert status == 1 and "got worse" in out
     assert "perflog: not kept in the ledger: " in errors and "readers only" in errors
-    assert events(database) == []
+    assert events(fallen) == []
 
 
 def test_the_site_shows_notes_and_answers_as_text(fallen: str, tmp_path: Path) -> None:

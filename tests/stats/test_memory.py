@@ -108,8 +108,9 @@ def test_tables_with_a_memory_find_more_than_welch_and_are_no_more_often_false()
     """20 rows, spread 1 %, one 5 % slower; and campaigns that differ by 3 %, whose runs alone would call rows."""
     random = np.random.default_rng(20261127)
     found = welchs = false = 0
+    pool = [history(random, normal, 0.01) for _ in range(60)]
     for _ in range(25):
-        memories = [history(random, normal, 0.01) for _ in range(20)]
+        memories = [pool[at] for at in random.choice(60, 20, replace=False)]
         old, new = (0.01 * random.standard_normal((20, 5)) for _ in range(2))
         new[0] += np.log1p(-0.05)
         ours = called(old, new, memories)
@@ -118,8 +119,9 @@ def test_tables_with_a_memory_find_more_than_welch_and_are_no_more_often_false()
     assert false <= 3
     assert found >= max(20, welchs - 1)
     apart = 0
+    pool = [history(random, normal, 0.003, 0.03) for _ in range(60)]
     for _ in range(25):
-        memories = [history(random, normal, 0.003, 0.03) for _ in range(20)]
+        memories = [pool[at] for at in random.choice(60, 20, replace=False)]
         old, new = (0.003 * random.standard_normal((20, 5)) + 0.03 * random.standard_normal((20, 1)) for _ in range(2))
         apart += int(called(old, new, memories, apart=True).any())
     assert apart <= 4

@@ -140,16 +140,17 @@ CHANGED = [
 ]  # fmt: skip
 
 
-def table_shares(random: Generator, tables: Tables, count: int) -> Shares:
-    """What each rule says of so many tables: all judge the same ones."""
-    counts = np.zeros((len(TABLE_RULES), 2))
+def table_shares(random: Generator, tables: Tables, count: int, only: Sequence[str] = tuple(TABLE_RULES)) -> Shares:
+    """What each rule, or only some, says of so many tables: all judge the same ones."""
+    rules = {name: TABLE_RULES[name] for name in only}
+    counts = np.zeros((len(rules), 2))
     for _ in range(count):
         old, new = tables.make(random)
-        for nth, rule in enumerate(TABLE_RULES.values()):
+        for nth, rule in enumerate(rules.values()):
             called = rule(old, new)
             counts[nth] += called[tables.changed :].any(), called[: tables.changed].sum()
     counts /= count, count * max(1, tables.changed)
-    return {name: (false, found) for name, (false, found) in zip(TABLE_RULES, counts.tolist(), strict=True)}
+    return {name: (false, found) for name, (false, found) in zip(rules, counts.tolist(), strict=True)}
 
 
 def tables_part(random: Generator, scale: float) -> str:
@@ -245,9 +246,11 @@ STEADY = [Histories(0.02, rho) for rho in (0.0, 0.3, 0.6)]
 FALLS = [Histories(0.01, 0.0, fall=True), Histories(0.02, 0.0, fall=True), Histories(0.02, 0.6, fall=True)]
 
 
-def history_shares(random: Generator, histories: Histories, count: int) -> Shares:
-    """What each rule says of so many histories; of steady ones the second share is nought, of others the first."""
-    rules = history_rules()
+def history_shares(random: Generator, histories: Histories, count: int, only: Sequence[str] = ()) -> Shares:
+    """What each rule, or only some, says of so many histories; of steady ones the second share is nought, of others
+    the first.
+    """
+    rules = {name: rule for name, rule in history_rules().items() if name in only or not only}
     hits = np.zeros(len(rules))
     for logs in histories.noise * wandering(random, count, LENGTH, histories.rho):
         at = int(random.integers(EDGE, LENGTH - EDGE + 1))

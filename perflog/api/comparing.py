@@ -53,7 +53,7 @@ class Comparison(Result):
     @property
     def summary(self) -> str:
         """What was found, in one or two sentences."""
-        from perflog.compare.table import opening
+        from perflog.compare.opening import opening
 
         return " ".join(opening(self.comparison))
 

@@ -243,18 +243,24 @@ class _Plan:
 
 
 def write_plan(
-    folder: Folder, logs: Iterable[Path], steps: int, warmup: int, decisions: Mapping[str, str] | None = None
-) -> None:
-    """Leave the list of runs for whoever watches.
+    folder: Folder, logs: Iterable[Path], campaign: Campaign, asked: Sequence[str], against: Path | None = None,
+    decisions: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Leave the list of runs for whoever watches, and what they are made of for whoever compares them.
 
     Args:
         folder: the campaign's.
         logs: of all runs that are wanted, below the folder.
-        steps: of each run.
-        warmup: steps of it that do not count.
+        campaign: of the runs; of two sides, the new one's.
+        asked: what was asked for beside its file, as the words of a command line.
+        against: what the old side was named by, where there are two.
         decisions: what is decided of configurations, by their names below the folder.
     """
-    data = {"steps": steps, "warmup": warmup, "logs": [str(log) for log in logs], "decisions": dict(decisions or {})}
+    data = {
+        "steps": campaign.steps, "warmup": campaign.warmup, "logs": [str(log) for log in logs],
+        "decisions": dict(decisions or {}), "file": str(campaign.file.absolute()), "asked": list(asked),
+        "against": None if against is None else str(against.absolute()),
+    }  # fmt: skip
     write_atomically(folder.own / PLAN, json.dumps(data) + "\n", parents=True)
 
 

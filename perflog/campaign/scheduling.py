@@ -39,6 +39,7 @@ class Schedule:
         refused: why configurations cannot be run here, by their names; none of ``jobs`` is of them.
         runners: the runners of the jobs' frameworks, by name.
         gpus: how many GPUs this machine has.
+        asked: what was asked for beside the file, as the words of a command line (``--only``, ``precision=amp``).
     """
 
     campaign: Campaign
@@ -46,6 +47,7 @@ class Schedule:
     refused: Mapping[str, str]
     runners: Mapping[str, Runner]
     gpus: int
+    asked: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Folder:
@@ -105,7 +107,11 @@ def schedule(
     runnable = tuple(job for job in wanted if job not in refused)
     known = campaign.known()
     runners = {job.framework: known[job.framework] for job in runnable}
-    return Schedule(campaign, runnable, {job.configuration: why for job, why in refused.items()}, runners, gpus)
+    words = [("--only", f"{key}={value}") for key, value in (only or {}).items()]
+    words += [("--hostfile", str(Path(hostfile).absolute()))] if hostfile else []
+    words += [("--remote", word) for word in remote]
+    beside = tuple(word for of_option in words for word in of_option)
+    return Schedule(campaign, runnable, {job.configuration: why for job, why in refused.items()}, runners, gpus, beside)
 
 
 def _check_places(campaign: Campaign, logs_given: bool, hostfile_given: bool) -> None:
@@ -200,7 +206,7 @@ def run(scheduled: Schedule, *, retry_failed: bool = False, observer: Observer |
     with folder.locked() as lock:
         cut = taken_up([folder], lock, observer)
         pending = [job for job in scheduled.jobs if folder.state(job) in states]
-        write_plan(folder, (job.log for job in scheduled.jobs), campaign.steps, campaign.warmup)
+        write_plan(folder, (job.log for job in scheduled.jobs), campaign, scheduled.asked)
         if pending:
             machine.record(folder.root, machine_of(scheduled))
         catalog = load_catalog()

@@ -77,6 +77,7 @@ class Versus:
         level: the chance that all verdicts are right, a share.
         seed: of the order within the rounds; None: as recorded, or drawn when the measurement begins.
         budget: when cases stay undecided.
+        against: what the old side was named by.
     """
 
     root: Path
@@ -87,6 +88,7 @@ class Versus:
     level: float
     seed: int | None
     budget: Budget
+    against: Path
 
     @property
     def folder(self) -> Folder:
@@ -175,7 +177,7 @@ def plan_measurement(
         side: replace(of, campaign=structs.replace(of.campaign, logs=root / side))
         for side, of in (("old", old), ("new", new))
     }
-    return Versus(root, sides, cases, alone, margin, level, seed, limit)
+    return Versus(root, sides, cases, alone, margin, level, seed, limit, Path(against))
 
 
 def _old_side(
@@ -490,7 +492,7 @@ def _write_plan(plan: Versus, looks: Sequence[CaseLook]) -> None:
         logs += [Path(side, plan.jobs(entry.case, number)[side].log) for number in range(1, rounds + 1)]
         decisions[f"{side}/{entry.case}"] = entry.sentence(plan.margin)
     campaign = plan.sides["new"].campaign
-    write_plan(plan.folder, logs, campaign.steps, campaign.warmup, decisions)
+    write_plan(plan.folder, logs, campaign, plan.sides["new"].asked, plan.against, decisions)
 
 
 def _spent(plan: Versus) -> bool:

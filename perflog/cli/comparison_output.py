@@ -93,7 +93,8 @@ def _markdown(comparisons: Sequence[Comparison], look: Look) -> str:
 
 def _table(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> str:
     """For people: the first lines and the table of every comparison."""
-    from perflog.compare.table import comparison_table, opening
+    from perflog.compare.opening import opening
+    from perflog.compare.table import comparison_table
     from perflog.show.text import folded
 
     parts = []

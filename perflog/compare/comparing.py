@@ -15,6 +15,7 @@ from perflog.cases.copies import copies_among
 from perflog.cases.machines import LABEL, joined, joined_cases, machine_names
 from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, way_to_pair
 from perflog.cases.versions import label_of
+from perflog.compare.deciding import with_remedies
 from perflog.compare.remembering import are_answered, past_of
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
@@ -93,6 +94,7 @@ def _compared(
     pairs = [_without_old_logs(pair, options.aggregate) for pair in pairs]
     judged, made, warnings = _judged(pairs, rule, (old_side, new_side), options, history)
     judged, of_states = with_states(judged, rule)
+    judged, to_decide = with_remedies(judged, rule, warnings, _stopped(pairs)[0])
     rows = tuple(replace(row, notes=(*row.notes, *_doubts(row, old_side, new_side, rule))) for row in judged)
     of_parts = [
         f"{name}: from {counted(side.extraction.parts, 'part')}, whose logs were not read here"
@@ -103,7 +105,7 @@ def _compared(
     said_first = (*warnings, *_doubtful_machines([*old_cases, *new_cases]), *of_states, *_same(rows))
     way = None if rows else way_to_pair(old_cases, new_cases)
     mean = mean_of(rows, alone, rule.level)
-    return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way)
+    return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way, to_decide)
 
 
 def _paired_though(pairs: Sequence[Pair]) -> list[str]:

@@ -14,9 +14,10 @@ from typing import Any
 from perflog._version import __version__
 from perflog.cases.case import Case
 from perflog.cases.machines import machine_names
+from perflog.compare.opening import opening, together_sentence
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre, run_values
 from perflog.compare.rule import VERDICTS, change_words, keys_of, verdict_word
-from perflog.compare.table import comparison_table, mark_beside, notes_of, opening, other_ratio, together_sentence
+from perflog.compare.table import comparison_table, mark_beside, notes_of, other_ratio
 from perflog.compare.when import is_separation
 from perflog.errors import UsageError
 from perflog.escaping import json_text
@@ -61,6 +62,12 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
         "margin": rule.margin,
         "level": rule.level,
         "summary": opening(comparison),
+        "to_decide": None
+        if comparison.to_decide is None
+        else {
+            **asdict(comparison.to_decide),
+            "command": comparison.to_decide.command or None,
+        },
         "warnings": list(comparison.warnings),
         "rows": [_row(row, rule.metric) for row in comparison.rows],
         "geometric_mean": {
@@ -95,8 +102,21 @@ def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
         "runs_needed": row.decision.needs,
         "in_rounds": row.in_rounds,
         "memory": _memory(row),
+        "to_decide": _remedy(row),
         "notes": list(row.notes),
     }
+
+
+def _remedy(row: CaseComparison) -> dict[str, Any] | None:
+    """The runs that would decide a row, or why no number of runs does; None for a row that is decided."""
+    if row.remedy is None:
+        return None
+    remedy = row.remedy
+    return {
+        "by": remedy.by.value, "old_runs": remedy.old, "new_runs": remedy.new,
+        "tells": None if remedy.tells is None else list(remedy.tells),
+        "seconds": remedy.seconds, "at_least": remedy.at_least, "reason": remedy.reason or None,
+    }  # fmt: skip
 
 
 def _memory(row: CaseComparison) -> dict[str, Any] | None:

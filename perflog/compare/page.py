@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perflog._version import __version__
+from perflog.compare.opening import opening
 from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.rule import VERDICTS, per_cent, verdict_words
 from perflog.compare.table import (
@@ -15,7 +16,6 @@ from perflog.compare.table import (
     columns_of,
     comparison_table,
     explanations,
-    opening,
     units_of,
 )
 from perflog.errors import UsageError

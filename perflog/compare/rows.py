@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from perflog.cases.case import Case, why_open
 from perflog.cases.pairs import Pair, Unpaired, Way, metric_kind
+from perflog.compare.remedy import Remedy, ToDecide
 from perflog.compare.rule import Rule, names_of, verdict_words
 from perflog.formats.printed import kind
 from perflog.settings.options import Options
@@ -152,7 +153,7 @@ def unequal_spreads(old: Sequence[float], new: Sequence[float], margin: float) -
 
 
 #: The note of a row that the noise of the others leaves open.
-_BY_STATES = (
+BY_STATES = (
     "by its own runs this is a change; but in most rows of the table the runs fall in two groups, as on a machine with "
     "two states, and this row's may all have met one of them: its noise is taken for that of the others (runs on a "
     "machine without such states, with locked clocks or one kind of node, decide it)"
@@ -196,6 +197,7 @@ class CaseComparison:
             repeats are machines, which may be those of other rows.
         memory: the history that it was judged with, or could not be; None where there is none.
         lost_runs: whether a run of the new side has no value though its machine has one, where all of the old have one.
+        remedy: what would decide it (:mod:`.deciding`); None where it is decided.
     """
 
     pair: Pair
@@ -212,6 +214,7 @@ class CaseComparison:
     difference: LogDifference | None = None
     lost_runs: bool = False
     memory: MemoryUse | None = None
+    remedy: Remedy | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -240,6 +243,7 @@ class Comparison:
         warnings: what is said first, as it speaks against the whole comparison: sides that were measured one after the
             other, or on different machines.
         way: what would pair cases, where none has a partner.
+        to_decide: what would decide the open rows; None where all are decided.
     """
 
     old: str
@@ -252,6 +256,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     way: Way | None = None
+    to_decide: ToDecide | None = None
 
     @property
     def title(self) -> str:
@@ -412,7 +417,7 @@ def _row(
     if old == new and any(map(math.isfinite, old)) and not metric_kind(rule.metric).is_derived:
         notes.append(SAME_VALUES)
     notes += [unequal] if result is not None and (unequal := unequal_spreads(old, new, rule.margin)) else []
-    notes += [_BY_STATES] if result is not None and result.by_states else []
+    notes += [BY_STATES] if result is not None and result.by_states else []
     notes += dict.fromkeys(reason for case in (pair.old, pair.new) for reason in _reasons(case, rule.metric))
     return CaseComparison(
         pair, _unit(pair.old, rule.metric) or _unit(pair.new, rule.metric), old, new, estimate,

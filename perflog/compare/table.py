@@ -1,4 +1,4 @@
-"""A comparison for people: the first lines, which say how many cases did what, and the table with its notes."""
+"""A comparison for people: the table with its notes, and what its verdicts mean. Above it stands :mod:`.opening`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from msgspec import structs
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import metric_kind
+from perflog.compare.opening import mean_interval_words
 from perflog.compare.rows import CaseComparison, Comparison, centre
-from perflog.compare.rule import VERDICTS, change_words, interval_words, keys_of, per_cent, verdict_word, verdict_words
-from perflog.compare.when import is_separation
+from perflog.compare.rule import VERDICTS, interval_words, keys_of, per_cent, verdict_word, verdict_words
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note
 from perflog.show.case_table import TITLES, Shown, numbered_notes, ordered, require_columns, value_of_case
-from perflog.show.text import TextTable, counted, marked, number, of_config
-from perflog.stats.geomean import MeanInterval
+from perflog.show.text import TextTable, marked, number, of_config
 from perflog.stats.verdict import Verdict
 
 Row = TypeVar("Row")
@@ -56,98 +55,7 @@ def value_by(
 
 
 # ----------------------------------------------------------------------------------------------------
-# The first lines: how many cases did what, which ones changed, and what speaks against the whole.
-
-#: So many changed cases are named, those with the largest changes first.
-MOST_NAMED = 5
-
-
-def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
-    """The first lines, each a whole sentence or several.
-
-    Args:
-        apart_first: whether the first of them has it, too, that the sides were not measured side by side: whoever reads
-            one line must not take a drift for a change. Otherwise it has a line of its own.
-    """
-    apart = [warning for warning in comparison.warnings if apart_first and is_separation(warning)]
-    warnings = [warning for warning in comparison.warnings if warning not in apart]
-    if not comparison.rows:
-        return [" ".join([_why_nothing(comparison), *apart]), *warnings]
-    missing = len(comparison.unpaired)
-    without = f" Not compared for want of a partner: {missing}." if missing else ""
-    sentences = f"{counted(len(comparison.rows), 'case')}: {comparison.counts}.{without}"
-    changes = (verdict for verdict, appearance in VERDICTS.items() if appearance.is_change)
-    named = [text for verdict in changes if (text := _changed_cases(comparison, verdict))] or [_open_cases(comparison)]
-    together = [together_sentence(comparison)] if comparison.only_together is not None else []
-    return [" ".join([sentences, *apart, *together, *filter(None, named)]), *warnings, *_too_few_runs(comparison.rows)]
-
-
-def _why_nothing(comparison: Comparison) -> str:
-    """That no case was compared, and what to do: a comparison of nothing must not be taken for one without changes."""
-    sides = {"old": comparison.old, "new": comparison.new}
-    empty = [name for side, name in sides.items() if all(case.side != side for case in comparison.unpaired)]
-    if empty:
-        return f"No case could be compared: {' and '.join(empty)} {'has' if len(empty) == 1 else 'have'} no case."
-    nothing = "No case could be compared: no case of one side is on the other."
-    if comparison.way is None:
-        offered = "--across KEYS lets keys differ, --alias NAME=OTHER takes two names for one"
-        return f"{nothing} What differs is said of each case; {offered}."
-    if comparison.way.repeats_over:
-        each = f"where each {' and '.join(comparison.way.repeats_over)} is a machine"
-        return (
-            f"{nothing} Give {comparison.way.options} {each}: each is one repeat then, and "
-            f"{counted(comparison.way.count, 'case')} can be compared."
-        )
-    return f"{nothing} Give {comparison.way.options}: that pairs {counted(comparison.way.count, 'case')}."
-
-
-def together_sentence(comparison: Comparison) -> str:
-    """What the cases' mean decides where no case does: ``Together 10 cases are slower: −5.1 % (…), …``."""
-    mean = comparison.mean.interval
-    assert mean is not None and comparison.only_together is not None
-    word = verdict_word(comparison.only_together, comparison.rule.metric)
-    return (
-        f"Together {mean.n} cases are {word}: {per_cent(mean.value)} "
-        f"({_mean_interval_words(mean)}), though no single one is sure to be."
-    )
-
-
-def _mean_interval_words(mean: MeanInterval) -> str:
-    return f"{per_cent(mean.low).removesuffix(' %')} to {per_cent(mean.high)} at {100 * mean.level:.4g} %"
-
-
-def _changed_cases(comparison: Comparison, verdict: Verdict) -> str:
-    """The cases with a verdict, the largest changes first: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``."""
-    rows = [(row, name) for row, name in comparison.named if row.verdict is verdict]
-    rows.sort(key=lambda item: -abs((item[0].ratio.value or 1.0) - 1))
-    return _listed(
-        verdict_word(verdict, comparison.rule.metric), [f"{name} {change_words(row.ratio)}" for row, name in rows]
-    )
-
-
-def _open_cases(comparison: Comparison) -> str:
-    """What the inconclusive cases may be, the widest intervals first: ``Inconclusive: cnn may be −17 to +19 %.``."""
-    rows = [(row, name) for row, name in comparison.named if row.verdict is Verdict.INCONCLUSIVE]
-    rows = [(row, name) for row, name in rows if row.ratio.low is not None]
-    rows.sort(key=lambda item: (item[0].ratio.low or 0.0) - (item[0].ratio.high or 0.0))
-    return _listed(Verdict.INCONCLUSIVE.value, [f"{name} may be {interval_words(row.ratio)}" for row, name in rows])
-
-
-def _listed(verdict: str, cases: Sequence[str]) -> str:
-    more = [f"and {len(cases) - MOST_NAMED} more"] if len(cases) > MOST_NAMED else []
-    return f"{verdict.capitalize()}: {', '.join([*cases[:MOST_NAMED], *more])}." if cases else ""
-
-
-def _too_few_runs(rows: Sequence[CaseComparison]) -> list[str]:
-    """How many runs a side would carry the table, where those at hand do not."""
-    needs = [row.decision.needs for row in rows if row.verdict is Verdict.INCONCLUSIVE and row.decision.needs]
-    if not needs:
-        return []
-    return [
-        f"In {len(needs)} of {len(rows)} cases the runs are too few for a table of so many rows: "
-        f"with {max(needs)} runs a side a single changed case can be told."
-    ]
-
+# What the verdicts mean, in words.
 
 _INTERVAL = (
     "The change is that of a typical new run against a typical old one; the interval beside it holds the true change "
@@ -402,7 +310,7 @@ def _interval_of_mean(comparison: Comparison) -> str:
     if mean is None:
         return ""
     of_which = "" if mean.n == comparison.mean.n else f"; of the {mean.n} with enough runs {mean.value:.4f}"
-    return f"{of_which} ({_mean_interval_words(mean)})"
+    return f"{of_which} ({mean_interval_words(mean)})"
 
 
 def _summary(comparison: Comparison) -> list[str]:

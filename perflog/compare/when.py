@@ -54,35 +54,59 @@ class Start:
     dated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a run took, in seconds; ``at_least``: from its first line of training to its last, no more is known."""
+
+    seconds: float
+    at_least: bool = False
+
+
 def starts_of(runs: Sequence[Run]) -> list[Start | None]:
     """When each run began; None for a run of which nothing tells it."""
-    journals = {folder: _journal(folder) for folder in {_campaign_folder(run) for run in runs} if folder}
-    logs = [os.path.abspath(run.log.path) for run in runs]  # noqa: PTH100 - as the journal's are made
+    return [_stamped(run) or (entry and entry[0]) for run, entry in zip(runs, _entries(runs), strict=True)]
+
+
+def durations_of(runs: Sequence[Run]) -> list[Duration | None]:
+    """How long each run took: by the journal of its campaign, else by the stamps of its lines; None for neither."""
     return [
-        _stamped(run) or journals.get(_campaign_folder(run), {}).get(log) for run, log in zip(runs, logs, strict=True)
+        Duration(entry[1]) if entry else Duration(run.clock[2] - run.clock[1], at_least=True) if run.clock else None
+        for run, entry in zip(runs, _entries(runs), strict=True)
     ]
 
 
-def _campaign_folder(run: Run) -> str:
+def _entries(runs: Sequence[Run]) -> list[_Entry | None]:
+    """What the journal of each run's campaign says of it; None for a run that is in none."""
+    journals = {folder: _journal(folder) for folder in {campaign_folder(run) for run in runs} if folder}
+    logs = [os.path.abspath(run.log.path) for run in runs]  # noqa: PTH100 - as the journal's are made
+    return [journals.get(campaign_folder(run), {}).get(log) for run, log in zip(runs, logs, strict=True)]
+
+
+def campaign_folder(run: Run) -> str:
     """The folder of the campaign that made a log, which is that of its machine.json; empty where there is none."""
     return str(Path(run.machine.file).parent) if run.machine is not None and run.machine.file else ""
 
 
-def _journal(folder: str) -> dict[str, Start]:
-    """The start of each log that the journal of ``perflog run`` in a folder tells of, by the log's path."""
+#: When a run began, and the seconds that it took.
+_Entry = tuple[Start, float]
+
+
+def _journal(folder: str) -> dict[str, _Entry]:
+    """What the journal of ``perflog run`` in a folder tells of each log, by the log's path."""
     keep_inside(Path(folder, *JOURNAL), "the file beside the logs")
     try:
         lines = read_limited(Path(folder, *JOURNAL), LONGEST_DOCUMENT).splitlines()
     except OSError:
         return {}
-    starts = {}
+    entries = {}
     for line in lines:
         with suppress(ValueError, KeyError, TypeError):  # a line that a power cut cut
             entry = json.loads(line)
             ended = datetime.fromisoformat(entry["ended"]).timestamp()
             log = os.path.abspath(f"{folder}/{entry['job']}.log")  # noqa: PTH100 - as logs are named
-            starts[log] = Start(ended - float(entry["seconds"]), "journal", dated=True)
-    return starts
+            seconds = float(entry["seconds"])
+            entries[log] = Start(ended - seconds, "journal", dated=True), seconds
+    return entries
 
 
 def _stamped(run: Run) -> Start | None:
@@ -148,6 +172,11 @@ def _of_runs(pairs: Sequence[Pair]) -> list[Pair]:
 def is_separation(warning: str) -> bool:
     """Whether a warning is one of :func:`separation`."""
     return warning.endswith(_REMEDY)
+
+
+def is_answerable(warning: str) -> bool:
+    """Whether a warning is one of :func:`separation` that what campaigns differ by would answer."""
+    return is_separation(warning) and _MEANING in warning
 
 
 def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:

@@ -26,6 +26,8 @@ from perflog.stats.separation import runs_for_rows
 SIMULATED = 30
 #: Nobody runs more often: a change that needs more is called out of reach.
 MOST_RUNS = 1000
+#: The chance that an end of a row's interval clears its border where a verdict is planned for.
+CLEARED = 0.9
 #: Simulated rows, each of which tells of a change upwards and of one downwards: a power of 0.8 is then the same for
 #: other seeds within 0.5 points (standard deviation).
 _REPEATS = 5_000
@@ -66,7 +68,7 @@ def pooled_coefficient_of_variation(groups: Iterable[Sequence[float]]) -> tuple[
     return (math.sqrt(sum(s * s * f for s, f in known) / freedom), freedom) if freedom else None
 
 
-def variation_bounds(variation: float, freedom: int) -> tuple[float, float]:
+def variation_bounds(variation: float, freedom: float) -> tuple[float, float]:
     """The 80 % interval of the true variation behind an estimated one with so many degrees of freedom (χ², normal
     logs).
 
@@ -143,6 +145,45 @@ def runs_needed(change: float, variation: float, wanted: float = 0.8, table: Tab
         middle = (low + high) // 2 if high <= 2 * SIMULATED else min(2 * low, (low + high) // 2)
         low, high = (low, middle) if power(change, variation, middle, table) >= wanted else (middle + 1, high)
     return low
+
+
+def runs_for_verdict(variation: float, table: Table, halvings: int = 0) -> int | None:
+    """The fewest runs a side that decide a row, unless its change lies near the margin.
+
+    With a chance of 80 % or more so many runs call a change of margin · (1 − f) or less "same", and one of
+    margin · (1 + f) or more faster or slower, with f = 2^−halvings: by itself (f = 1) no change is told from one of
+    twice the margin. Each end of the interval clears its border with a chance of 90 %, for an unchanged row has two of
+    them. By the formula alone, as every row of a table asks it: up to :data:`SIMULATED` runs it asks for one run too
+    few at most, and one is added there.
+
+    Args:
+        variation: the coefficient of variation of the runs on both sides.
+        table: the table that the row is in.
+        halvings: how often the distance from the margin is halved, 0 or more.
+
+    Returns:
+        None beyond :data:`MOST_RUNS`, and for a margin of 0, within which no interval lies.
+
+    Raises:
+        ValueError: for a variation that is negative or not finite.
+    """
+    distance = distance_from_margin(table.margin, halvings)
+    if not (math.isfinite(variation) and variation >= 0):
+        raise ValueError(f"a coefficient of variation is a share of 0 or more, not {variation!r}")
+    if not variation or not distance:
+        return table.least_runs if distance else None
+    effect, low, high = distance / variation, table.least_runs, MOST_RUNS
+    if _normal_power(effect, high, table) < CLEARED:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _normal_power(effect, middle, table) >= CLEARED else (middle + 1, high)
+    return low + 1 if low <= SIMULATED else low
+
+
+def distance_from_margin(margin: float, halvings: int = 0) -> float:
+    """How far the changes margin · (1 ± 2^−halvings) lie from the margin, in logarithms: the nearest of them."""
+    return math.log1p(margin * 2.0**-halvings / (1 + margin))
 
 
 def detectable_change(variation: float, n: int, wanted: float = 0.8, table: Table = Table()) -> float | None:
@@ -253,7 +294,13 @@ def _normal_power(effect: float, n: int, table: Table) -> float:
 
     alpha = (1 - table.level) / table.rows
     quantile = -float(stdtrit(2 * n - 2, alpha / 2))
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    nodes, weights = _quadrature()
     differences = nodes * math.sqrt(math.pi / 3 - 1)
     ends = np.maximum(quantile, quantile * math.sqrt(math.pi / 3) - differences)
     return float(weights @ ndtr(effect / math.sqrt(2 / n) - ends) / weights.sum())
+
+
+@lru_cache(maxsize=1)
+def _quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The nodes and weights of a Gauss-Hermite quadrature over a normal variable."""
+    return np.polynomial.hermite_e.hermegauss(_NODES)

@@ -29,7 +29,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
+from perflog.stats.power import CLEARED, MOST_RUNS, distance_from_margin
 from perflog.stats.ratio import Ratio
 from perflog.stats.separation import runs_for_rows
 from perflog.stats.verdict import MARGIN, Better, Decision, Verdict, decide
@@ -166,6 +168,27 @@ def critical_t(rounds: int, alpha: float) -> float:
     if power >= widening:
         return math.inf
     return math.sqrt((rounds - 1) * (power - 1) / (1 - power / widening))
+
+
+def rounds_for_verdict(deviation: float, rule: TableRule, halvings: int = 0) -> int | None:
+    """The fewest rounds whose interval decides a row, unless its change lies near the margin.
+
+    As :func:`perflog.stats.power.runs_for_verdict` has it: after so many rounds each end of the interval has cleared
+    its border with a chance of 90 %. A measurement that looks after every round ends sooner as often as not.
+
+    Args:
+        deviation: the standard deviation of the differences of logarithms within the rounds.
+        rule: of the table that the row is in.
+        halvings: how often the distance from the margin is halved, 0 or more.
+
+    Returns:
+        None beyond :data:`perflog.stats.power.MOST_RUNS`, and for a margin of 0.
+    """
+    distance, quantile = distance_from_margin(rule.margin, halvings), NormalDist().inv_cdf(CLEARED)
+    for rounds in range(rule.first_look, MOST_RUNS + 1) if distance else ():
+        if (critical_t(rounds, rule.row_alpha) + quantile) * deviation <= distance * math.sqrt(rounds):
+            return rounds
+    return None
 
 
 def anytime_p(t: float, rounds: int) -> float:

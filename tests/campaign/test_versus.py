@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -250,9 +251,16 @@ def test_the_budget_of_runs_ends_it_undecided_and_a_larger_one_goes_on(tmp_path:
     assert first.stdout.startswith(f"{CASES[0]}  undecided, ")
     assert " after 4 rounds" in first.stdout
     assert "1 undecided when the budget was spent (a larger --max-runs goes on where this stopped)" in first.stderr
-    (row,) = compared(tmp_path / "logs/old", tmp_path / "logs/new")["rows"]
+    comparison = compared(tmp_path / "logs/old", tmp_path / "logs/new")
+    (row,) = comparison["rows"]
     assert (row["verdict"], row["old"]["n"], row["in_rounds"]) == ("inconclusive", 4, True)
-    more = run("run", file, "--against", file, "--max-runs", "40")
+    # What `compare` names goes on where this stopped, and decides it.
+    command = comparison["to_decide"]["command"]
+    rounds = 4 + row["to_decide"]["new_runs"]
+    assert command == f"perflog run {file} --against {file} --logs {tmp_path}/logs --max-runs {rounds}"
+    assert comparison["to_decide"]["seconds"] > 0 and comparison["to_decide"]["at_least"] is False
+    assert f"To decide, run `{command}` to go on until each case is decided (" in comparison["summary"][0]
+    more = run(*shlex.split(command)[1:])
     assert "4 rounds of the cases are there; going on" in more.stderr
     assert more.stdout.startswith(f"{CASES[0]}  same within 2 %, "), more.stdout
 

@@ -124,7 +124,8 @@ def test_an_open_case_says_what_it_may_be(tmp_path: Path) -> None:
     first = perflog(["compare", str(old), str(new)])[1].splitlines()[0]
     row = json.loads(perflog(["compare", str(old), str(new), "-f", "json"])[1])["comparisons"][0]["rows"][0]["interval"]
     low, high = (f"{100 * (row[end] - 1):+.1f}".replace("-", "−") for end in ("low", "high"))
-    assert first.endswith(f"Inconclusive: PyTorch rn50 fp32 bs128 8 devices may be {low} to {high} %.")
+    assert f"Inconclusive: PyTorch rn50 fp32 bs128 8 devices may be {low} to {high} %. To decide, make " in first
+    assert "--history" not in first, "a history does not tell what runs at one time do to each other"
 
 
 def test_an_alias_pairs_two_names_of_one_model_and_says_so(tmp_path: Path) -> None:

@@ -159,7 +159,9 @@ def test_a_gate_of_more_rows_than_the_runs_carry_says_so(tmp_path: Path) -> None
     blind = "the runs are too few for so many cases, and no single changed case could have been called."
     seven = run(old, new, "--gate")
     assert seven.exit_code == 0 and blind in seven.output, "identical versions must not fail it"
-    assert "with 5 runs a side a single changed case can be told" in seven.output
+    assert "4 runs a side carry a table of 6 rows, and this one counts as 7: 5 a side would do" in seven.output
+    assert seven.output.startswith("7 cases: 7 inconclusive. Inconclusive: ")
+    assert "No number of runs decides 1 device (a margin of 2 % takes more than 1000 runs a side; " in seven.output
     assert blind in run(old, new, "--fail-on", "inconclusive").output
     one = run(old, new, "--gate", "--where", "devices=8")
     assert one.exit_code == 1 and blind not in one.output, "a table of one row is carried by four runs"

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from perflog.stats.contrast import RowSamples
+from perflog.stats.family import family
 from perflog.stats.power import (
     SIMULATED,
     Table,
@@ -17,9 +19,11 @@ from perflog.stats.power import (
     detectable_change,
     pooled_coefficient_of_variation,
     power,
+    runs_for_verdict,
     runs_needed,
     variation_bounds,
 )
+from perflog.stats.verdict import Verdict, decide
 from tests.tools.table_promises import found_share
 from tests.tools.tables_of_runs import Sides
 
@@ -150,3 +154,37 @@ def test_the_bounds_of_five_runs() -> None:
     assert list(variation_bounds(1, 4)) == pytest.approx([0.717, 1.939], abs=1e-3)
     with pytest.raises(ValueError, match="two runs"):
         variation_bounds(1, 0)
+
+
+def test_runs_for_a_verdict_decide_a_row_that_did_not_change_and_one_that_did() -> None:
+    """Of tables of three rows: an unchanged one is "same" in 80 % or more, one at twice the margin "faster"."""
+    table, random = Table(3, 0.02), np.random.default_rng(11)
+    n = runs_for_verdict(0.012, table)
+    assert n is not None
+    shares = [_decided(random, count, 0.012, table) for count in (n, n // 2)]
+    assert min(shares[0]) >= 0.8 > min(shares[1])
+
+
+def _decided(random: np.random.Generator, n: int, spread: float, table: Table) -> tuple[float, float]:
+    """The shares of 150 tables in which an unchanged row is called "same", and one that rose by 4.04 % "faster"."""
+    same = faster = 0
+    for _ in range(150):
+        old, new = np.exp(spread * random.standard_normal((2, table.rows, n)))
+        new[0] *= 1.0404
+        rows = [RowSamples(tuple(a), tuple(b)) for a, b in zip(old.tolist(), new.tolist(), strict=True)]
+        verdicts = [
+            decide(one.ratio, margin=table.margin, table_level=table.level).verdict
+            for one in family(rows, table.margin, table.level)
+        ]
+        faster += verdicts[0] is Verdict.FASTER
+        same += sum(verdict is Verdict.SAME for verdict in verdicts[1:])
+    return same / 300, faster / 150
+
+
+def test_runs_for_a_verdict_grow_with_every_halving_and_are_none_without_a_margin() -> None:
+    needed = [runs_for_verdict(0.005, Table(1, 0.02), halvings) for halvings in range(3)]
+    assert None not in needed and needed == sorted(set(filter(None, needed)))
+    assert runs_for_verdict(0.005, Table(1, 0.0)) is None and runs_for_verdict(0.5, Table(1, 0.02)) is None
+    assert runs_for_verdict(0.0, Table(20, 0.02)) == 5
+    with pytest.raises(ValueError, match="coefficient of variation"):
+        runs_for_verdict(math.nan, Table(1, 0.02))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from perflog.stats.sequential import EFFECT_VARIANCE, Look, TableRule, anytime_p, critical_t, look
+from perflog.stats.sequential import EFFECT_VARIANCE, Look, TableRule, anytime_p, critical_t, look, rounds_for_verdict
 from perflog.stats.verdict import Better, Verdict
 
 
@@ -154,3 +154,22 @@ def test_with_95_per_cent_no_interval_of_a_sequence_ever_misses_the_truth() -> N
         ratios = [entry.ratio for entry in looks(old, new, TableRule(1))]
         missed += any(r.low is not None and r.high is not None and not r.low <= 1.03 <= r.high for r in ratios)
     assert 0.01 <= missed / 1000 <= 0.05
+
+
+def test_rounds_for_a_verdict_decide_an_unchanged_row_and_one_at_twice_the_margin() -> None:
+    """A single look after so many rounds decides four of five of them; after half as many rounds it does not."""
+    rule, random = TableRule(3), np.random.default_rng(12)
+    rounds = rounds_for_verdict(math.sqrt(2) * 0.012, rule)
+    assert rounds is not None
+    for count, enough in ((rounds, True), (rounds // 2, False)):
+        shares = []
+        for change, verdict in ((1.0, Verdict.SAME), (1.0404, Verdict.FASTER)):
+            sides = np.exp(0.012 * random.standard_normal((300, 2, count)))
+            looks = [look(old.tolist(), (change * new).tolist(), rule) for old, new in sides]
+            shares.append(sum(one.decision.verdict is verdict for one in looks) / len(looks))
+        assert (min(shares) >= 0.8) is enough
+
+
+def test_no_rounds_decide_without_a_margin_or_with_much_noise() -> None:
+    assert rounds_for_verdict(0.01, TableRule(1, 0.0)) is None and rounds_for_verdict(1.0, TableRule(1)) is None
+    assert rounds_for_verdict(0.0, TableRule(20)) == TableRule(20).first_look

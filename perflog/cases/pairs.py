@@ -295,6 +295,7 @@ class MetricKind:
 KINDS: Mapping[str, MetricKind] = {
     "throughput": MetricKind(Better.HIGHER, is_compared=True, is_windowed=True),
     "step_time": MetricKind(Better.LOWER, is_compared=True, is_windowed=True),
+    "data_time": MetricKind(Better.LOWER, is_compared=True, is_windowed=True),
     "time_to_train": MetricKind(Better.LOWER, is_compared=True),
     "speedup": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
     "efficiency": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),

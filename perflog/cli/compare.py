@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perflog.settings.config import Settings
     from perflog.show.extractions import Extractions
 
-_METRIC = "throughput, step_time, time_to_train, speedup, efficiency, reported or memory."
+_METRIC = "throughput, step_time, data_time, time_to_train, speedup, efficiency, reported or memory."
 Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC)]
 Sides = Annotated[
     list[str],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perflog.compare.parts import data_part, data_words
 from perflog.compare.remedy import By, Remedy, ToDecide
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import VERDICTS, change_words, interval_words, per_cent, verdict_word
@@ -78,12 +79,21 @@ def mean_interval_words(mean: MeanInterval) -> str:
 
 
 def _changed_cases(comparison: Comparison, verdict: Verdict) -> str:
-    """The cases with a verdict, the largest changes first: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``."""
+    """The cases with a verdict, the largest changes first: ``Slower: BERT fp16 −4.1 % (−5.0 to −3.2).``.
+
+    Where the logs print what the data of a step take, it is said whether the change is there.
+    """
     rows = [(row, name) for row, name in comparison.named if row.verdict is verdict]
     rows.sort(key=lambda item: -abs((item[0].ratio.value or 1.0) - 1))
     return _listed(
-        verdict_word(verdict, comparison.rule.metric), [f"{name} {change_words(row.ratio)}" for row, name in rows]
+        verdict_word(verdict, comparison.rule.metric), [f"{name} {_change(row, comparison)}" for row, name in rows]
     )
+
+
+def _change(row: CaseComparison, comparison: Comparison) -> str:
+    """A change with its interval, and whether it is in reading data."""
+    part = data_part(row, comparison.rule.metric, comparison.rule.level)
+    return change_words(row.ratio) if part is None else f"{change_words(row.ratio)}, {data_words(part)}"
 
 
 def _open_cases(comparison: Comparison) -> str:

@@ -15,8 +15,9 @@ from perflog._version import __version__
 from perflog.cases.case import Case
 from perflog.cases.machines import machine_names
 from perflog.compare.opening import opening, together_sentence
+from perflog.compare.parts import data_part
 from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre, run_values
-from perflog.compare.rule import VERDICTS, change_words, keys_of, verdict_word
+from perflog.compare.rule import VERDICTS, Rule, change_words, keys_of, verdict_word
 from perflog.compare.table import comparison_table, mark_beside, notes_of, other_ratio
 from perflog.compare.when import is_separation
 from perflog.errors import UsageError
@@ -69,7 +70,7 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
             "command": comparison.to_decide.command or None,
         },
         "warnings": list(comparison.warnings),
-        "rows": [_row(row, rule.metric) for row in comparison.rows],
+        "rows": [_row(row, rule) for row in comparison.rows],
         "geometric_mean": {
             "value": mean.value,
             "rows": mean.n,
@@ -83,8 +84,8 @@ def _comparison(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
-    ratio = row.ratio
+def _row(row: CaseComparison, rule: Rule) -> dict[str, Any]:
+    ratio, metric = row.ratio, rule.metric
     return {
         "case": row.pair.old.key,
         "label": row.pair.old.label,
@@ -103,6 +104,7 @@ def _row(row: CaseComparison, metric: str) -> dict[str, Any]:
         "in_rounds": row.in_rounds,
         "memory": _memory(row),
         "to_decide": _remedy(row),
+        "data_part": _data_part(row, rule),
         "notes": list(row.notes),
     }
 
@@ -117,6 +119,12 @@ def _remedy(row: CaseComparison) -> dict[str, Any] | None:
         "tells": None if remedy.tells is None else list(remedy.tells),
         "seconds": remedy.seconds, "at_least": remedy.at_least, "reason": remedy.reason or None,
     }  # fmt: skip
+
+
+def _data_part(row: CaseComparison, rule: Rule) -> dict[str, Any] | None:
+    """What of a changed step time is in reading data, in seconds a step; None where it cannot be said."""
+    part = data_part(row, rule.metric, rule.level)
+    return None if part is None else asdict(part)
 
 
 def _memory(row: CaseComparison) -> dict[str, Any] | None:

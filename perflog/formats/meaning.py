@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from perflog.formats.printed import is_time, is_work, rate_unit
 from perflog.formats.toml import near
-from perflog.formats.vocabulary import misfit
+from perflog.formats.vocabulary import STEP_PARTS, misfit
 
 if TYPE_CHECKING:
     from perflog.formats.language import PatternKeys
@@ -70,8 +70,21 @@ def of_metric(pattern: Pattern, value: Value) -> Faults:
         yield "quantity 'metric' needs metric = \"<its name>\""
     if value.metric and value.quantity != "metric" and pattern.role != "summary":
         yield f"metric = {value.metric!r}: read of a value with quantity 'metric', and in a pattern with role summary"
+    if value.metric in STEP_PARTS:
+        yield from _of_part(pattern, value)
     if value.metric in _OWN_METRICS:
         yield f"metric = {value.metric!r}: perflog makes a metric of this name itself; choose another"
+
+
+def _of_part(pattern: Pattern, value: Value) -> Faults:
+    """A part of a step's time stands beside that time, and means the same steps in the same unit."""
+    wholes = [other for other in pattern.values if other.quantity in MEASURING]
+    if [whole.quantity for whole in wholes] != ["step_time"]:
+        yield f"metric = {value.metric!r}: a part of a step's time stands beside one value of quantity 'step_time'"
+    elif (value.span, value.window, value.window_from) != (wholes[0].span, wholes[0].window, wholes[0].window_from):
+        yield f"span = {value.span!r}: {value.metric!r} is of the steps that {wholes[0].group!r} is of, its whole"
+    elif value.unit not in ("", "s") or wholes[0].unit not in ("", "s"):
+        yield f"unit = {value.unit!r}: {value.metric!r} and {wholes[0].group!r}, whose part it is, are in seconds"
 
 
 def of_definition(_pattern: Pattern, value: Value) -> Faults:

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from perflog.formats.language import ParserKeys, PatternKeys, Sample, ValueKeys
 from perflog.formats.meaning import LAST_GROUPS, SECTION
 from perflog.formats.printed import rate_unit
+from perflog.formats.vocabulary import STEP_PARTS
 
 __all__ = [
     "CLOCKS",
@@ -64,10 +65,19 @@ class Value(ValueKeys, frozen=True):
         return self.quantity in CLOCKS
 
     @property
+    def is_part(self) -> bool:
+        """Whether it is a part of the time of a step, in seconds."""
+        return self.quantity == "metric" and self.metric in STEP_PARTS
+
+    @property
     def is_printed_mean(self) -> bool:
-        """Whether it is a metric whose mean over time can be taken: a share, or work per second since the last line."""
+        """Whether it is a metric whose mean over time can be taken: a share, a part of the time of a step, or work per
+        second since the last line.
+        """
         if self.quantity != "metric" or self.span in ("cumulative", "run"):
             return False
+        if self.is_part:
+            return True
         return self.unit in MEAN_UNITS or rate_unit(self.unit) is not None
 
 

@@ -29,6 +29,8 @@ INTEGERS = frozenset(
         "epoch_steps",
     }
 )
+#: Metrics that are a part of the time of a step: lines print them beside it, in seconds a step.
+STEP_PARTS = ("data_time",)
 #: The facts that decide on numbers and on cases; any other key is a label of the user's own.
 FACTS = (
     *CASE_KEYS, *sorted(INTEGERS - set(CASE_KEYS)), "micro_batch_size", "gradient_accumulation_steps",

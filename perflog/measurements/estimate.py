@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from perflog.formats.parser import Pattern
+from perflog.formats.parser import Pattern, Value
 from perflog.measurements.rows import FIELDS, Columns, Floats, Mask, Values, kept
 
 #: The trimmed mean drops this many, or this share, at each end, whichever is more (PaddlePaddle/benchmark).
@@ -224,14 +225,14 @@ def _median(values: NDArray[np.float64]) -> float:
 # ``printed_means`` in their order. Their mean over a window is weighted by the time of each measurement, so that a
 # rate's mean is its total work over the total time.
 
-_TIME, _LINE = FIELDS.index("time"), FIELDS.index("line")
+_COVERS, _TIME, _LINE = (FIELDS.index(field) for field in ("covers", "time", "line"))
 
 
 class Mean(NamedTuple):
     """The mean over time of one printed metric.
 
-    ``value``: NaN where no line has a number; ``used``, ``unusable``: measurements with and without a positive number;
-    ``first_line``, ``last_line``: of those used.
+    ``value``: NaN where no line has a number; ``used``, ``unusable``: measurements with and without a number that says
+    something; ``first_line``, ``last_line``: of those used.
     """
 
     value: float = float("nan")
@@ -252,7 +253,20 @@ def with_metrics(pattern: Pattern, measured: Floats, columns: Columns, good: Mas
     if not metrics:
         return measured
     unknown = np.full(len(good), np.nan)
-    return np.vstack((measured, *(kept(columns.get(value.group, unknown), good) for value in metrics)))
+    numbers = [kept(columns.get(value.group, unknown), good) for value in metrics]
+    return np.vstack((measured, *map(partial(_usable, measured), metrics, numbers)))
+
+
+def _usable(measured: Floats, value: Value, numbers: Floats) -> Floats:
+    """A metric's printed numbers (used,), NaN for one that says nothing; a part of a step's time as a share of it.
+
+    A share or a rate that is not positive says that the program does not know it. A part may be 0: a loader that is
+    always ahead takes no time. Weighted by time, its shares have the mean that its total has of the total time.
+    """
+    if not value.is_part:
+        return np.where(numbers > 0, numbers, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(numbers >= 0, numbers * measured[_COVERS] / measured[_TIME], np.nan)
 
 
 class MeansOverTime:
@@ -280,8 +294,7 @@ class MeansOverTime:
         if not self._means:
             self._means = [Mean()] * len(metrics)
             self._sums = np.zeros((2, len(metrics)))
-        # a share or a rate that is not positive says that the program does not know it
-        usable = np.isfinite(metrics) & (metrics > 0) & (time > 0)
+        usable = np.isfinite(metrics) & (time > 0)
         self._sums[0] += (np.where(usable, metrics, 0.0) * time).sum(axis=1)
         self._sums[1] += (usable * time).sum(axis=1)
         self._means = [_counted(mean, lines[mask], len(lines)) for mean, mask in zip(self._means, usable, strict=True)]

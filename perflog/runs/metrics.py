@@ -186,17 +186,21 @@ def _refused(metric: Metric, reason: str) -> Metric:
 def printed_metrics(throughput: Metric, measured: Measured, program: str) -> dict[str, Metric]:
     """The metrics on the measured lines, as the program prints them: their means over time.
 
-    One of single steps, of which the log prints one in several, says nothing of the others and is left out.
+    One of single steps, of which the log prints one in several, says nothing of the others and is left out. A part of
+    the time of a step is kept as its share of that time, and is that share of the time per step.
     """
     metrics: dict[str, Metric] = {}
     sampled = measured.segment.count.interval > 1
     for value, mean in zip(measured.pattern.printed_means, measured.taken.metrics, strict=False):
         if not mean.used or value.metric in metrics or (sampled and value.span == "last"):
             continue
+        whole = throughput.time_per_step if value.is_part else 1.0
+        if whole is None:
+            continue
         metrics[value.metric] = Metric(
             name=value.metric,
-            value=mean.value,
-            unit=value.unit,
+            value=mean.value * whole,
+            unit="s" if value.is_part else value.unit,
             estimator="printed",
             used=mean.used,
             excluded={"no usable number": mean.unusable} if mean.unusable else {},

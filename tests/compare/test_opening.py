@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
+import perflog
+from perflog.compare.parts import data_part
+from perflog.stats.difference import mean_difference
 from perflog.stats.power import Table, runs_for_verdict, variation_bounds
 from tests.campaigns import write_campaign, write_run
 from tests.compare.test_table import run
@@ -222,3 +228,79 @@ def test_a_run_of_which_no_time_is_known_gives_no_time(tmp_path: Path) -> None:
     comparison = found(*both)
     assert comparison["rows"][0]["to_decide"]["new_runs"] and comparison["rows"][0]["to_decide"]["seconds"] is None
     assert comparison["to_decide"]["seconds"] is None and "of training" not in comparison["summary"][0]
+
+
+# ---------------------------------------------------------------- in which part of a step
+
+
+LINE = (
+    "2022-06-07 {:%H:%M:%S},874 - mmdet - INFO - Epoch [1][{}/7330]\tlr: 1.978e-03, eta: 0:02:27, time: {:.3f}, "
+    "data_time: {:.3f}, memory: 3842, loss: 3.1234"
+)
+
+
+def openmmlab(folder: Path, step: float, data: float, seed: int, hour: int) -> Path:
+    """Five logs of mmcv: steps of so many seconds, of which the data take a part."""
+    random = np.random.default_rng(seed)
+    folder.mkdir()
+    for run_number in range(1, 6):
+        moment = datetime(2022, 6, 7, 2 * run_number + hour)
+        of_run = step + 0.001 * random.standard_normal(), max(0.0, data + 0.001 * random.standard_normal())
+        lines = []
+        for nth in range(1, 41):
+            moment += timedelta(seconds=50 * of_run[0])
+            own = [max(0.0, value + 0.0005 * random.standard_normal()) for value in of_run]
+            lines.append(LINE.format(moment, 50 * nth, *own))
+        text = "\n".join(lines) + "\n"
+        (folder / f"1n8g_{run_number}.log").write_text(text, encoding="utf-8")
+    return folder
+
+
+def printed(folder: Path, name: str) -> float:
+    """The mean over all runs of what their lines print behind the first: 50 steps each."""
+    means = []
+    for log in folder.glob("*.log"):
+        numbers = [float(number) for number in re.findall(rf" {name}: ([0-9.]+),", log.read_text(encoding="utf-8"))]
+        means.append(statistics.mean(numbers[1:]))
+    return statistics.mean(means)
+
+
+def test_a_slower_case_says_that_it_is_in_data_loading(tmp_path: Path) -> None:
+    old = openmmlab(tmp_path / "old", 0.300, 0.005, seed=1, hour=0)
+    new = openmmlab(tmp_path / "new", 0.320, 0.024, seed=2, hour=1)
+    comparison = found(old, new, "-w", "50")
+    (row,) = comparison["rows"]
+    data, whole = (1000 * (printed(new, name) - printed(old, name)) for name in ("data_time", "time"))
+    assert row["verdict"] == "slower" and row["data_part"]["is_cause"] is True
+    assert 1000 * row["data_part"]["data"]["value"] == pytest.approx(data, abs=1e-6)
+    assert 1000 * row["data_part"]["step"]["value"] == pytest.approx(whole, abs=1e-6)
+    assert f", {data:+.1f} ms of {whole:+.1f} ms a step in data loading." in comparison["summary"][0]
+
+
+def test_a_case_that_is_slower_elsewhere_says_that_it_is_not_in_data_loading(tmp_path: Path) -> None:
+    old = openmmlab(tmp_path / "old", 0.300, 0.005, seed=1, hour=0)
+    new = openmmlab(tmp_path / "new", 0.320, 0.005, seed=2, hour=1)
+    comparison = found(old, new, "-w", "50")
+    assert comparison["rows"][0]["data_part"]["is_cause"] is False
+    assert ", not in data loading (" in comparison["summary"][0]
+    # The same data for another reason than a change: nothing is said of a case that is the same.
+    again = found(old, openmmlab(tmp_path / "again", 0.300, 0.005, seed=3, hour=1), "-w", "50")
+    assert again["rows"][0]["data_part"] is None and "data loading" not in again["summary"][0]
+
+
+def test_where_a_run_does_not_print_it_nothing_is_said_of_data(tmp_path: Path) -> None:
+    old = openmmlab(tmp_path / "old", 0.300, 0.005, seed=1, hour=0)
+    new = openmmlab(tmp_path / "new", 0.320, 0.024, seed=2, hour=1)
+    (row,) = perflog.compare(old, new, warmup=50).rows
+    assert data_part(row, "throughput", 0.95) is not None and data_part(row, "memory", 0.95) is None
+    del row.pair.new.runs[2].metrics["data_time"]
+    assert data_part(row, "throughput", 0.95) is None
+
+
+def test_a_difference_is_welchs() -> None:
+    old, new = [0.011, 0.012, 0.010, 0.0115], [0.0, 0.031, 0.029, 0.033, 0.03]
+    made = mean_difference(old, new, 0.9)
+    expected = stats.ttest_ind(new, old, equal_var=False).confidence_interval(0.9)
+    assert made is not None and made.value == pytest.approx(statistics.mean(new) - statistics.mean(old))
+    assert (made.low, made.high) == pytest.approx((expected.low, expected.high))
+    assert mean_difference([1.0], new) is None and mean_difference([1.0, 1.0], [2.0, 2.0]) is None

@@ -166,3 +166,27 @@ def test_a_file_that_is_no_toml(tmp_path: Path) -> None:
     file.write_text("title = ", encoding="utf-8")
     with pytest.raises(ParserError, match="not a readable TOML file"):
         load_parser(file)
+
+
+_WHOLE = {"group": "time", "quantity": "step_time"}
+_PART = {"group": "data", "quantity": "metric", "metric": "data_time"}
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ([VALUE, _PART], "metric = 'data_time': a part of a step's time stands beside one value of quantity 'step_time'"),
+        ([_PART, VALUE, _WHOLE], "metric = 'data_time': a part of a step's time stands beside one value"),
+        ([_WHOLE, _PART | {"span": "last"}], "span = 'last': 'data_time' is of the steps that 'time' is of, its whole"),
+        ([_WHOLE | {"unit": "ms"}, _PART], "unit = '': 'data_time' and 'time', whose part it is, are in seconds"),
+        ([_WHOLE, _PART | {"unit": "ms"}], "unit = 'ms': 'data_time' and 'time', whose part it is, are in seconds"),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_steps_time_stands_beside_its_whole(values: list[dict[str, str]], fault: str) -> None:
+    regex = r"step (?P<step>\d+): (?P<rate>{N}) (?P<time>{N}) (?P<data>{N})"
+    if VALUE not in values:
+        regex = regex.replace("(?P<rate>{N})", "{N}")
+    if _WHOLE not in values and _WHOLE | {"unit": "ms"} not in values:
+        regex = regex.replace("(?P<time>{N})", "{N}")
+    with pytest.raises(ParserError, match=re.escape(fault)):
+        load(STEP | {"regex": regex, "value": values})

@@ -108,5 +108,16 @@ def test_a_mean_over_time_is_taken_of_shares_and_rates_alone(more: dict[str, str
     assert made.plain is not counts  # many logs at once are measured without metrics
 
 
+def test_a_part_of_a_steps_time_is_kept_as_its_share_with_every_zero() -> None:
+    """Steps of 1 s and 0.1 s with 0.5 s and nothing of it: half a second in 1.1, whatever their weights."""
+    part = {"group": "data", "quantity": "metric", "metric": "data_time", "unit": "s"}
+    step = {"group": "s", "quantity": "step_time", "unit": "s"}
+    made = pattern("step s data", step, part)
+    (share,) = taken(made, [(1, 1.0, 0.5), (2, 0.1, 0.0)], groups="step s data", warmup=0).metrics
+    assert share == pytest.approx((0.5 / 1.1, 2, 0, 1, 2), rel=1e-12)
+    (lacking,) = taken(made, [(1, 1.0, 0.5), (2, 0.1, NAN), (3, 1.0, -1.0)], groups="step s data", warmup=0).metrics
+    assert lacking == pytest.approx((0.5, 1, 2, 1, 1), rel=1e-12)
+
+
 def test_a_mean_of_nothing_is_no_number() -> None:
     assert Mean().value != Mean().value

@@ -129,7 +129,9 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def plain(self) -> bool:
-        """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics."""
+        """Whether rows of the pattern stand for themselves, whatever else a log prints, and hold no other metrics than
+        parts of the time of a step.
+        """
         bar = (self.redrawn, self.irregular, self.restarts, self.first_is_start, self.track)
         told = (self.never_with, self.told_by, self.ticks_told_by)
         record = (*told, self.interrupted, self.assumed_covers, self.drops_first, self.block, self.total)
@@ -137,7 +139,8 @@ class Pattern(PatternKeys, frozen=True, kw_only=True, dict=True):
         steps = counted or self.ends_epoch or self.step_counts != "steps"
         counters = [value for value in self.values if value.quantity == "samples" and value.span == "cumulative"]
         shown = any(v.window_from or v.holds_pauses or v.partial or v.since == "start" for v in self.values)
-        return not (any(bar) or any(record) or steps or counters or shown or self.printed_means)
+        metrics = any(not value.is_part for value in self.printed_means)
+        return not (any(bar) or any(record) or steps or counters or shown or metrics)
 
     @property
     def needs_settings(self) -> bool:

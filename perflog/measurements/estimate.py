@@ -276,6 +276,15 @@ class MeansOverTime:
         self._sums: Floats = np.zeros((2, 0))  # metric × time, time
         self._means: list[Mean] = []
 
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> tuple[Mean, ...]:
+        """The mean of each metric over the rows of one block."""
+        if len(rows) <= len(FIELDS):
+            return ()
+        means = cls()
+        means._add(rows)
+        return means.result()
+
     def through(self, blocks: Iterator[NDArray[np.float64]]) -> Iterator[NDArray[np.float64]]:
         """The same blocks of rows, each taken into the sums as it passes."""
         for rows in blocks:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.measurements.basis import MEASURING, Basis, are_swapped, choose_basis, twin
-from perflog.measurements.estimate import Estimate
+from perflog.measurements.estimate import Estimate, MeansOverTime, with_metrics
 from perflog.measurements.measure import measure
 from perflog.measurements.rows import Columns, Floats, Ints, Mask, Rows, Store, last_numbers
 from perflog.measurements.segment import Count, RunningTotal, Segment, Taken, Tally
@@ -44,8 +44,9 @@ class Texts(Struct, frozen=True):
 class PlainBatch(Struct, frozen=True):
     """The plain texts of a batch under one pattern.
 
-    ``rows``: measurements of all, (len(store.FIELDS), rows); ``texts``: whose they are; ``origin``, ``end``: steps of
-    the program before each text's first measurement and up to its last, (texts,); ``segments``: one a text.
+    ``rows``: measurements of all, (len(store.FIELDS), rows), with what lines print beside them below; ``texts``: whose
+    they are; ``origin``, ``end``: steps of the program before each text's first measurement and up to its last,
+    (texts,); ``segments``: one a text.
     """
 
     rows: Floats
@@ -192,7 +193,8 @@ def _measured(pattern: Pattern, basis: Basis, printed: _Printed, as_printed: boo
     steps = Steps(within, deltas, deltas, within, np.zeros(len(within), dtype=np.int64))
     count, printed_rows = Count(interval=printed.interval), Rows(printed.lines, columns, first=texts.first)
     measured = measure(pattern, basis, printed_rows, steps, count, RunningTotal(), as_printed)
-    rows, good = measured.rows, measured.good
+    good = measured.good
+    rows = with_metrics(pattern, measured.rows, columns, good)
     rows, deltas, printed = _of_texts(texts.all(good), rows, good, deltas, printed)
     if not as_printed and len(printed.texts.first):
         whole = ~_may_leave_out(rows, printed.texts, paused)
@@ -299,8 +301,9 @@ def take_of_batch(batch: PlainBatch, window: Window, estimator: str, doubts: boo
         result = Estimate(work / time, count, covers[place], time, work)
         segment = batch.segments[place]
         doubted = doubt(segment, window) if doubts else None
+        metrics = MeansOverTime.of(rows[:, int(low[place]) : int(high[place])])
         segment.taken = Taken(
-            asked, result, excluded, int(first_line), int(last_line), first_step, last_step, "", "", doubted
+            asked, result, excluded, int(first_line), int(last_line), first_step, last_step, "", "", doubted, metrics
         )
 
 

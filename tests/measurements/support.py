@@ -62,8 +62,8 @@ def segment_of(made: Pattern, *blocks: Rows, as_printed: bool = False) -> Segmen
 
 
 def stored(segment: Segment) -> Floats:
-    """All measurements of a segment, (len(store.FIELDS), n)."""
-    return np.concatenate([np.empty((len(FIELDS), 0)), *segment.store.blocks()], axis=1)
+    """All measurements of a segment, (len(store.FIELDS), n), with what lines print beside them below."""
+    return np.concatenate(list(segment.store.blocks()) or [np.empty((len(FIELDS), 0))], axis=1)
 
 
 def column(segment: Segment, name: str) -> list[float]:

@@ -35,6 +35,7 @@ from tests.support import examples
 
 STAMP = {"group": "timestamp", "quantity": "timestamp", "unit": "s"}
 INTERVAL_TIME = {"group": "block", "quantity": "interval_time", "unit": "s"}
+DATA = {"group": "data", "quantity": "metric", "metric": "data_time"}
 PLAIN_WINDOW = Window(Amount(0))
 #: Every way in which a line's numbers are measured; ``n`` lines of one step each are plain under all of them.
 PATTERNS: Mapping[str, Pattern] = {
@@ -49,6 +50,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "mean time, some left out": pattern("step ms", {**MEAN_TIME, "offset": 2}),
     "mean with a batch": pattern("step ms global_batch_size", MEAN_TIME),
     "clock": pattern("step clock", ELAPSED),
+    "a part of the time": pattern("step ms data", {**STEP_TIME, "unit": "s"}, DATA),
     "time between lines": pattern("step block", INTERVAL_TIME),
 }
 
@@ -97,8 +99,9 @@ def seen(segment: Segment) -> tuple[Any, ...]:
 
 def seen_of(result: Taken) -> tuple[Any, ...]:
     e = result.estimate
-    rest = result._replace(estimate=e._replace(value=0.0, covers=0.0, time=0.0, work=0.0))
-    return rest, bits((e.value, e.covers, e.time, e.work))
+    metrics = tuple(mean._replace(value=0.0) for mean in result.metrics)
+    rest = result._replace(estimate=e._replace(value=0.0, covers=0.0, time=0.0, work=0.0), metrics=metrics)
+    return rest, bits((e.value, e.covers, e.time, e.work, *(mean.value for mean in result.metrics)))
 
 
 @st.composite
@@ -129,6 +132,7 @@ def logs(draw: st.DrawFn) -> list[dict[str, float]]:
             "global_batch_size": draw(st.sampled_from([32.0, 32.0, 33.0])),
         }
         row |= {group: draw(number) for group in ("ips", "tps", "ms", "block")}
+        row["data"] = draw(st.sampled_from([0.0, 0.25, NAN, -1.0]))
         if place % 3:
             row["loss"] = draw(number)
         row.pop(lacking, None)

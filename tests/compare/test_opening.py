@@ -239,13 +239,13 @@ LINE = (
 )
 
 
-def openmmlab(folder: Path, step: float, data: float, seed: int, hour: int) -> Path:
+def openmmlab(folder: Path, step: float, data: float, seed: int, hour: int, noise: float = 0.001) -> Path:
     """Five logs of mmcv: steps of so many seconds, of which the data take a part."""
     random = np.random.default_rng(seed)
     folder.mkdir()
     for run_number in range(1, 6):
         moment = datetime(2022, 6, 7, 2 * run_number + hour)
-        of_run = step + 0.001 * random.standard_normal(), max(0.0, data + 0.001 * random.standard_normal())
+        of_run = step + 0.001 * random.standard_normal(), max(0.0, data + noise * random.standard_normal())
         lines = []
         for nth in range(1, 41):
             moment += timedelta(seconds=50 * of_run[0])
@@ -286,6 +286,13 @@ def test_a_case_that_is_slower_elsewhere_says_that_it_is_not_in_data_loading(tmp
     # The same data for another reason than a change: nothing is said of a case that is the same.
     again = found(old, openmmlab(tmp_path / "again", 0.300, 0.005, seed=3, hour=1), "-w", "50")
     assert again["rows"][0]["data_part"] is None and "data loading" not in again["summary"][0]
+
+
+def test_where_the_data_are_too_noisy_to_say_nothing_is_said(tmp_path: Path) -> None:
+    old = openmmlab(tmp_path / "old", 0.300, 0.040, seed=1, hour=0, noise=0.010)
+    new = openmmlab(tmp_path / "new", 0.320, 0.044, seed=2, hour=1, noise=0.010)
+    comparison = found(old, new, "-w", "50")
+    assert comparison["rows"][0]["verdict"] == "slower" and comparison["rows"][0]["data_part"] is None
 
 
 def test_where_a_run_does_not_print_it_nothing_is_said_of_data(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from perflog.campaign import Observer
 from perflog.cli.base import app, examples
-from perflog.cli.options import Quiet, TextOrJson
+from perflog.cli.options import DatabaseName, Quiet, TextOrJson
 from perflog.escaping import visible
 from perflog.settings.config import pairs
 
@@ -29,6 +29,9 @@ AGAINST_HELP = (
 MAX_RUNS_HELP = "With --against: a case is undecided after so many runs a side. [default: 30]"
 MAX_HOURS_HELP = "With --against: cases are undecided after so many hours of training. [default: no limit]"
 MARGIN_HELP = "With --against: changes within this do not matter. [default: 2%]"
+HISTORY_HELP = (
+    "With --against: say how many rounds the history (--database) lets expect. [default: where a database is named]"
+)
 SEED_HELP = "With --against: the seed of the random order within each round. [default: drawn and recorded]"
 
 
@@ -72,6 +75,10 @@ def run(
     max_hours: Annotated[float | None, typer.Option(min=0, help=MAX_HOURS_HELP, show_default=False)] = None,
     margin: Annotated[str | None, typer.Option(help=MARGIN_HELP, show_default=False)] = None,
     seed: Annotated[int | None, typer.Option(min=0, help=SEED_HELP, show_default=False)] = None,
+    history: Annotated[
+        bool | None, typer.Option("--history/--no-history", help=HISTORY_HELP, show_default=False)
+    ] = None,
+    database: DatabaseName = None,
     quiet: Quiet = False,
 ) -> None:
     """Train again and again, and keep the logs: a campaign that can be cut off at any moment."""
@@ -96,11 +103,14 @@ def run(
     limits = {"--max-runs": max_runs, "--max-hours": max_hours, "--margin": margin, "--seed": seed}
     if against is not None:
         from perflog.cli.versus import plan_against, run_versus
+        from perflog.compare.sides import history_of
+        from perflog.settings.config import settings
 
         _refuse({"--repeats": repeats, "--slurm": slurm or None}, "has no meaning with --against")
-        run_versus(plan_against(campaign, against, selected, limits), dry_run, retry_failed, quiet)
+        past = history_of(settings({"database": database}, []), history)
+        run_versus(plan_against(campaign, against, selected, limits), dry_run, retry_failed, quiet, past)
         return
-    _refuse(limits, "is for measurements with --against OLD")
+    _refuse({**limits, "--history": history, "--database": database}, "is for measurements with --against OLD")
     scheduled = campaigns.schedule(campaign, repeats=repeats, **selected)
     for name, why in scheduled.refused.items():
         print(f"cannot run {name}: {why}", file=sys.stderr)

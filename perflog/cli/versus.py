@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from perflog.campaign import RoundObserver
+from perflog.errors import PerflogError
 from perflog.escaping import visible
 from perflog.show.text import counted
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from perflog.campaign.progress import Completion
     from perflog.campaign.versus import CaseLook, Measured, Versus
     from perflog.compare.rule import Stopping
+    from perflog.compare.sides import History
 
 
 def plan_against(campaign: Path, against: Path, selected: Mapping[str, Any], limits: Mapping[str, Any]) -> Versus:
@@ -42,8 +44,11 @@ def plan_against(campaign: Path, against: Path, selected: Mapping[str, Any], lim
     )  # fmt: skip
 
 
-def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool) -> None:
+def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool, history: History) -> None:
     """Measure both sides, or with ``dry_run`` print what would be done.
+
+    Args:
+        history: what says how many rounds are expected.
 
     Raises:
         typer.Exit: with status 3 when a run failed.
@@ -55,6 +60,9 @@ def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool) -> 
             print(f"cannot run {name} of the {side} side: {why}", file=sys.stderr)
     for name, side in plan.alone.items():
         print(f"not measured: {name} is on the {side} side alone", file=sys.stderr)
+    if history.database and not quiet:
+        for sentence in _expected(plan, history):
+            print(visible(sentence), file=sys.stderr)
     if dry_run:
         _print_plan(plan)
         return
@@ -62,6 +70,19 @@ def run_versus(plan: Versus, dry_run: bool, retry_failed: bool, quiet: bool) -> 
     _print_outcome(plan, measured)
     if measured.failed:
         raise typer.Exit(3)
+
+
+def _expected(plan: Versus, history: History) -> list[str]:
+    """How many rounds the history lets expect, or why it could not be read."""
+    from perflog.campaign.expecting import expected_rounds, sentences
+    from perflog.history.place import name_of
+
+    try:
+        return sentences(expected_rounds(plan, history.database), plan)
+    except PerflogError as error:
+        if history.asked:
+            raise
+        return [f"the history in {name_of(history.database)} was not used: {error}"]
 
 
 def _print_plan(plan: Versus) -> None:

@@ -25,6 +25,7 @@ from perflog.stats.contrast import Floats
 from perflog.stats.mannwhitney import runs_for
 from perflog.stats.memory import IMPROBABLE, Memory, chance_of_noise, squared_error, with_memory_of_campaigns
 from perflog.stats.power import MOST_RUNS, Table, beyond_margin
+from perflog.stats.sequential import TableRule, critical_t
 
 #: Nodes of the quadrature over the variance of the next campaign, and over that which the runs of a side show: with
 #: twice as many the power is the same to 0.005.
@@ -32,7 +33,9 @@ _NODES = (8, 16)
 #: The end of the 80 % interval that a plan is made for.
 _UPPER = 0.9
 #: So many standard errors of how much campaigns' variances differ are added to it.
-_DOUBT = 0.5
+_DOUBT = 0.75
+#: The most rounds that a measurement in turn is foreseen for, and how many are simulated, with which first number.
+MOST_ROUNDS, _MEASUREMENTS, _SEED = 300, 2000, 20261127
 #: Where the search for the smallest change ends, as a logarithm, and how near it comes.
 _WIDEST, _NEAR = 4.0, 1e-5
 
@@ -75,9 +78,9 @@ def outlook(memory: Memory, apart: bool, *, upper: bool) -> Outlook:
 def _freedoms(memory: Memory) -> tuple[float, float]:
     """The degrees of freedom with which the next campaign has the memory's variance, and with which that is known.
 
-    2/f is a squared coefficient of variation. Few campaigns know badly how much their variances differ, so that half a
-    standard error of it is added: that of the mean of (s²/σ² − 1)² over the campaigns, s² with d degrees of freedom,
-    whose variance is 8/d² + 48/d³ where they do not differ.
+    2/f is a squared coefficient of variation. Few campaigns know badly how much their variances differ, so that
+    :data:`_DOUBT` standard errors of it are added: of the mean of (s²/σ² − 1)² over the campaigns, whose variance is
+    8/d² + 48/d³ for d degrees of freedom where they do not differ.
     """
     usual = memory.campaigns - memory.rejected
     d = memory.known_freedom / usual
@@ -139,6 +142,32 @@ def detectable_change(n: int, expected: Outlook, wanted: float, table: Table) ->
         middle = (low + high) / 2
         low, high = (low, middle) if _power(middle, n, expected, table) >= wanted else (middle, high)
     return (1 + table.margin) * math.exp(high) - 1
+
+
+def rounds_needed(expected: Outlook, wanted: float, rule: TableRule) -> int | None:
+    """The rounds by which ``perflog run --against`` decides a case that did not change, with a chance of ``wanted``.
+
+    "Same" takes the longest of all that a case may be, but for a change near the margin: one of twice the margin lies
+    as far from it. Rounds are simulated, each the difference of two runs of one campaign, whose variance is drawn for
+    each measurement from what the next campaign may have; what a pair of runs has in common ends it sooner.
+
+    None where :data:`MOST_ROUNDS` do not suffice.
+    """
+    random = np.random.default_rng(_SEED)
+    variances = expected.run_variance * _next_variance(random.uniform(size=_MEASUREMENTS), expected.run_freedom)
+    differences = np.sqrt(2 * variances)[:, None] * random.standard_normal((_MEASUREMENTS, MOST_ROUNDS))
+    rounds = np.arange(1, MOST_ROUNDS + 1)
+    means = np.cumsum(differences, axis=1) / rounds
+    squares = np.cumsum(differences**2, axis=1) / rounds - means**2
+    looks = rounds[rounds >= rule.first_look]
+    critical = np.array([critical_t(n, rule.row_alpha) for n in looks.tolist()])
+    half = critical * np.sqrt(np.maximum(squares[:, looks - 1], 0.0) / (looks - 1))
+    low, high = means[:, looks - 1] - half, means[:, looks - 1] + half
+    border = math.log1p(-rule.margin), math.log1p(rule.margin)
+    decided = ((low >= border[0]) & (high <= border[1])) | (low > border[1]) | (high < border[0])
+    shares = np.maximum.accumulate(decided, axis=1).mean(axis=0)
+    enough = np.flatnonzero(shares >= wanted)
+    return int(looks[enough[0]]) if len(enough) else None
 
 
 def _power(beyond: float, n: int, expected: Outlook, table: Table) -> float:

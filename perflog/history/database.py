@@ -206,8 +206,8 @@ _QUIET = logging.NullHandler()
 
 @lru_cache(maxsize=8)
 def _engine(url: URL, writes: bool) -> Engine:
-    """A database's engine, which keeps no connection. It is kept, as it holds the statements that it has compiled: to
-    save a campaign takes half the time with them.
+    """A database's engine, which keeps no connection. It is kept, as it holds the statements that it has compiled: the
+    second campaign that a process saves takes half the time.
     """
     if url.drivername == "sqlite":
         engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})

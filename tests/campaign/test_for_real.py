@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import subprocess
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,19 +56,27 @@ def test_the_sleep_is_a_commit_of_its_own_and_goes_without_a_trace(tmp_path: Pat
 
 
 def test_how_busy_others_are_is_measured_while_a_command_runs(tmp_path: Path) -> None:
-    """Work of the command itself is not that of others; work beside it is."""
-    spin = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass"
-    shares = {}
-    for beside in (False, True):
-        other = subprocess.Popen(["python3", "-c", spin.format(seconds=60)]) if beside else None
+    """Work of the command's own processes is not that of others; work beside it is."""
+    spin = "import time\nwhile time.process_time() < {}: pass"
+    all_busy = (
+        "import os, subprocess, sys\n"
+        f"busy = [subprocess.Popen([sys.executable, '-c', {spin.format(1)!r}]) for _ in range(os.cpu_count())]\n"
+        "for one in busy: one.wait()"
+    )
+    began = time.monotonic()
+    own = measured(tmp_path, [sys.executable, "-c", all_busy])
+    assert 0 <= own <= 1.1 - 1 / (time.monotonic() - began)
+    with subprocess.Popen([sys.executable, "-c", spin.format(60)]) as other:
         time.sleep(0.2)
-        assert for_real.inside(str(tmp_path / "t.json"), ["python3", "-c", spin.format(seconds=1)]) == 0
-        if other:
-            other.kill()
-            other.wait()
-        shares[beside] = json.loads((tmp_path / "t.json").read_text())["others"]
-    assert all(0 <= share <= 1 for share in shares.values())
-    assert shares[True] > 0.2
+        beside = measured(tmp_path, [sys.executable, "-c", spin.format(1)])
+        other.kill()
+    assert 0.1 < beside <= 1
+
+
+def measured(folder: Path, command: list[str]) -> float:
+    """The share that other processes took while a command ran."""
+    assert for_real.inside(str(folder / "times.json"), command) == 0
+    return float(json.loads((folder / "times.json").read_text())["others"])
 
 
 def test_campaigns_are_made_until_there_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -310,7 +310,7 @@ def report(bench: Bench, measurements: Sequence[Measurement]) -> Iterator[str]:
     others = statistics.median(one.others for one in measured if one.others is not None)
     yield (
         f"{bench.done[0].at[:16]} to {bench.done[-1].at[11:16]} UTC, perflog {commit.stdout.strip()}, "
-        f"{machine.get('cpu')}, {machine.get('cpus')} processors; while it was measured other processes took "
+        f"{machine.get('cpu')}, {os.cpu_count()} processors; while it was measured other processes took "
         f"{100 * others:.0f} % of them (median)"
     )
     yield ""

@@ -1,6 +1,6 @@
 """A row of a comparison: one case's values on both sides, their ratio with interval and test, and the verdict.
 
-The statistics and their sources are in ``perflog/stats`` and ``docs/statistics.md``.
+The statistics and their sources are in ``perflog/stats`` and ``docs/methods.md``.
 """
 
 from __future__ import annotations

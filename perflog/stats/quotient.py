@@ -4,7 +4,7 @@ Welch's interval (1938) of the difference of log means: the two samples may diff
 much these spread, as one device and thirty-two do. With Satterthwaite's degrees of freedom alone it covers 93.4 to 93.8
 per cent where four runs stand beside twenty or more, since they are estimated from the very variances; so the critical
 value has the next term of its exact series too (Welch 1947, Aspin 1948). Normal logarithms are assumed; what the
-coverage is with other noise is in docs/statistics.md (Speedups).
+coverage is with other noise is in docs/methods.md (Speedups).
 """
 
 from __future__ import annotations

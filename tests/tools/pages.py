@@ -55,7 +55,7 @@ class Simulation:
     seed: int
     parts: Mapping[str, Part]
     intro: Callable[[float], str] = lambda _: ""
-    page: str = "docs/statistics.md"
+    page: str = "docs/methods.md"
 
     @property
     def start(self) -> str:

@@ -1,7 +1,7 @@
 """What the statistics of ``perflog.stats`` do on data whose truth is known.
 
 ``python -m tests.tools.simulate_compare`` prints Markdown tables (about a minute, one core, fixed seed);
-``--write docs/statistics.md`` puts them under the last heading of that page. ``--scale 0.1`` takes a tenth of the
+``--write docs/methods.md`` puts them under the last heading of that page. ``--scale 0.1`` takes a tenth of the
 repetitions.
 """
 

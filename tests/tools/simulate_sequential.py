@@ -2,7 +2,7 @@
 
 ``python -m tests.tools.simulate_sequential`` lets measurements of known truth run round by round through the functions
 that ``perflog run --against`` and ``perflog compare --history`` use, and prints Markdown (fixed seed; some minutes on
-one core). ``--scale 0.1`` takes a tenth of them, ``--write docs/statistics.md`` puts the text between its two markers
+one core). ``--scale 0.1`` takes a tenth of them, ``--write docs/methods.md`` puts the text between its two markers
 on that page.
 """
 

@@ -2,7 +2,7 @@
 
 ``python -m tests.tools.simulate_tables`` judges tables of identical and of changed versions through ``compare``'s own
 functions and prints Markdown (fixed seed; a few minutes on one core). ``--scale 0.1`` takes a tenth of the tables,
-``--write docs/statistics.md`` puts the text between its two markers on that page.
+``--write docs/methods.md`` puts the text between its two markers on that page.
 """
 
 from __future__ import annotations

@@ -26,8 +26,10 @@ from perflog.compare.rule import VERDICTS, Rule, stopping_of
 from perflog.compare.when import campaign_folder, durations_of, is_answerable, is_separation
 from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.runs.machine import known_facts
+from perflog.stats import planning
 from perflog.stats.centre import median
 from perflog.stats.memory import Doubt
+from perflog.stats.planning import Outlook, outlook
 from perflog.stats.power import (
     MOST_RUNS,
     Table,
@@ -130,12 +132,12 @@ def _remedy(row: CaseComparison, made: _Made, table: Table, pooled: tuple[float,
     if reason := _why_none(row, made):
         return Remedy(by, reason=reason)
     at_hand = [0, 0] if by is By.ANEW else [len(side) for side in _sides(row)]
-    spread = _spread(row, pooled)
-    if spread is None:
+    noise = _noise(row, pooled)
+    if noise is None:
         if not row.decision.needs:
             return Remedy(by, reason="its runs have no spread to plan with")
         return _timed(row, by, max(row.decision.needs, table.least_runs), at_hand, None)
-    needed = partial(_needed, variation_bounds(*spread)[1], by, made, table)
+    needed = partial(_needed, noise, by, made, table)
     for halvings in range(_MOST_HALVINGS + 1):
         runs = needed(made.rule.margin, halvings)
         if runs is None:
@@ -146,12 +148,16 @@ def _remedy(row: CaseComparison, made: _Made, table: Table, pooled: tuple[float,
     return Remedy(by, reason=f"its change is too near {100 * made.rule.margin:.4g} %: another --margin decides it")
 
 
-def _needed(variation: float, by: By, made: _Made, table: Table, margin: float, halvings: int) -> int | None:
+def _needed(noise: Outlook | float, by: By, made: _Made, table: Table, margin: float, halvings: int) -> int | None:
     """The runs a side that decide a row by a margin: a fixed number, or rounds of a measurement in turn."""
     if by is By.ROUNDS or made.by_command:
         rule = TableRule(max(made.cases, table.rows), margin, table.level)
+        variation = math.sqrt(noise.run_variance) if isinstance(noise, Outlook) else noise
         return rounds_for_verdict(math.sqrt(2) * variation, rule, halvings)
-    return runs_for_verdict(variation, replace(table, margin=margin), halvings)
+    wanted = replace(table, margin=margin)
+    if isinstance(noise, Outlook):
+        return planning.runs_for_verdict(noise, wanted, halvings)
+    return runs_for_verdict(noise, wanted, halvings)
 
 
 def _out_of_reach(margin: float, halvings: int, needed: Callable[[float, int], int | None]) -> str:
@@ -181,15 +187,17 @@ def _why_none(row: CaseComparison, made: _Made) -> str:
     return ""
 
 
-def _spread(row: CaseComparison, pooled: tuple[float, int] | None) -> tuple[float, float] | None:
-    """The spread of a row's runs, a share above 0, with its degrees of freedom; None where it is not known."""
+def _noise(row: CaseComparison, pooled: tuple[float, int] | None) -> Outlook | float | None:
+    """What a row's further runs may spread by, the upper end of what is known of it: out of its memory, which they
+    will be judged with, or as a share above 0; None where nothing is known.
+    """
     if row.memory is not None and row.memory.doubt is Doubt.NONE:
-        return row.memory.memory.run_spread, row.memory.memory.run_freedom
+        return outlook(row.memory.memory, apart=False, upper=True)
     sides = _sides(row)
     own = pooled_coefficient_of_variation(sides)
     if own is None or not own[0] or min(map(len, sides)) < _ENOUGH_RUNS:
         own = pooled
-    return own if own is not None and own[0] else None
+    return variation_bounds(*own)[1] if own is not None and own[0] else None
 
 
 def _timed(row: CaseComparison, by: By, runs: int, at_hand: Sequence[int], tells: tuple[float, float] | None) -> Remedy:

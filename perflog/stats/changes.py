@@ -46,9 +46,9 @@ _COST: Final = 4.0 * RHOS[:, None]
 ENOUGH, UNKNOWN, KNOWN, YEAR, GROWTH = 17.5, 8.0, 30, 52, 3.0
 #: Values count for no more than so many standard deviations.
 _CUT = 3.0
-#: Each of only three values must be further than so many deviations from the other level: two slow campaigns in a row
-#: and an ordinary one are none.
-_FAR = 2.0
+#: Each of only three values must be further than so many deviations from the other level, and three of at most so many
+#: further than the second number: two slow campaigns in a row and ordinary ones are none.
+_FAR, _FEW, _RATHER_FAR = 2.0, 5, 1.5
 #: The variance is not taken to be below this share of the squared scale. The larger one is where most values are alike
 #: to the last digit: they know no noise, and two others among them would be a level.
 _LEAST_VARIANCE, _LEAST_OF_ALIKE = 0.02, 0.4
@@ -192,9 +192,14 @@ def _best_border(level: Floats, earlier: Floats) -> tuple[float, int]:
 
 
 def _far_enough(level: Floats, borders: NDArray[np.int_]) -> NDArray[np.bool_]:
-    """Whether only three values on a side of a border are all far from the others' median, and on one side of it."""
+    """Whether enough of the few values on a side of a border are far from the others' median, on one side of it."""
     enough = np.ones(len(borders), dtype=bool)
-    for border, few, others in ((0, level[:SEGMENT], level[SEGMENT:]), (-1, level[-SEGMENT:], level[:-SEGMENT])):
-        distances = few - np.median(others)
-        enough[border] &= bool((distances > _FAR).all() or (distances < -_FAR).all())
+    for count in range(SEGMENT, min(_FEW, len(level) - SEGMENT) + 1):
+        far = _FAR if count == SEGMENT else _RATHER_FAR
+        for border, few, others in (
+            (count, level[:count], level[count:]),
+            (len(level) - count, level[-count:], level[:-count]),
+        ):
+            distances = few - np.median(others)
+            enough[border - SEGMENT] &= max((distances > far).sum(), (distances < -far).sum()) >= SEGMENT
     return enough

@@ -24,7 +24,7 @@ import numpy as np
 from perflog.stats.contrast import Floats
 from perflog.stats.mannwhitney import runs_for
 from perflog.stats.memory import IMPROBABLE, Memory, chance_of_noise, squared_error, with_memory_of_campaigns
-from perflog.stats.power import MOST_RUNS, Table, beyond_margin
+from perflog.stats.power import CLEARED, MOST_RUNS, Table, beyond_margin, distance_from_margin
 from perflog.stats.sequential import TableRule, critical_t
 
 #: Nodes of the quadrature over the variance of the next campaign, and over that which the runs of a side show: with
@@ -121,12 +121,26 @@ def runs_needed(change: float, expected: Outlook, wanted: float, table: Table) -
     """
     if not beyond_margin(change, table.margin) > 0:
         raise ValueError(f"no number of runs tells a change of {change!r} from a margin of {table.margin!r}")
+    return _fewest(beyond_margin(change, table.margin), expected, wanted, table)
+
+
+def runs_for_verdict(expected: Outlook, table: Table, halvings: int = 0) -> int | None:
+    """The fewest runs a side that decide a case, unless its change lies near the margin.
+
+    As :func:`perflog.stats.power.runs_for_verdict` has it, for a case with a memory. None beyond
+    :data:`perflog.stats.power.MOST_RUNS`, and for a margin of 0.
+    """
+    return _fewest(distance_from_margin(table.margin, halvings), expected, CLEARED, table)
+
+
+def _fewest(beyond: float, expected: Outlook, wanted: float, table: Table) -> int | None:
+    """The fewest runs a side with this chance to call a change that lies so far beyond the margin, in logarithms."""
     low, high = runs_for(table.level), MOST_RUNS
-    if power(change, high, expected, table) < wanted:
+    if _power(beyond, high, expected, table) < wanted:
         return None
     while low < high:
         middle = min(2 * low, (low + high) // 2)
-        low, high = (low, middle) if power(change, middle, expected, table) >= wanted else (middle + 1, high)
+        low, high = (low, middle) if _power(beyond, middle, expected, table) >= wanted else (middle + 1, high)
     return low
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from perflog._version import __version__
@@ -28,6 +28,14 @@ def rule(options: Options) -> str:
 
 def _day(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d}"
+
+
+def _dates(moments: Sequence[datetime]) -> tuple[str, list[str]]:
+    """A table's column of dates, its title first: with the time where two campaigns are of one day."""
+    days = [_day(moment) for moment in moments]
+    if len(set(days)) == len(days):
+        return "date", days
+    return "date (UTC)", [f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}" for moment in moments]
 
 
 def render_campaigns(entries: Sequence[Entry], form: str, width: int | None = None, colour: bool = False) -> str:
@@ -95,9 +103,10 @@ def campaign_table(entries: Sequence[Entry]) -> TextTable:
         )
         if any(values)
     }  # fmt: skip
-    titles = ["campaign", "date", "cases", "runs", "frameworks", *code, "options"]
+    date, dates = _dates([entry.date for entry in entries])
+    titles = ["campaign", date, "cases", "runs", "frameworks", *code, "options"]
     rows = [
-        [entry.label, _day(entry.date), str(entry.cases), str(entry.runs), ", ".join(entry.frameworks),
+        [entry.label, dates[nth], str(entry.cases), str(entry.runs), ", ".join(entry.frameworks),
          *(values[nth] for values in code.values()), rule(entry.options)]
         for nth, entry in enumerate(entries)
     ]  # fmt: skip
@@ -160,6 +169,8 @@ def series_table(series: Series, margin: float) -> TextTable:
     """A series as a table; what changed along it is below."""
     along = parts(series, margin)
     versions = any(point.version for point in series.points)
+    date, dates = _dates([point.date for part in along for point in part.points])
+    days = iter(dates)
     notes: dict[str, int] = {}
     rows = []
     for part in along:
@@ -167,8 +178,8 @@ def series_table(series: Series, margin: float) -> TextTable:
             marks = [notes.setdefault(note, len(notes) + 1) for note in _notes(part, point, nth == 0)]
             version = [point.version] if versions else []
             cells = _cells(point.summary, point.runs)
-            rows.append([point.campaign, _day(point.date), *version, *cells, ",".join(map(str, marks))])
-    titles = ["campaign", "date", *(["version"] if versions else []), "n", series.metric, "unit", "interval", "notes"]
+            rows.append([point.campaign, next(days), *version, *cells, ",".join(map(str, marks))])
+    titles = ["campaign", date, *(["version"] if versions else []), "n", series.metric, "unit", "interval", "notes"]
     right = [False, False, *([False] if versions else []), True, True, False, False, False]
     rules = list(dict.fromkeys(point.rule for point in series.points))
     how = rules[0] if len(rules) == 1 else f"{len(rules)} rules, see the notes"

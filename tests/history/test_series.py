@@ -16,9 +16,11 @@ from perflog.cases.build import build_cases
 from perflog.cli import app
 from perflog.errors import PerflogError, UsageError
 from perflog.extraction import Extraction
+from perflog.history import campaigns
 from perflog.history import following as doubts
 from perflog.history.following import Series, series
 from perflog.history.pictures import MOST, draw_series
+from perflog.history.rendering import render_campaigns, render_series
 from perflog.history.saving import save
 from perflog.runs.machine import differences, identity
 from perflog.settings.options import Amount, Options, Window
@@ -58,6 +60,22 @@ def one(found: list[Series]) -> Series:
 
 
 # ---------------------------------------------------------------- which points
+
+
+def test_campaigns_of_one_day_are_shown_with_their_time(tmp_path: Path) -> None:
+    """A day alone would be the same in every line; where each campaign has its own, the day is enough."""
+    database = str(tmp_path / "h.sqlite")
+    for hour in (9, 13):
+        save(database, campaign(1, 2, hour, "2.0"), f"at {hour}", datetime(2025, 1, 1, hour, 30, tzinfo=UTC))
+    tables = (
+        render_campaigns(campaigns(database), "table"),
+        render_series(series(database, RN50), 0.02, "table"),
+    )
+    for table in tables:
+        title, _, first, second = table.splitlines()[:4]
+        assert "date (UTC)" in title and "2025-01-01 09:30" in first and "2025-01-01 13:30" in second
+    apart = saved(tmp_path / "apart.sqlite", [1.0, 1.0])
+    assert ":" not in render_series(series(apart, RN50), 0.02, "table").splitlines()[2]
 
 
 def test_a_series_goes_through_versions(database: str) -> None:

@@ -6,8 +6,10 @@ import csv
 import io
 import json
 import re
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -43,10 +45,19 @@ def scaled(extraction: Extraction, day: int, machine: str = "V100") -> Extractio
 
 def saved(database: Path, days: int = 24, cases: int = 4, moved: int = 99) -> str:
     """A campaign a day for so many days; from the day ``moved`` on, on another machine."""
-    for day in range(days):
-        made = scaled(campaign(cases, 5, day, f"2.{day}"), day, "V100" if day < moved else "A100")
-        save(str(database), made, f"v2.{day}", BEGIN + timedelta(days=day))
+    database.write_bytes(_saved(days, cases, moved))
     return str(database)
+
+
+@lru_cache
+def _saved(days: int, cases: int, moved: int) -> bytes:
+    """The file of such a history, which several modules of tests begin with."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "h.sqlite"
+        for day in range(days):
+            made = scaled(campaign(cases, 5, day, f"2.{day}"), day, "V100" if day < moved else "A100")
+            save(str(file), made, f"v2.{day}", BEGIN + timedelta(days=day))
+        return file.read_bytes()
 
 
 def steady(database: Path, days: int) -> str:

@@ -143,6 +143,14 @@ def test_two_slow_campaigns_and_an_ordinary_one_are_no_level() -> None:
     assert [change.index for change in change_points((100 + noise[:36]).tolist()).points] == [30], "six are one"
 
 
+@pytest.mark.parametrize("seed", [33, 82, 83, 84])
+def test_two_slow_campaigns_and_several_ordinary_ones_are_no_level(seed: int) -> None:
+    """With a rule for three values alone these were one."""
+    noise = np.random.default_rng(seed).standard_normal(70)
+    noise[50:52] = 20
+    assert change_points((100 + noise).tolist()).points == ()
+
+
 @pytest.mark.parametrize(("rho", "n"), [(0.3, 52), (0.5, 52), (0.6, 20), (0.6, 52)])
 @pytest.mark.long
 def test_a_machine_that_wanders_is_no_change_in_all_looks_of_a_year(rho: float, n: int) -> None:

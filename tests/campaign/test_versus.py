@@ -213,13 +213,13 @@ def test_saved_campaigns_keep_their_rounds(
 
 
 def test_the_history_says_how_many_rounds_are_expected(tmp_path: Path) -> None:
-    """Six campaigns of four runs that spread by 0.3 %, of one case of two: nothing is run, and no budget is changed."""
+    """Five campaigns of three runs that spread by 0.3 %, of one case of two: nothing is run, no budget is changed."""
     database = str(tmp_path / "history.sqlite")
     file = str(campaign(tmp_path, "aa", OLD, batches=(8, 16), SPREAD="0.003"))
-    for day in range(1, 7):
+    for day in range(1, 6):
         only = str(campaign(tmp_path, f"w{day}", f"8={99 + 0.2 * day}", batches=(8,), SPREAD="0.003"))
         folder = tmp_path / f"w{day}" / "old"
-        done = run("run", only, "--logs", str(folder), "--repeats", "4", "--quiet")
+        done = run("run", only, "--logs", str(folder), "--repeats", "3", "--quiet")
         assert done.returncode == 0, done.stderr
         place = "--label", f"w{day}", "--date", f"2026-01-0{day}", "--database", database, "--warmup", "5"
         saved = run("save", str(folder), *place)
@@ -228,7 +228,7 @@ def test_the_history_says_how_many_rounds_are_expected(tmp_path: Path) -> None:
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert f"{CASES[0]}: its runs spread by 0." in done.stderr
-    assert "in 6 campaigns: decided by round " in done.stderr
+    assert "in 5 campaigns: decided by round " in done.stderr
     assert "without a memory of 1 case: " in done.stderr
     assert "at most 120 runs" in done.stdout, "the budget is as ever"
     assert "decided by round" not in run(*command, "--no-history").stderr

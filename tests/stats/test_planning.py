@@ -35,7 +35,12 @@ def test_the_power_is_that_of_the_noncentral_t(n: int, rows: int) -> None:
 
 @pytest.mark.parametrize(
     ("change", "n", "rows", "between"),
-    [(-0.05, 8, 1, 0.0), (-0.05, 14, 20, 0.0), (-0.08, 5, 1, 0.01), (-0.09, 20, 1, 0.01)],
+    [
+        (-0.05, 8, 1, 0.0),
+        pytest.param(-0.05, 14, 20, 0.0, marks=pytest.mark.long),
+        (-0.08, 5, 1, 0.01),
+        (-0.09, 20, 1, 0.01),
+    ],
 )
 def test_the_power_is_what_is_found(change: float, n: int, rows: int, between: float) -> None:
     """By counting rows that the rule calls, and by `compare` itself in whole tables; within three standard errors."""
@@ -87,7 +92,10 @@ def test_the_quadrature_is_fine_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         planning._judged.cache_clear()
 
 
-@pytest.mark.parametrize("cell", [CELLS[1], CELLS[5]], ids=["alike", "unlike"])
+@pytest.mark.parametrize(
+    "cell",
+    [pytest.param(CELLS[1], id="alike"), pytest.param(CELLS[5], id="unlike", marks=pytest.mark.long)],
+)
 def test_plans_keep_their_promise(cell: Cell) -> None:
     """Nine of ten plans from ten campaigns have the power that they promise: of 40 at most 8 have less (chance 4 %)."""
     kept = plans_of(np.random.default_rng(20261128), cell, 10, 40, 0)

@@ -347,10 +347,18 @@ def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired], level:
 
     Its interval is that of the rows that have enough runs, at a level that belongs to the table's (``level``).
 
-    A ratio that is 1 by definition says nothing and would draw the mean to 1: it is no part of it.
+    A ratio that is 1 by definition says nothing and would draw the mean to 1: it is no part of it. Nor is that of two
+    sides with the very same values, which is counted with those that are left out.
     """
-    mean = geomean([*(row.ratio.value for row in rows if not row.by_definition), *(None for _ in unpaired)])
-    judged = [(row.ratio.value, row.difference) for row in rows if row.difference is not None and row.ratio.value]
+    ratios_of_all = [
+        None if SAME_VALUES in row.notes else row.ratio.value for row in rows if not row.by_definition
+    ]  # fmt: skip
+    mean = geomean([*ratios_of_all, *(None for _ in unpaired)])
+    judged = [
+        (row.ratio.value, row.difference)
+        for row in rows
+        if row.difference is not None and row.ratio.value and SAME_VALUES not in row.notes
+    ]
     ratios, differences = [ratio for ratio, _ in judged], [difference for _, difference in judged]
     return replace(mean, interval=mean_interval(ratios, differences, level))
 

@@ -318,7 +318,9 @@ def _summary(comparison: Comparison) -> list[str]:
     mean = comparison.mean
     lines = []
     if mean.value is not None and mean.n > 1:
-        left_out = f", {mean.left_out} left out (no ratio or no partner)" if mean.left_out else ""
+        left_out = (
+            f", {mean.left_out} left out (no ratio, no partner, or the very same values)" if mean.left_out else ""
+        )
         lines.append(f"geometric mean of {mean.n} ratios: {mean.value:.4f}{left_out}{_interval_of_mean(comparison)}")
     lines += comparison.notes
     sides = {"old": comparison.old, "new": comparison.new}

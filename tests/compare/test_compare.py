@@ -303,6 +303,17 @@ def test_the_same_logs_on_both_sides(tmp_path: Path) -> None:
     assert "Both sides have the very same values: logs compared with themselves never differ." in one["warnings"]
 
 
+def test_the_same_logs_on_both_sides_are_no_part_of_the_mean(tmp_path: Path) -> None:
+    """A copy's ratio of 1 says nothing, and halved the change of the other case."""
+    old = write_campaign(tmp_path / "old", {ONE: 500.0, EIGHT: 1000.0}, seed=1)
+    new = write_campaign(tmp_path / "new", {ONE: 400.0, EIGHT: 1000.0}, seed=2)
+    shutil.rmtree(new / "1n8g")
+    shutil.copytree(old / "1n8g", new / "1n8g")
+    (one,) = compared(old, new)
+    (changed,) = [row["ratio"] for row in one["rows"] if row["ratio"] != 1]
+    assert one["geometric_mean"]["value"] == pytest.approx(changed) and one["geometric_mean"]["left_out"] == 1
+
+
 def test_a_warmup_that_is_not_over_is_noted_and_auto_finds_its_end(tmp_path: Path) -> None:
     slow = np.where(np.arange(200) < 60, 0.9, 1.0)
     old, new = two(tmp_path, 0.0, steps=200, shape=lambda rates: rates * slow)

@@ -55,7 +55,7 @@ class Comparison(Result):
         """What was found, in one or two sentences."""
         from perflog.compare.opening import opening
 
-        return " ".join(opening(self.comparison))
+        return " ".join(opening(self.comparison, remedies=False))
 
     def document(self) -> dict[str, Any]:
         """Everything, in the schema of docs/json.md."""

@@ -22,12 +22,13 @@ from perflog.stats.verdict import Verdict
 MOST_NAMED, _MOST_REASONS = 5, 2
 
 
-def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
+def opening(comparison: Comparison, apart_first: bool = True, remedies: bool = True) -> list[str]:
     """The first lines, each a whole sentence or several.
 
     Args:
         apart_first: whether the first of them has it, too, that the sides were not measured side by side: whoever reads
             one line must not take a drift for a change. Otherwise it has a line of its own.
+        remedies: whether it says what would decide the open cases.
     """
     apart = [warning for warning in comparison.warnings if apart_first and is_separation(warning)]
     warnings = [warning for warning in comparison.warnings if warning not in apart]
@@ -39,7 +40,7 @@ def opening(comparison: Comparison, apart_first: bool = True) -> list[str]:
     changes = (verdict for verdict, appearance in VERDICTS.items() if appearance.is_change)
     named = [*(_changed_cases(comparison, verdict) for verdict in changes), _open_cases(comparison)]
     together = [together_sentence(comparison)] if comparison.only_together is not None else []
-    decided_by = what_decides(comparison)
+    decided_by = what_decides(comparison) if remedies else []
     return [" ".join([sentences, *apart, *together, *filter(None, named), *decided_by]), *warnings]
 
 

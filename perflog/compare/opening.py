@@ -13,7 +13,7 @@ from perflog.compare.remedy import By, Remedy, ToDecide
 from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import VERDICTS, change_words, interval_words, per_cent, verdict_word
 from perflog.compare.when import is_separation
-from perflog.show.text import counted
+from perflog.show.text import counted, span
 from perflog.stats.geomean import MeanInterval
 from perflog.stats.verdict import Verdict
 
@@ -181,12 +181,7 @@ def _how_long(to_decide: ToDecide) -> str:
     """`` (about 12 min)``; empty where it is not known."""
     if to_decide.seconds is None:
         return ""
-    seconds, unit = to_decide.seconds, "s"
-    for size, larger in ((60, "min"), (3600, "h")):
-        if to_decide.seconds >= 1.5 * size:
-            seconds, unit = to_decide.seconds / size, larger
-    amount = f"{seconds:.1f}" if unit == "h" and seconds < 10 else f"{seconds:.0f}"
-    return f" ({'more than' if to_decide.at_least else 'about'} {amount} {unit} of training)"
+    return f" ({'more than' if to_decide.at_least else 'about'} {span(to_decide.seconds)} of training)"
 
 
 def _told(remedies: Sequence[Remedy]) -> str:

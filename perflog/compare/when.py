@@ -25,6 +25,7 @@ from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, blocks_of
 from perflog.runs.machine import differences
 from perflog.runs.run import Run
+from perflog.show.text import span
 
 # ----------------------------------------------------------------------------------------------------
 # When the runs of logs began: by the stamps on their own lines, else by the journal of the campaign that made them.
@@ -181,8 +182,10 @@ def is_answerable(warning: str) -> bool:
 
 def _in_time(old: Side, new: Side, pairs: Sequence[Pair]) -> str:
     if old.date is not None and new.date is not None:
-        days = abs((new.date - old.date).total_seconds()) / 86_400
-        dates = f"of different dates, {days:.3g} days apart" if days else "of one date, which were hardly made in turn"
+        seconds = abs((new.date - old.date).total_seconds())
+        dates = (
+            f"of different dates, {span(seconds)} apart" if seconds else "of one date, which were hardly made in turn"
+        )
         return f"The sides are campaigns {dates}: {_MEANING}."
     if old.date is not None or new.date is not None:
         saved, logs = ("old", "new") if old.date is not None else ("new", "old")

@@ -99,6 +99,19 @@ def two_digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 99.5 else f"{value:.2g}"
 
 
+def span(seconds: float) -> str:
+    """A span of time in the unit that suits it.
+
+    >>> span(4.2), span(720), span(9400), span(259200)
+    ('4.2 s', '12 min', '2.6 h', '3 days')
+    """
+    amount, unit = seconds, "s"
+    for size, larger, least in ((60, "min", 90), (3600, "h", 5400), (86_400, "days", 172_800)):
+        if seconds >= least:
+            amount, unit = seconds / size, larger
+    return f"{two_digits(amount)} {unit}"
+
+
 def of_config(options: Options) -> str:
     """The facts that a ``perflog.toml`` sets, as a part of a caption: a reader of the table does not see the file."""
     facts = [f"{key}={value}"[:_LONGEST_FACT] for key, value in options.config_set.items()]

@@ -75,28 +75,28 @@ def _expected(plan: Versus, case: str, found: Memory | str) -> Expected:
 def _memories(plan: Versus, database: Database) -> list[Memory | str]:
     """The memory of each case on this machine, measured as the campaign's runs will be."""
     from perflog.history.following import points_of  # its packages are the history's extra
-    from perflog.history.memory import Compared, Which, memories
+    from perflog.history.memory import Compared, Which, memories_among
 
-    new = plan.sides["new"]
+    new, name = plan.sides["new"], name_of(database)
     here = identity(machine_of(new))
     window = Window(Amount(new.campaign.warmup, "steps"))
     found: list[Memory | str] = []
     for case in plan.cases:
         job = plan.jobs(case, 1)["new"]
         frameworks = ("", new.runners[job.framework].framework.lower())  # some logs do not name theirs
-        key = _key(job)
+        there = points_of(database, _key(job), _METRIC)
         points = [
             one
-            for one in points_of(database, key, _METRIC)
+            for one in there
             if one.rule.endswith(f"; {window}") and str(one.key.get("framework", "")).lower() in frameworks
         ]
         whole = {tuple(sorted(str(pair) for pair in one.key.items() if pair[0] != VERSION)) for one in points}
         if len(whole) != 1:
-            found.append(_why_none(len(whole), name_of(database), str(window)))
+            found.append(_why_none(len(whole), name, str(window)))
             continue
         last = points[-1]
         compared = Compared(last.key, last.rule, last.summary.unit, ((here,),), ())
-        found += memories(database, _METRIC, key, [compared], Which(), plan.margin)
+        found += memories_among(there, name, _METRIC, [compared], Which(), plan.margin)
     return found
 
 

@@ -27,7 +27,7 @@ from perflog.history.commits import git
 from perflog.stats.verdict import MARGIN, Verdict
 
 _ASKED = "--repository"
-#: Letters of a commit's name in folders and sentences; git lengthens none that its whole name is asked for.
+#: Letters of a commit's name in folders and sentences.
 _SHORT = 12
 
 
@@ -211,7 +211,7 @@ def _measurement(
 
 
 def _is_slower(look: CaseLook) -> bool:
-    return look.look.decided and look.look.decision.verdict is Verdict.SLOWER
+    return look.look.decision.verdict is Verdict.SLOWER
 
 
 def _answer(looks: Sequence[CaseLook]) -> Answer:

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflog.escaping import visible
 from perflog.show.text import counted
 
 if TYPE_CHECKING:
-    from perflog.campaign.halving import Halved, Measurement
+    from perflog.campaign.halving import Halved, Measurement, Search
     from perflog.history.bisecting import Suspects
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be measured: the arguments of :class:`perflog.campaign.halving.Search` from the command line."""
-
-    repository: Path
-    file: Path
-    logs: Path
-    prepare: str
-    only: Mapping[str, str]
-    runs: int | None
-    margin: float
-    quiet: bool
 
 
 def tell(found: Suspects) -> None:
@@ -50,18 +34,17 @@ def tell_next(found: Suspects) -> None:
         print("  --repository FOLDER names the commit that halves them")
 
 
-def search(found: Suspects, asked: Asked) -> Halved:
-    """Measure the commits between, telling of each; then what was found."""
-    from perflog.campaign.halving import Search, halve
-    from perflog.campaign.versus import MAX_RUNS, Budget
+def search(found: Suspects, template: Search, quiet: bool) -> Halved:
+    """Measure the commits between, telling of each; then what was found.
+
+    Args:
+        template: what is searched, but for its ends.
+    """
+    from perflog.campaign.halving import halve
     from perflog.cli.versus import RoundTeller
 
-    good, bad = found.good.code.commit or "", found.bad.code.commit or ""
-    what = Search(
-        asked.repository, good, bad, asked.file, asked.logs, asked.prepare, asked.only,
-        Budget(asked.runs or MAX_RUNS), asked.margin,
-    )  # fmt: skip
-    halved = halve(what, None if asked.quiet else RoundTeller(), lambda made: _told(made, asked.margin))
+    what = replace(template, good=found.good.code.commit or "", bad=found.bad.code.commit or "")
+    halved = halve(what, None if quiet else RoundTeller(), lambda made: _told(made, what.margin))
     print(f"  {_outcome(halved)}")
     return halved
 
@@ -74,16 +57,13 @@ def _told(made: Measurement, margin: float) -> None:
 
 
 def _outcome(halved: Halved) -> str:
+    from perflog.campaign.halving import Answer
+
     if halved.first_bad is not None:
         return f"first bad: {visible(halved.first_bad.title)}"
     last = halved.measurements[-1]
     if len(halved.measurements) > 1:
         return f"not found: {visible(last.title)} is undecided (--max-runs); {counted(halved.left, 'commit')} left"
-    if last.answer.value == "good":
+    if last.answer is Answer.GOOD:
         return "not found: measured in turn, the bad commit is not slower today: what changed is not in the code"
     return "not found: the bad commit is undecided (--max-runs)"
-
-
-def are_all_found(found: Sequence[Halved]) -> bool:
-    """Whether each search named a commit."""
-    return all(halved.first_bad is not None for halved in found)

@@ -417,7 +417,7 @@ def history_bisect(
     database: DatabaseName = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Say between which commits the cases got worse that did so at a campaign, and which one did it."""
-    from perflog.cli.bisecting import Asked, are_all_found, search, tell, tell_next
+    from perflog.cli.bisecting import search, tell, tell_next
     from perflog.compare.rule import share
     from perflog.history import bisect
 
@@ -427,16 +427,22 @@ def history_bisect(
         raise UsageError(f"--run measures throughput, not {value}")
     place, width = _place(context, database), share(margin, "--margin")
     folder = repository if run is None else repository or run.parent
-    halved = []
-    for found in bisect(place, campaign, folder, value, width, _wanted(case), ignore or [], branch):
-        tell(found)
-        if run is None:
+    suspects = bisect(place, campaign, folder, value, width, _wanted(case), ignore or [], branch)
+    if run is None:
+        for found in suspects:
+            tell(found)
             tell_next(found)
-        else:
-            assert folder is not None
-            part = pairs(only or [], "only")
-            halved.append(search(found, Asked(folder, run, logs, prepare, part, max_runs, width, quiet)))
-    if not are_all_found(halved):
+        return
+    from perflog.campaign.halving import Search
+    from perflog.campaign.versus import MAX_RUNS, Budget
+
+    part, budget = pairs(only or [], "only"), Budget(max_runs or MAX_RUNS)
+    template = Search(repository or run.parent, "", "", run, logs, prepare, part, budget, width)
+    halved = []
+    for found in suspects:
+        tell(found)
+        halved.append(search(found, template, quiet))
+    if any(one.first_bad is None for one in halved):
         raise typer.Exit(1)
 
 

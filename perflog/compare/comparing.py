@@ -17,7 +17,7 @@ from perflog.cases.pairs import OTHER_WORK, VERSION, Pair, metric_kind, paired, 
 from perflog.cases.versions import label_of
 from perflog.compare.deciding import with_remedies
 from perflog.compare.remembering import are_answered, past_of
-from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, compared_cases, mean_of, values
+from perflog.compare.rows import CaseComparison, Comparison, compared_cases, mean_of, values
 from perflog.compare.rule import VERDICTS, Rule, Stopping, names_of, per_cent, short_names, stopping_of
 from perflog.compare.sides import NO_HISTORY, History, OpenedSides, RunSeries, Side, machine_notes, require_known, where
 from perflog.compare.when import answered, separation
@@ -108,6 +108,10 @@ def _compared(
     return Comparison(old_name, new_name, rule, options, rows, tuple(alone), mean, notes, said_first, way, to_decide)
 
 
+#: So many differences within pairs are named.
+_MOST_NAMED = 3
+
+
 def _paired_though(pairs: Sequence[Pair]) -> list[str]:
     """What differs within pairs as it was asked for, said once for the table."""
     differing = list(dict.fromkeys(text for pair in pairs for text in pair.across))
@@ -193,7 +197,7 @@ def _doubtful_machines(cases: Sequence[tuple[Case, str]]) -> list[str]:
 
 def _same(rows: Sequence[CaseComparison]) -> list[str]:
     """That sides are one, which a gate would pass."""
-    same = sum(SAME_VALUES in row.notes for row in rows)
+    same = sum(row.has_same_values for row in rows)
     where = f" in {same} of {counted(len(rows), 'case')}" if same < len(rows) else ""
     return [f"Both sides have the very same values{where}: logs compared with themselves never differ."] if same else []
 
@@ -413,9 +417,6 @@ def _rounded(word: str, series: Sequence[RunSeries], half_width: float) -> list[
 # ----------------------------------------------------------------------------------------------------
 # What is said of verdicts that may be states of a machine: few runs beside a side whose runs fall in two groups.
 
-#: So many cases are named in a warning.
-_MOST_NAMED = 3
-
 
 def with_states(rows: Sequence[CaseComparison], rule: Rule) -> tuple[list[CaseComparison], list[str]]:
     """The rows, those with a note whose verdict may be that of states of a machine; and the warning that says so first.
@@ -454,10 +455,8 @@ def _warnings(rows: Sequence[CaseComparison], states: Sequence[OneState | None])
     if not doubtful:
         return []
     needs = max(state.needs for state in states if state is not None)
-    more = f" and {len(doubtful) - _MOST_NAMED} more" if len(doubtful) > _MOST_NAMED else ""
-    which = f"{', '.join(doubtful[:_MOST_NAMED])}{more}"
     rest = "the verdict on it rests" if len(doubtful) == 1 else "the verdicts on them rest"
     return [
-        f"Few runs, and two states of the machine ({which}): {rest} on the few runs of one side, while the other "
-        f"side's fall in two groups. With {needs} runs a side this is told from a change."
+        f"Few runs, and two states of the machine ({some_of(doubtful)}): {rest} on the few runs of one side, while the "
+        f"other side's fall in two groups. With {needs} runs a side this is told from a change."
     ]

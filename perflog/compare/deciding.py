@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,7 @@ from perflog.cases.pairs import metric_kind
 from perflog.compare.remedy import By, Remedy, ToDecide
 from perflog.compare.rows import BY_STATES, CaseComparison
 from perflog.compare.rule import VERDICTS, Rule, stopping_of
-from perflog.compare.when import campaign_folder, durations_of, is_answerable, is_separation
+from perflog.compare.when import Duration, campaign_folder, durations_of, is_answerable, is_separation
 from perflog.files import LONGEST_DOCUMENT, read_limited
 from perflog.runs.machine import known_facts
 from perflog.stats import planning
@@ -62,12 +62,14 @@ class _Made:
         apart: whether the sides were measured apart.
         cases: of the measurement in turn that both sides are of; 0 for none.
         by_command: whether a command that measures in turn can be named.
+        durations: how long each run took, by its identity; None for one of which nothing tells it.
     """
 
     rule: Rule
     apart: bool
     cases: int
     by_command: bool
+    durations: Mapping[int, Duration | None]
 
 
 def with_remedies(
@@ -86,21 +88,25 @@ def with_remedies(
     if not any(open_rows):
         return list(rows), None
     command = _command(rows, rule, cases)
-    made = _Made(rule, apart, cases, bool(command))
+    # A command that measures anew measures all cases; one that goes on measures those that are open.
+    planned = [row for row, is_open in zip(rows, open_rows, strict=True) if is_open or (command and not cases)]
+    runs = [run for row in planned for case in (row.pair.old, row.pair.new) for run in case.runs]
+    durations = dict(zip(map(id, runs), durations_of(runs), strict=True))
+    made = _Made(rule, apart, cases, bool(command), durations)
     table = Table(len(rows), rule.margin, rule.level)
     pooled = pooled_coefficient_of_variation([side for row in rows for side in _sides(row)])
-    remedies = [_remedy(row, made, table, pooled) for row in rows]
+    remedies = {id(row): _remedy(row, made, table, pooled) for row in planned}
+    remedied = [
+        replace(row, remedy=remedies[id(row)]) if is_open else row
+        for row, is_open in zip(rows, open_rows, strict=True)
+    ]  # fmt: skip
     rounds = [
-        remedy.new + (row.ratio.n_new if row.in_rounds else 0)
-        for row, remedy, is_open in zip(rows, remedies, open_rows, strict=True)
-        if is_open and remedy.new is not None
+        row.remedy.new + (row.ratio.n_new if row.in_rounds else 0)
+        for row in remedied
+        if row.remedy is not None and row.remedy.new is not None
     ]
     command += f" --max-runs {max(rounds)}" if command and rounds else ""
-    # A command that measures anew measures all cases; one that goes on measures those that are open.
-    counted = [
-        remedy for remedy, is_open in zip(remedies, open_rows, strict=True)
-        if (is_open or (command and not cases)) and remedy.new is not None
-    ]  # fmt: skip
+    counted = [remedy for remedy in remedies.values() if remedy.new is not None]
     seconds = [remedy.seconds for remedy in counted]
     known = [took for took in seconds if took is not None]
     whole = math.fsum(known) if known and len(known) == len(seconds) else None
@@ -110,10 +116,7 @@ def with_remedies(
         any(remedy.at_least for remedy in counted),
         any(map(is_answerable, warnings)) and not all(row.knows_campaigns for row in rows),
     )
-    return [
-        replace(row, remedy=remedy) if is_open else row
-        for row, remedy, is_open in zip(rows, remedies, open_rows, strict=True)
-    ], to_decide
+    return remedied, to_decide
 
 
 def _is_open(row: CaseComparison, apart: bool) -> bool:
@@ -136,7 +139,7 @@ def _remedy(row: CaseComparison, made: _Made, table: Table, pooled: tuple[float,
     if noise is None:
         if not row.decision.needs:
             return Remedy(by, reason="its runs have no spread to plan with")
-        return _timed(row, by, max(row.decision.needs, table.least_runs), at_hand, None)
+        return _timed(row, by, max(row.decision.needs, table.least_runs), at_hand, None, made)
     needed = partial(_needed, noise, by, made, table)
     for halvings in range(_MOST_HALVINGS + 1):
         runs = needed(made.rule.margin, halvings)
@@ -144,7 +147,7 @@ def _remedy(row: CaseComparison, made: _Made, table: Table, pooled: tuple[float,
             return Remedy(by, reason=_out_of_reach(made.rule.margin, halvings, needed))
         if runs > min(at_hand):
             part = made.rule.margin * 2.0**-halvings
-            return _timed(row, by, runs, at_hand, (made.rule.margin - part, made.rule.margin + part))
+            return _timed(row, by, runs, at_hand, (made.rule.margin - part, made.rule.margin + part), made)
     return Remedy(by, reason=f"its change is too near {100 * made.rule.margin:.4g} %: another --margin decides it")
 
 
@@ -200,22 +203,24 @@ def _noise(row: CaseComparison, pooled: tuple[float, int] | None) -> Outlook | f
     return variation_bounds(*own)[1] if own is not None and own[0] else None
 
 
-def _timed(row: CaseComparison, by: By, runs: int, at_hand: Sequence[int], tells: tuple[float, float] | None) -> Remedy:
+def _timed(
+    row: CaseComparison, by: By, runs: int, at_hand: Sequence[int], tells: tuple[float, float] | None, made: _Made
+) -> Remedy:
     """So many runs a side, of which some are at hand, with the time that the rest takes."""
     old, new = (max(0, runs - have) for have in at_hand)
-    times = [_usual(case) for case in (row.pair.old, row.pair.new)]
+    times = [_usual(case, made.durations) for case in (row.pair.old, row.pair.new)]
     if any(time is None for time in times):
         return Remedy(by, old, new, tells)
     seconds = sum(count * time[0] for count, time in zip((old, new), times, strict=True) if time is not None)
     return Remedy(by, old, new, tells, seconds, any(time[1] for time in times if time is not None))
 
 
-def _usual(case: Case) -> tuple[float, bool] | None:
+def _usual(case: Case, durations: Mapping[int, Duration | None]) -> tuple[float, bool] | None:
     """(the median of the seconds that a case's runs took, whether they took longer); None where it is not known.
 
     None too where machines are the repeats: another machine's run is no run that has been timed.
     """
-    known = [duration for duration in durations_of(case.runs) if duration is not None]
+    known = [duration for run in case.runs if (duration := durations[id(run)]) is not None]
     if not known or case.machines:
         return None
     return median([duration.seconds for duration in known]), any(duration.at_least for duration in known)

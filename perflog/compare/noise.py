@@ -151,8 +151,7 @@ def _with_memory(
     if memory is None:
         return one
     own = [(np.asarray(one.coefficient_of_variation or 0.0) ** 2, len(group) - 1)] if len(group) > 1 else []
-    is_noisier = bool(own) and memory.knows_runs and float(chance_of_noise(memory, own)[0]) < IMPROBABLE
-    if not memory.knows_runs or is_noisier:
+    if not memory.knows_runs or (own and float(chance_of_noise(memory, own)[0]) < IMPROBABLE):
         return replace(one, memory=memory)
     middle, upper = (planning.outlook(memory, apart=False, upper=upper) for upper in (False, True))
     seen = planning.detectable_change(max(len(group), 2), middle, WANTED, table)

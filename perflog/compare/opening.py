@@ -14,6 +14,7 @@ from perflog.compare.rows import CaseComparison, Comparison
 from perflog.compare.rule import VERDICTS, change_words, interval_words, per_cent, verdict_word
 from perflog.compare.when import is_separation
 from perflog.show.text import counted, span
+from perflog.spelling import some_of
 from perflog.stats.geomean import MeanInterval
 from perflog.stats.verdict import Verdict
 
@@ -129,8 +130,7 @@ def what_decides(comparison: Comparison) -> list[str]:
     if without and len(comparison.rows) == 1:
         sentences.append(f"No number of runs decides it: {remedies[0][2].reason}.")
     elif without:
-        more = f" and {len(without) - _MOST_REASONS} more" if len(without) > _MOST_REASONS else ""
-        sentences.append(f"No number of runs decides {', '.join(without[:_MOST_REASONS])}{more}.")
+        sentences.append(f"No number of runs decides {some_of(without, _MOST_REASONS)}.")
     return sentences
 
 

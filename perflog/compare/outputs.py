@@ -16,7 +16,7 @@ from perflog.cases.case import Case
 from perflog.cases.machines import machine_names
 from perflog.compare.opening import opening, together_sentence
 from perflog.compare.parts import data_part
-from perflog.compare.rows import SAME_VALUES, CaseComparison, Comparison, centre, run_values
+from perflog.compare.rows import CaseComparison, Comparison, centre, run_values
 from perflog.compare.rule import VERDICTS, Rule, change_words, keys_of, verdict_word
 from perflog.compare.table import comparison_table, mark_beside, notes_of, other_ratio
 from perflog.compare.when import is_separation
@@ -233,7 +233,7 @@ def gate(comparisons: Sequence[Comparison], fail_on: Sequence[str] = GATE) -> Ga
         TOGETHER_APART: together_apart,
         "inconclusive": reasons.count("inconclusive"),
         "missing": len(unpaired) + sum(row.lacks_runs for row in rows),
-        "same-logs": sum(SAME_VALUES in row.notes for row in rows),
+        "same-logs": sum(row.has_same_values for row in rows),
         "nothing-compared": int(not any(_is_judged(row) for row in rows)),
     }
     worse = verdict_word(Verdict.SLOWER, comparisons[0].rule.metric) if comparisons else Verdict.SLOWER.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from perflog.cases.case import Case
 from perflog.cases.pairs import VERSION, Pair, metric_kind
@@ -32,22 +32,37 @@ _IN_TURN = (
 )
 
 
+#: What a pair is judged with, or a case planned with.
+Known = TypeVar("Known", Remembered, Memory)
+
+
 @dataclass(frozen=True, slots=True)
-class Past:
-    """What a history says of the pairs of a comparison.
+class Past(Generic[Known]):
+    """What a history says of the pairs of a comparison, or of cases before they are compared.
 
     Attributes:
-        memories: of each pair; None for one without.
+        memories: of each pair or case; None for one without.
+        name: of the history's database, as messages name it; empty where none was looked at.
         notes: of which there are memories, and why of the others there are none.
         warnings: that the history could not be read.
     """
 
-    memories: Sequence[Remembered | None]
+    memories: Sequence[Known | None]
+    name: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def past_of(pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, history: History) -> Past:
+def _unread(history: History, error: PerflogError) -> tuple[str, ...]:
+    """That a history was not used which could not be read; raises the error where it was asked for."""
+    if history.asked:
+        raise error
+    return (f"The history in {name_of(history.database)} was not used: {error}",)
+
+
+def past_of(
+    pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options: Options, history: History
+) -> Past[Remembered]:
     """The memories of all pairs; none, with a warning, of a history that was not asked for and cannot be read.
 
     Args:
@@ -58,18 +73,16 @@ def past_of(pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options
         UsageError: when there is no history yet, and it was asked for.
         PerflogError: when it cannot be read, and was asked for.
     """
-    nothing = Past([None] * len(pairs))
+    nothing: Past[Remembered] = Past([None] * len(pairs))
     if not pairs or not history.database:
         return nothing
     if why := _why_none(pairs, rule.metric):
-        return Past(nothing.memories, (f"No case is judged with its history: {why}.",))
+        return replace(nothing, notes=(f"No case is judged with its history: {why}.",))
     name = name_of(history.database)
     try:
         found = _found(pairs, rule, options, sides, history)
     except PerflogError as error:
-        if history.asked:
-            raise
-        return Past(nothing.memories, (), (f"The history in {name} was not used: {error}",))
+        return replace(nothing, warnings=_unread(history, error))
     in_turn = [interleaved(pair) for pair in pairs]
     # of sides in turn nothing is known where campaigns are too few to say what runs spread by
     found = [
@@ -80,36 +93,19 @@ def past_of(pairs: Sequence[Pair], rule: Rule, sides: tuple[Side, Side], options
         None if isinstance(one, str) else Remembered(one, not together)
         for one, together in zip(found, in_turn, strict=True)
     ]
-    return Past(memories, tuple(_notes(found, name)))
-
-
-@dataclass(frozen=True, slots=True)
-class PastOfCases:
-    """What a history says of cases before they are compared.
-
-    Attributes:
-        memories: of each case; None for one without.
-        name: of the history's database, as messages name it; empty where none was looked at.
-        notes: of which there are memories, and why of the others there are none.
-        warnings: that the history could not be read.
-    """
-
-    memories: Sequence[Memory | None]
-    name: str = ""
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    return Past(memories, name, tuple(_notes(found, name)))
 
 
 def memories_of_cases(
     cases: Sequence[Case], metric: str, options: Options, history: History, margin: float
-) -> PastOfCases:
+) -> Past[Memory]:
     """The memories of cases that will be measured again; campaigns of their own runs count, where they are saved.
 
     Raises:
         UsageError: when there is no history yet, and it was asked for.
         PerflogError: when it cannot be read, and was asked for.
     """
-    nothing = PastOfCases([None] * len(cases))
+    nothing: Past[Memory] = Past([None] * len(cases))
     if not cases or not history.database:
         return nothing
     name = name_of(history.database)
@@ -122,11 +118,9 @@ def memories_of_cases(
         shared = in_common(cases)
         found = memories(history.database, metric, shared, wanted, Which(few=history.asked), margin)
     except PerflogError as error:
-        if history.asked:
-            raise
-        return replace(nothing, warnings=(f"The history in {name} was not used: {error}",))
+        return replace(nothing, warnings=_unread(history, error))
     known = [None if isinstance(one, str) else one for one in found]
-    return PastOfCases(known, name, tuple(_notes(found, name)))
+    return Past(known, name, tuple(_notes(found, name)))
 
 
 #: Why no derived metric is remembered.

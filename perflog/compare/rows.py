@@ -217,6 +217,11 @@ class CaseComparison:
     remedy: Remedy | None = None
 
     @property
+    def has_same_values(self) -> bool:
+        """Whether both sides have the very same values, as copies of one side's logs have."""
+        return SAME_VALUES in self.notes
+
+    @property
     def verdict(self) -> Verdict:
         """Faster, slower, same, inconclusive, or not enough data."""
         return self.decision.verdict
@@ -350,17 +355,12 @@ def mean_of(rows: Sequence[CaseComparison], unpaired: Sequence[Unpaired], level:
     A ratio that is 1 by definition says nothing and would draw the mean to 1: it is no part of it. Nor is that of two
     sides with the very same values, which is counted with those that are left out.
     """
-    ratios_of_all = [
-        None if SAME_VALUES in row.notes else row.ratio.value for row in rows if not row.by_definition
-    ]  # fmt: skip
-    mean = geomean([*ratios_of_all, *(None for _ in unpaired)])
-    judged = [
-        (row.ratio.value, row.difference)
-        for row in rows
-        if row.difference is not None and row.ratio.value and SAME_VALUES not in row.notes
-    ]
-    ratios, differences = [ratio for ratio, _ in judged], [difference for _, difference in judged]
-    return replace(mean, interval=mean_interval(ratios, differences, level))
+    ratios = [None if row.has_same_values else row.ratio.value for row in rows if not row.by_definition]
+    mean = geomean([*ratios, *(None for _ in unpaired)])
+    telling = [row for row in rows if not row.has_same_values]
+    judged = [(row.ratio.value, row.difference) for row in telling if row.difference is not None and row.ratio.value]
+    centres, differences = [ratio for ratio, _ in judged], [difference for _, difference in judged]
+    return replace(mean, interval=mean_interval(centres, differences, level))
 
 
 def _estimated(pair: Pair, old: _Values, new: _Values, rule: Rule) -> _Estimate:

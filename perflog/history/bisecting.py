@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perflog.errors import UsageError
 from perflog.history.commits import git
-from perflog.history.following import Point, parts
+from perflog.history.following import Point
 from perflog.history.level_changes import LevelChange, regressions
 from perflog.history.place import Database
 from perflog.stats.verdict import MARGIN
@@ -61,7 +61,7 @@ def bisect(
 
 def _sides(change: LevelChange) -> tuple[Point, Point]:
     """The nearest campaigns on both sides of a change, in its part of the series, whose commits are known."""
-    points = next(part.points for part in parts(change.series, change.margin) if change.shift.point in part.points)
+    points = change.part.points
     place = points.index(change.shift.point)
     good = next((point for point in reversed(points[:place]) if point.code.commit), None)
     bad = next((point for point in points[place:] if point.code.commit), None)

@@ -79,7 +79,7 @@ class LevelChange:
 
     Attributes:
         series: the case over its campaigns.
-        shift: the change, and the point that it begins at.
+        shift: the change, and the point that it begins at; ``part``: of the series, in which it lies.
         now: the level that the case has at the end of the same part, in the unit of its values.
         better: the direction of the metric that is better; None where it is not known.
         margin: changes up to this share do not matter.
@@ -90,6 +90,7 @@ class LevelChange:
 
     series: Series
     shift: Shift
+    part: Part
     now: float
     better: Better | None
     margin: float
@@ -280,7 +281,7 @@ def search(
     along = [(line, parts(line, margin)) for line in followed]
     better = metric_kind(metric).better
     changes = [
-        LevelChange(line, shift, part.levels[-1][2], better, margin, part is not of_line[-1])
+        LevelChange(line, shift, part, part.levels[-1][2], better, margin, part is not of_line[-1])
         for line, of_line in along
         for part in of_line
         for shift in part.shifts

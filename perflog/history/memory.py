@@ -86,11 +86,17 @@ def memories(
         UsageError: when there is no history yet.
         PerflogError: when the database cannot be read.
     """
+    return memories_among(points_of(database, wanted, metric), name_of(database), metric, cases, which, margin)
+
+
+def memories_among(
+    points: Sequence[Point], name: str, metric: str, cases: Sequence[Compared], which: Which, margin: float
+) -> list[Memory | str]:
+    """As :func:`memories`, out of points that were read already; ``name``: of their database, as messages have it."""
     of_case: dict[tuple[tuple[str, str], ...], list[Point]] = {}
-    for point in points_of(database, wanted, metric):
+    for point in points:
         if point.campaign not in which.without and (which.until is None or point.date <= which.until):
             of_case.setdefault(_identity(point.key), []).append(point)
-    name = name_of(database)
     found = [_last_part(case, of_case.get(_identity(case.key), []), metric, name, margin) for case in cases]
     return [part if isinstance(part, str) else _of_part(part, which.few) for part in found]
 
@@ -124,7 +130,7 @@ def _last_part(case: Compared, points: Sequence[Point], metric: str, name: str, 
     lines = series_of(earlier, metric)
     if len(lines) > 1:
         return f"{name} has {len(lines)} series of it, which only versions or folders tell apart"
-    part = _last_that_fits(case, lines[0], margin)
+    part = _last_that_fits(case, here, lines[0], margin)
     if part is None:
         return f"its earlier campaigns in {name} have another machine, rule or unit"
     return part
@@ -153,9 +159,8 @@ def _is_elsewhere(point: Point, here: Sequence[Mapping[str, str]]) -> bool:
     return bool(here) and bool(point.machines) and not any(machine in here for machine in point.machines)
 
 
-def _last_that_fits(case: Compared, line: Series, margin: float) -> Part | None:
+def _last_that_fits(case: Compared, here: Sequence[Mapping[str, str]], line: Series, margin: float) -> Part | None:
     """The last part of a series with the case's rule, unit and machines; what is not known breaks nothing."""
-    here = [machine for side in case.machines for machine in side]
     for part in reversed(parts(line, margin)):
         valued = part.valued
         known = [machine for point in part.points for machine in point.machines]

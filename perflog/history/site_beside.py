@@ -6,31 +6,30 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perflog.history.following import parts, share_words
-from perflog.history.level_changes import Regressions
+from perflog.history.following import Part, Series, share_words
 from perflog.show.text import number
 
 
 def beside(
-    found: Regressions, places: Sequence[str], labels: Sequence[str], texts: Mapping[str, str]
-) -> dict[str, Any]:
+    followed: Sequence[Series], of_lines: Sequence[Sequence[Part]], places: Sequence[str], labels: Sequence[str],
+    texts: Mapping[str, str],
+) -> dict[str, Any]:  # fmt: skip
     """The values of the page: the last two campaigns as they are shown at first, and all for its script.
 
     A change is that of the medians, and told only within a part of a series: where the machine, the rule or the unit is
     another one, the page says so in its place. It is no verdict.
 
     Args:
-        found: the cases.
-        places: of their pages.
+        followed: the cases; ``of_lines``: the parts of each; ``places``: of their pages.
         labels: all campaigns in their order, two at least.
         texts: the words of the pages.
     """
     numbers = {label: nth for nth, label in enumerate(labels)}
     rows = []
     old, new = labels[-2:]
-    for line, place in zip(found.followed, places, strict=True):
+    for line, along, place in zip(followed, of_lines, places, strict=True):
         values: dict[str, tuple[float, int]] = {}
-        for nth, part in enumerate(parts(line, found.margin)):
+        for nth, part in enumerate(along):
             values |= {point.campaign: (value, nth) for point, value in part.valued}
         known = {numbers[label]: [value, number(value), nth] for label, (value, nth) in values.items()}
         rows.append(

@@ -134,8 +134,8 @@ class _Pages:
         places = [f"{CASES}/{name}" for name in _file_names(found.followed)]
         texts = words("pages", self.language)["history"]
         templates = page_templates()
-        for line, place in zip(found.followed, places, strict=True):
-            along = parts(line, found.margin)
+        of_lines = [parts(line, found.margin) for line in found.followed]
+        for line, along, place in zip(found.followed, of_lines, places, strict=True):
             changes = [change for change in found.changes if change.series is line]
             own = [event for event in found.notes if not event.key or event.name == line.name]
             values = _case(line, along, changes, own, self.logs, self.folder / CASES, self.language, self.code)
@@ -148,7 +148,7 @@ class _Pages:
         files[INDEX] = self._page(templates, "history_index.html.j2", index)
         files[FEED] = atom(found, by_line).encode()
         if len(labels := [entry.label for entry in entries]) > 1:
-            values = beside(found, places, labels, texts) | {"metric": index["metric"]}
+            values = beside(found.followed, of_lines, places, labels, texts) | {"metric": index["metric"]}
             files[BESIDE] = self._page(templates, "history_campaigns.html.j2", values)
         return files
 
@@ -267,9 +267,9 @@ def _change(change: LevelChange, code: str) -> dict[str, Any]:
 
 def _difference(change: LevelChange, code: str) -> str:
     """The address of what changed in the code between the campaigns on both sides; empty where that is not known."""
-    part = next(part for part in parts(change.series, change.margin) if change.shift.point in part.points)
-    place = part.points.index(change.shift.point)
-    ends = [point.code.commit for point in part.points[place - 1 : place + 1]]
+    points = change.part.points
+    place = points.index(change.shift.point)
+    ends = [point.code.commit for point in points[place - 1 : place + 1]]
     if not code or place == 0 or None in ends or len(set(ends)) == 1:
         return ""
     return f"{code}/compare/{'...'.join(quote(str(end), safe='') for end in ends)}"

@@ -193,7 +193,7 @@ def _best_border(level: Floats, earlier: Floats) -> tuple[float, int]:
 
 def _far_enough(level: Floats, borders: NDArray[np.int_]) -> NDArray[np.bool_]:
     """Whether enough of the few values on a side of a border are far from the others' median, on one side of it."""
-    enough = np.ones(len(borders), dtype=bool)
+    are = np.ones(len(borders), dtype=bool)
     for count in range(SEGMENT, min(_FEW, len(level) - SEGMENT) + 1):
         far = _FAR if count == SEGMENT else _RATHER_FAR
         for border, few, others in (
@@ -201,5 +201,5 @@ def _far_enough(level: Floats, borders: NDArray[np.int_]) -> NDArray[np.bool_]:
             (len(level) - count, level[-count:], level[:-count]),
         ):
             distances = few - np.median(others)
-            enough[border - SEGMENT] &= max((distances > far).sum(), (distances < -far).sum()) >= SEGMENT
-    return enough
+            are[border - SEGMENT] &= max((distances > far).sum(), (distances < -far).sum()) >= SEGMENT
+    return are

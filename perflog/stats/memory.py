@@ -223,14 +223,15 @@ def applied(rows: Sequence[RowSamples], memories: Sequence[Remembered | None]) -
         rows: all rows of a table; those with a memory are of no derived metric.
         memories: of each row; None for one without.
     """
-    together = [
-        _chances(row, known.memory)[1]
-        for row, known in zip(rows, memories, strict=True)
-        if known is not None and known.memory.knows_runs
+    own = [_own(row) if known is not None else [] for row, known in zip(rows, memories, strict=True)]
+    chances = [
+        chance_of_noise(known.memory, of_row) if known is not None and known.memory.knows_runs else None
+        for of_row, known in zip(own, memories, strict=True)
     ]
-    by_table = _are_noisier(together)
+    by_table = _are_noisier([float(of_row[1]) for of_row in chances if of_row is not None])
     return [
-        None if known is None else _applied(row, known, by_table) for row, known in zip(rows, memories, strict=True)
+        None if known is None else _applied(known, of_row, None if chance is None else float(chance[0]), by_table)
+        for known, of_row, chance in zip(memories, own, chances, strict=True)
     ]
 
 
@@ -238,12 +239,6 @@ def _own(row: RowSamples) -> list[tuple[Floats, int]]:
     """The variance of the logarithms of each side's runs, with its degrees of freedom."""
     logs = [np.log(np.asarray(values)) for values in (row.old, row.new)]
     return [(np.asarray(side.var(ddof=1)), len(side) - 1) for side in logs]
-
-
-def _chances(row: RowSamples, memory: Memory) -> tuple[float, float]:
-    """(:func:`chance_of_noise` of a row, the chance that both sides together spread as much)."""
-    either, together = chance_of_noise(memory, _own(row))
-    return float(either), float(together)
 
 
 def chance_of_noise(memory: Memory, own: Sequence[tuple[Floats, int]]) -> tuple[Floats, Floats]:
@@ -272,15 +267,15 @@ def _are_noisier(chances: Sequence[float]) -> bool:
     return above > 0 and float(bdtrc(above - 1, len(chances), _USUAL)) < _TOGETHER
 
 
-def _applied(row: RowSamples, known: Remembered, by_table: bool) -> Applied:
-    memory = known.memory
-    if not memory.knows_runs:
+def _applied(known: Remembered, own: Sequence[tuple[Floats, int]], chance: float | None, by_table: bool) -> Applied:
+    """How a memory applies; ``chance``: of so much noise in the row's own runs, None where it knows no runs."""
+    if chance is None:
         return Applied(Doubt.FEW)
     if by_table:
         return Applied(Doubt.TABLE)
-    if _chances(row, memory)[0] < IMPROBABLE:
+    if chance < IMPROBABLE:
         return Applied(Doubt.ROW)
-    square, freedom = squared_error(memory, _own(row), known.apart)
+    square, freedom = squared_error(known.memory, own, known.apart)
     return Applied(Doubt.NONE, math.sqrt(square), float(freedom))
 
 

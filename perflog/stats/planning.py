@@ -24,7 +24,7 @@ import numpy as np
 from perflog.stats.contrast import Floats
 from perflog.stats.mannwhitney import runs_for
 from perflog.stats.memory import IMPROBABLE, Memory, chance_of_noise, squared_error, with_memory_of_campaigns
-from perflog.stats.power import CLEARED, MOST_RUNS, Table, beyond_margin, distance_from_margin
+from perflog.stats.power import CLEARED, Table, beyond_margin, distance_from_margin, fewest, smallest
 from perflog.stats.sequential import TableRule, critical_t
 
 #: Nodes of the quadrature over the variance of the next campaign, and over that which the runs of a side show: with
@@ -135,13 +135,7 @@ def runs_for_verdict(expected: Outlook, table: Table, halvings: int = 0) -> int 
 
 def _fewest(beyond: float, expected: Outlook, wanted: float, table: Table) -> int | None:
     """The fewest runs a side with this chance to call a change that lies so far beyond the margin, in logarithms."""
-    low, high = runs_for(table.level), MOST_RUNS
-    if _power(beyond, high, expected, table) < wanted:
-        return None
-    while low < high:
-        middle = min(2 * low, (low + high) // 2)
-        low, high = (low, middle) if _power(beyond, middle, expected, table) >= wanted else (middle + 1, high)
-    return low
+    return fewest(runs_for(table.level), lambda n: _power(beyond, n, expected, table) >= wanted)
 
 
 def detectable_change(n: int, expected: Outlook, wanted: float, table: Table) -> float | None:
@@ -151,11 +145,8 @@ def detectable_change(n: int, expected: Outlook, wanted: float, table: Table) ->
     """
     if n < runs_for(table.level) or _power(_WIDEST, n, expected, table) < wanted:
         return None
-    low, high = 0.0, _WIDEST
-    while high - low > _NEAR:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _power(middle, n, expected, table) >= wanted else (middle, high)
-    return (1 + table.margin) * math.exp(high) - 1
+    beyond = smallest(_WIDEST, _NEAR, lambda beyond: _power(beyond, n, expected, table) >= wanted)
+    return (1 + table.margin) * math.exp(beyond) - 1
 
 
 def rounds_needed(expected: Outlook, wanted: float, rule: TableRule) -> int | None:

@@ -10,7 +10,7 @@ is a formula.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -138,13 +138,27 @@ def runs_needed(change: float, variation: float, wanted: float = 0.8, table: Tab
     """
     if not _effect(change, variation, table.margin) > 0:
         raise ValueError(f"no number of runs tells a change of {change!r} from a margin of {table.margin!r}")
-    low, high = table.least_runs, MOST_RUNS
-    if power(change, variation, high, table) < wanted:
+    return fewest(table.least_runs, lambda n: power(change, variation, n, table) >= wanted)
+
+
+def fewest(least: int, suffices: Callable[[int], bool]) -> int | None:
+    """The fewest runs from ``least`` on that suffice, as all larger numbers do; None beyond :data:`MOST_RUNS`."""
+    low, high = least, MOST_RUNS
+    if not suffices(high):
         return None
     while low < high:
         middle = (low + high) // 2 if high <= 2 * SIMULATED else min(2 * low, (low + high) // 2)
-        low, high = (low, middle) if power(change, variation, middle, table) >= wanted else (middle + 1, high)
+        low, high = (low, middle) if suffices(middle) else (middle + 1, high)
     return low
+
+
+def smallest(widest: float, near: float, suffices: Callable[[float], bool]) -> float:
+    """The smallest number between 0 and ``widest`` that suffices, as all larger ones do, to within ``near``."""
+    low, high = 0.0, widest
+    while high - low > near:
+        middle = (low + high) / 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
 
 
 def runs_for_verdict(variation: float, table: Table, halvings: int = 0) -> int | None:
@@ -172,13 +186,8 @@ def runs_for_verdict(variation: float, table: Table, halvings: int = 0) -> int |
         raise ValueError(f"a coefficient of variation is a share of 0 or more, not {variation!r}")
     if not variation or not distance:
         return table.least_runs if distance else None
-    effect, low, high = distance / variation, table.least_runs, MOST_RUNS
-    if _normal_power(effect, high, table) < CLEARED:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _normal_power(effect, middle, table) >= CLEARED else (middle + 1, high)
-    return low + 1 if low <= SIMULATED else low
+    runs = fewest(table.least_runs, lambda n: _normal_power(distance / variation, n, table) >= CLEARED)
+    return runs + 1 if runs is not None and runs <= SIMULATED else runs
 
 
 def distance_from_margin(margin: float, halvings: int = 0) -> float:
@@ -197,11 +206,8 @@ def detectable_change(variation: float, n: int, wanted: float = 0.8, table: Tabl
     _effect(0.0, variation, 0.0)
     if n < table.least_runs:
         return None
-    low, high = 0.0, _WIDEST
-    while high - low > _NEAR:
-        middle = (low + high) / 2
-        low, high = (low, middle) if _power(middle, n, table) >= wanted else (middle, high)
-    return (1 + table.margin) * math.exp(high * variation) - 1
+    effect = smallest(_WIDEST, _NEAR, lambda effect: _power(effect, n, table) >= wanted)
+    return (1 + table.margin) * math.exp(effect * variation) - 1
 
 
 def beyond_margin(change: float, margin: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -17,7 +16,7 @@ from perflog.logs.containers import digests
 from perflog.logs.find import LogFile, find_logs
 from perflog.parts import ENDING
 from perflog.processes.pool import helpers
-from perflog.processes.worker import Finishing
+from perflog.processes.worker import Finishing, Look
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.metadata import indexed_by_device
@@ -42,10 +41,6 @@ class CountsLogs(Protocol):
 
     def log_read(self) -> None:
         """One more of them has been read."""
-
-
-#: Sees a log's reading and what became of it, from a reading thread.
-Look = Callable[[Reading, Outcome], None]
 
 
 @dataclass(slots=True)
@@ -108,7 +103,7 @@ def extract_logs(
         if parts:
             return _of_parts(parts, options, catalog)
     if cache is None:
-        look = None if sight is None else partial(sight.see, catalog=catalog)
+        look = None if sight is None else sight.see
         outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look)
     else:
         outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress, sight)
@@ -205,11 +200,7 @@ def _outcomes(
     finishing = Finishing(catalog, options, indexed)
 
     def finish_all(readings: Sequence[Reading]) -> list[Outcome]:
-        outcomes = finishing.outcomes(readings)
-        for reading, outcome in zip(readings, outcomes, strict=True):
-            if look is not None:
-                look(reading, outcome)
-        return outcomes
+        return finishing.outcomes(readings, look)
 
     def finish(reading: Reading) -> Outcome:
         return finish_all([reading])[0]
@@ -234,7 +225,7 @@ def _kept_outcomes(
     """What becomes of each log, as :func:`_outcomes` gives it; those that have not changed are not read."""
     from perflog.cache.printed import with_kept
 
-    look = None if sight is None else partial(sight.see_for_later, catalog=catalog)
+    look = None if sight is None else sight.see_for_later
 
     def read(changed: Sequence[LogFile]) -> Iterator[Outcome]:
         if progress is not None:

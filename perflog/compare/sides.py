@@ -20,12 +20,12 @@ from perflog.errors import NoSuchPathError, UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.logs.find import find_logs
-from perflog.measurements.segment import Segment
 from perflog.measurements.window import rows_of
 from perflog.runs.facts import ALIASED
 from perflog.runs.machine import differences, identity, known_facts
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight, throttled_among
+from perflog.runs.throughput import RunMeasurements
 from perflog.settings.config import Settings, names_in
 from perflog.settings.options import Options
 from perflog.show.extractions import Extractions
@@ -96,9 +96,10 @@ def side_of_logs(name: str, settings: Settings, options: Options, extractions: E
     return Side(name.rstrip("/"), extraction, root_of([log.path for log in read]), observed)
 
 
-def _series_of(run: Run, segment: Segment) -> _SeenSeries | None:
+def _series_of(its: RunMeasurements) -> _SeenSeries | None:
     """A run's times per step and the numbers as printed; None where its window has no measurements."""
-    first, last = run.throughput.first_step, run.throughput.last_step
+    segment = its.segment
+    first, last = its.run.throughput.first_step, its.run.throughput.last_step
     if first is None or last is None or not segment.store.count or segment.basis is None:
         return None
     rows = rows_of(segment, KEPT)

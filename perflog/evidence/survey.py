@@ -160,7 +160,7 @@ def survey(segment: Segment, taken: Taken, lines: Ints, spare: float = 0.0) -> S
     slow = Slow()
     for rows in segment.store.blocks():
         count += rows.shape[1]
-        low, high = int(rows[5].searchsorted(taken.first_line)), int(rows[5].searchsorted(taken.last_line, "right"))
+        low, high = taken.span(rows)
         if low >= high:
             continue
         inside = rows[:, low:high]

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -286,20 +287,29 @@ def frequent_tables(log: LogFile, most: int = 5) -> list[Table]:
 # Whether a log whose lines no parser measured may show its own format.
 
 
-def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, options: Options) -> Outcome:
+class Judged(NamedTuple):
+    """What became of a log, and the reading and the formats that it comes of."""
+
+    outcome: Outcome
+    reading: Reading
+    catalog: Catalog
+
+
+def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, options: Options) -> Judged:
     """The runs of a log in which no format gives a number, or why it has none.
 
     Lines that a format measures or leaves out with reason are not read otherwise, unless the user says what they are;
     under a convention nothing is inferred.
     """
+    by_formats = Judged(outcome, reading, catalog)
     if options.convention or options.as_printed or reading.problem or (_is_given(outcome) and not options.said):
-        return outcome
+        return by_formats
     if not options.said and _known(reading, catalog) >= LEAST_ROWS and not _knows_no_more(outcome):
-        return outcome  # a format knows these lines, and why they give no number
+        return by_formats  # a format knows these lines, and why they give no number
     beginning = _beginning(reading)
     is_whole = beginning is not None and beginning.size == reading.bytes
     if reading.log.pipe is not None and not is_whole:
-        return outcome  # a pipe cannot be read once more
+        return by_formats  # a pipe cannot be read once more
     launched = [
         fact for fact in reading.facts
         if fact.pattern.role == "metadata" and fact.pattern.parser in catalog.launchers - {FAILED_STARTS}
@@ -311,12 +321,14 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         found = found if again.inferred is None else again  # what is missing is said of the bare lines
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
-            return [_noted(run, found.why) if options.said else _with_why(run, found.why) for run in outcome]
-        return replace(outcome, reason=_joined(outcome.reason, found.why, is_said=bool(options.said)))
+            runs = [_noted(run, found.why) if options.said else _with_why(run, found.why) for run in outcome]
+            return by_formats._replace(outcome=runs)
+        reason = _joined(outcome.reason, found.why, is_said=bool(options.said))
+        return by_formats._replace(outcome=replace(outcome, reason=reason))
     is_open = any(run.throughput.value is None for run in found.inferred.runs)
     if is_open and not options.said and not isinstance(outcome, Skipped):
-        return outcome
-    return [
+        return by_formats
+    runs = [
         replace(
             run,
             log=reading.log,
@@ -324,6 +336,7 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
         )
         for run in found.inferred.runs
     ]
+    return Judged(runs, found.inferred.reading, found.inferred.catalog)
 
 
 def _joined(reason: str, why: str, *, is_said: bool) -> str:

@@ -23,6 +23,7 @@ from perflog.logs.find import LogFile
 from perflog.matching.checks import is_sound
 from perflog.notes import Note
 from perflog.reading.account import LogFact
+from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.doubts import PAUSED
@@ -38,11 +39,17 @@ MOST_ROUNDED = 0.05
 
 
 class Inferred(Struct, frozen=True):
-    """A format that a log shows: the tables of its parser, the runs that it gives, and what it rests on."""
+    """A format that a log shows: the tables of its parser, the runs that it gives, and what it rests on.
+
+    Attributes:
+        reading: what was read by it, and ``catalog`` the formats that read it.
+    """
 
     tables: dict[str, Any]
     runs: list[Run]
     basis: Basis
+    reading: Reading
+    catalog: Catalog
 
 
 class Trial(Struct, frozen=True):
@@ -90,7 +97,8 @@ class Trial(Struct, frozen=True):
             return None
         read: list[list[Run]] = []
         for log in self.logs:
-            runs = self._runs(log, alone)
+            reading, known = self._reading(log, alone)
+            runs = self._runs(reading, known)
             runs = list(map(_between_pauses, runs)) if candidate.by_clock else runs
             if not runs or (candidate.basis != "said" and not all(map(_stands, runs))):
                 return None
@@ -98,7 +106,7 @@ class Trial(Struct, frozen=True):
         runs = read[-1] if candidate.basis == "said" else self._marked(read, tables)
         text = f"{_BASES[candidate.basis]}: {', '.join(candidate.rests)}"
         noted = [replace(run, notes=[*run.notes, Note(f"{text}; {NOTE}")]) for run in runs]
-        return Inferred(tables, [_without_odds(run, candidate) for run in noted], candidate.basis)
+        return Inferred(tables, [_without_odds(run, candidate) for run in noted], candidate.basis, reading, known)
 
     def _marked(self, read: list[list[Run]], tables: dict[str, Any]) -> list[Run]:
         """The runs of a log; where lines behind pauses are left out, with the number that they have with these.
@@ -112,7 +120,7 @@ class Trial(Struct, frozen=True):
             return read[-1]
         whole, marked = self._alone(without_pauses(tables)), read[-1]
         for log, runs in zip(self.logs, read, strict=True):
-            others = self._runs(log, whole)
+            others = self._runs(*self._reading(log, whole))
             if len(others) != len(runs):
                 return read[-1]
             marked = list(map(_with_paused, runs, others))
@@ -131,12 +139,15 @@ class Trial(Struct, frozen=True):
         parser = replace_fields(parser_from(tables, Path(f"{INFERRED}.toml")), own=True)
         return Catalog((parser,), self.catalog.path_patterns)
 
-    def _runs(self, log: LogFile, alone: Catalog) -> list[Run]:
-        """What one parser reads in a log; nothing where it is none by it."""
+    def _reading(self, log: LogFile, alone: Catalog) -> tuple[Reading, Catalog]:
+        """What one parser reads in a log, and the formats that its runs are built with."""
         (reading,) = read_logs([log], alone, lambda finished: finished, self.options.as_printed)
         reading.facts = sorted([*reading.facts, *self.launched], key=lambda fact: fact.line)
         launchers = (parser for parser in self.catalog.parsers if parser.name in self.catalog.launchers)
-        known = Catalog((*alone.parsers, *launchers), alone.path_patterns) if self.launched else alone
+        return reading, Catalog((*alone.parsers, *launchers), alone.path_patterns) if self.launched else alone
+
+    def _runs(self, reading: Reading, known: Catalog) -> list[Run]:
+        """The runs of a reading; nothing where it has none."""
         outcome = build_runs(reading, known, self.options)
         if isinstance(outcome, Skipped):
             if outcome.failed:  # it was read before: the program failed

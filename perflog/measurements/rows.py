@@ -150,7 +150,7 @@ class Store:
     Below the fields a block may hold further columns (:mod:`perflog.measurements.estimate`), as many as the others do.
     """
 
-    __slots__ = ("_blocks", "_bytes", "_file", "_left_out", "_spilled", "count")
+    __slots__ = ("_blocks", "_bytes", "_file", "_left_out", "_spilled", "aside", "count")
 
     def __init__(self, rows: Floats | None = None) -> None:
         self._blocks: list[Floats] = []
@@ -158,6 +158,7 @@ class Store:
         self._bytes = self.count = 0
         self._file: IO[bytes] | None = None
         self._left_out: NDArray[np.int64] | None = None
+        self.aside: list[Floats] = []  # the rows that were left out, for those who look at the whole run
         if rows is not None:
             self.append(rows)
 
@@ -175,9 +176,14 @@ class Store:
         if self._bytes > IN_MEMORY:
             self._spill()
 
-    def leave_out(self, places: NDArray[np.int64]) -> None:
-        """Leave the rows at some places, rising, (k,), out of all that is given from now on; to be called once."""
+    def leave_out(self, places: NDArray[np.int64], aside: list[Floats]) -> None:
+        """Leave the rows at some places, rising, (k,), out of all that is given from now on; to be called once.
+
+        Args:
+            aside: these rows, in blocks of (fields, n), which are kept beside.
+        """
         assert self._left_out is None
+        self.aside = aside
         begin = sum(part.n for part in self._spilled)
         kept = []
         for rows in self._blocks:

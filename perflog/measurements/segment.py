@@ -343,8 +343,18 @@ class Taken(NamedTuple):
     metrics: tuple[Mean, ...] = ()
 
     def holds(self, rows: Floats) -> Mask:
-        """Which of some measurements, (fields, n), stand on its lines, (n,)."""
-        return np.asarray((rows[5] >= self.first_line) & (rows[5] <= self.last_line))
+        """Which of some measurements, (fields, n), it takes, (n,)."""
+        low, high = self.span(rows)
+        return np.asarray((np.arange(rows.shape[1]) >= low) & (np.arange(rows.shape[1]) < high))
+
+    def span(self, rows: Floats) -> tuple[int, int]:
+        """Where those of some measurements, (fields, n), that it takes begin and end.
+
+        Steps tell it and not lines alone: a bar may draw all of its states on one line.
+        """
+        low = max(rows[5].searchsorted(self.first_line), rows[0].searchsorted(self.first_step))
+        high = min(rows[5].searchsorted(self.last_line, "right"), rows[1].searchsorted(self.last_step, "right"))
+        return int(low), int(high)
 
 
 class Segment(Struct):

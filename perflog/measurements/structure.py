@@ -34,6 +34,7 @@ def leave_out_slow_ends(segment: Segment, pauses: Ints) -> None:
     value = None if segment.basis is None else segment.basis.value
     runs_on = value is not None and value.since != "epoch" and (value.is_clock or value.holds_pauses)
     places: list[Ints] = []
+    aside: list[Floats] = []
     begin = 0
     for rows, following, before in _blocks(segment.store):
         able = _at_ends(rows, following) | _beside(rows, pauses, before, following, runs_on)
@@ -41,12 +42,12 @@ def leave_out_slow_ends(segment: Segment, pauses: Ints) -> None:
             able[0] = False  # the beginning of a run is the warm-up's
         slow = _slow(rows, able)
         if slow.any():
-            left = rows[:, slow]
-            segment.left_out = segment.left_out.with_rows(left)
+            aside.append(rows[:, slow])
+            segment.left_out = segment.left_out.with_rows(aside[-1])
             places.append(np.flatnonzero(slow) + begin)
         begin += rows.shape[1]
     if places:
-        segment.store.leave_out(np.concatenate(places))
+        segment.store.leave_out(np.concatenate(places), aside)
         segment.taken = None
 
 
@@ -114,10 +115,8 @@ def joined(first: Segment, second: Segment) -> Segment:
     store = Store()
     for part, by_steps, by_epochs in ((first, 0.0, 0), (second, steps, epochs)):
         for rows in part.store.blocks():
-            moved = rows.copy()
-            moved[0:2] += by_steps
-            moved[6] += by_epochs
-            store.append(moved)
+            store.append(_moved(rows, by_steps, by_epochs))
+        store.aside += [_moved(rows, by_steps, by_epochs) for rows in part.store.aside]
     count = second.count._replace(
         origin=first.count.origin, end=second.count.end + steps, base=second.count.base + steps,
         epochs=second.count.epochs + epochs, interval=first.count.interval, resumed=first.count.resumed,
@@ -126,3 +125,11 @@ def joined(first: Segment, second: Segment) -> Segment:
         second, first_line=first.first_line, refused=first.refused or second.refused, last=first.last | second.last,
         basis=first.basis, store=store, tally=first.tally.together(second.tally), count=count, taken=None,
     )  # fmt: skip
+
+
+def _moved(rows: Floats, by_steps: float, by_epochs: int) -> Floats:
+    """Measurements, (fields, n), so many steps and epochs later."""
+    moved = rows.copy()
+    moved[0:2] += by_steps
+    moved[6] += by_epochs
+    return moved

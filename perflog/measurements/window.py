@@ -151,7 +151,7 @@ def take(segment: Segment, window: Window, estimator: str, seconds_scale: float 
     if reason:
         return Taken(asked, Estimate(reason=reason), reason=reason)
     selection = _Selection(segment, window, seconds_scale)
-    digits = _digits_of(segment) if doubts and estimator != "total" else FINE
+    digits = digits_of(segment) if doubts and estimator != "total" else FINE
     means = MeansOverTime()
     result = estimate(means.through(selection.blocks()), estimator, digits)
     late = None
@@ -194,7 +194,7 @@ def _began_later(segment: Segment) -> bool:
     return bool(covers > 0 and time > 0 and steps > 0 and seconds * covers * FASTER_BEFORE < time * steps)
 
 
-def _digits_of(segment: Segment) -> Digits:
+def digits_of(segment: Segment) -> Digits:
     """How finely the records of a segment are timed; :data:`FINE` where each is printed by itself."""
     basis = segment.basis
     if basis is None or (basis.value.span != "cumulative" and not basis.value.is_clock):
@@ -211,6 +211,26 @@ def _digits_of(segment: Segment) -> Digits:
         time, work = (math.fsum(float(rows[field].sum()) for rows in segment.store.blocks()) for field in (3, 4))
         mean *= (time / work) ** 2 if work > 0 else 0.0
     return Digits(mean=mean, per_epoch=per_epoch, origin=origin)
+
+
+#: Why a record does not count, by its number in :func:`places_of`.
+PLACES = ("", "warm-up", "after the window", "before the window")
+
+
+def places_of(segment: Segment, window: Window, scale: float | None) -> tuple[NDArray[np.int64], str]:
+    """(for each measurement its place in :data:`PLACES`, (n,); why the window cannot be taken, empty where it can).
+
+    Args:
+        window: as the user gave it; its warm-up may be ``auto``.
+        scale: what turns the time column into seconds, None when that is unknown.
+    """
+    reason = ""
+    if window.warmup.unit == "auto" and segment.store.count:
+        window, _, reason = settled(segment, window)
+    reason = reason or _impossible(segment, window, scale)
+    if reason:
+        return np.zeros(segment.store.count, dtype=np.int64), reason
+    return np.concatenate([places for _, places in _Selection(segment, window, scale).placed()]), ""
 
 
 class _Selection(Struct):
@@ -231,11 +251,10 @@ class _Selection(Struct):
 
         A measurement that covers steps on both sides of a border is left out: no part of it is known by itself.
         """
-        position, clock = 0, 0.0
-        for rows in self.segment.store.blocks():
-            inside = self._inside(rows, np.arange(position, position + rows.shape[1]), clock)
-            position += rows.shape[1]
-            clock += float(rows[3].sum()) * (self.seconds_scale or 0.0)
+        for rows, places in self.placed():
+            inside = places == 0
+            for place in range(1, len(PLACES)):
+                self._leave_out(PLACES[place], int((places == place).sum()))
             if not inside.any():
                 continue
             picked = rows if inside.all() else rows[:, inside]
@@ -245,8 +264,15 @@ class _Selection(Struct):
             self.last_line, self.last_step = int(picked[5, -1]), float(picked[1, -1])
             yield picked
 
-    def _inside(self, rows: NDArray[np.float64], index: NDArray[np.int64], clock: float) -> NDArray[np.bool_]:
-        """Which rows of a block the window takes, (n,)."""
+    def placed(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Each block of rows, (fields, n), with the places of its rows in :data:`PLACES`, (n,)."""
+        position, clock = 0, 0.0
+        for rows in self.segment.store.blocks():
+            yield rows, self._places(rows, np.arange(position, position + rows.shape[1]), clock)
+            position += rows.shape[1]
+            clock += float(rows[3].sum()) * (self.seconds_scale or 0.0)
+
+    def _places(self, rows: NDArray[np.float64], index: NDArray[np.int64], clock: float) -> NDArray[np.int64]:
         window, count = self.window, self.segment.count
         start, end = rows[0] - count.origin, rows[1] - count.origin
         total = count.end - count.origin
@@ -257,17 +283,13 @@ class _Selection(Struct):
                 if records
                 else start >= total - window.last.number - STEP_TOLERANCE
             )
-            self._leave_out("before the window", len(inside) - int(inside.sum()))
-            return np.asarray(inside)
+            return np.where(inside, 0, 3)
         low, high = borders(window, total, self.segment.tally.leading)
         first = _after_warmup(window.warmup, rows, start, index, low, clock, self.seconds_scale)
-        self._leave_out("warm-up", len(first) - int(first.sum()))
         if window.steps is None:
-            return first
-        records = window.steps.unit == "records"
-        until = index < high if records else end <= high + STEP_TOLERANCE
-        self._leave_out("after the window", int((first & ~until).sum()))
-        return np.asarray(first & until)
+            return np.where(first, 0, 1)
+        until = index < high if window.steps.unit == "records" else end <= high + STEP_TOLERANCE
+        return np.where(first, np.where(until, 0, 2), 1)
 
     def _leave_out(self, why: str, count: int) -> None:
         if count:
@@ -310,15 +332,10 @@ def borders(window: Window, total: float, leading: int = 0) -> tuple[float, floa
 
 def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     """Why the window cannot be taken, in the words shown instead of a number; empty when it can."""
+    reason = why_none_at_all(segment)
+    if reason:
+        return reason
     count, total = segment.store.count, segment.count.end - segment.count.origin
-    if not count:
-        return _why_empty(segment)
-    fallen = segment.running.fallen
-    if fallen >= LEAST_FALLS and fallen > MOST_FALLS * segment.tally.printed:
-        return (
-            f"the clock shows less than before in {fallen} of {segment.tally.printed} lines: it counts no time since "
-            "the start, but perhaps that of one step"
-        )
     asked = (window.last,) if window.last is not None else (window.warmup, window.steps)
     if segment.count.keyless and any(amount.unit in ("steps", "%") for amount in asked if amount is not None):
         return "this format prints no step numbers: give the warm-up in records (--warmup 5records)"
@@ -335,6 +352,19 @@ def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     if ends and segment.running.counted > total + 1 and segment.basis is not None and segment.basis.first_is_start:
         return f"{ends}; {SINCE_START}"
     return ends
+
+
+def why_none_at_all(segment: Segment) -> str:
+    """Why no window of a segment gives a number; empty where one may."""
+    if not segment.store.count:
+        return _why_empty(segment)
+    fallen = segment.running.fallen
+    if fallen >= LEAST_FALLS and fallen > MOST_FALLS * segment.tally.printed:
+        return (
+            f"the clock shows less than before in {fallen} of {segment.tally.printed} lines: it counts no time since "
+            "the start, but perhaps that of one step"
+        )
+    return ""
 
 
 def _why_empty(segment: Segment) -> str:

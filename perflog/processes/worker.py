@@ -158,6 +158,10 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 # What becomes of finished readings: the same function in this process and in those that help it.
 
 
+#: Sees what became of a log, with the reading and the formats that it comes of, from a reading thread.
+Look = Callable[[LogFile, Reading, Outcome, Catalog], None]
+
+
 class Finishing:
     """Makes outcomes of readings, under one catalogue and one set of options. Threads may share it."""
 
@@ -174,8 +178,11 @@ class Finishing:
         """
         return self.outcomes([reading])[0]
 
-    def outcomes(self, readings: Sequence[Reading]) -> list[Outcome]:
+    def outcomes(self, readings: Sequence[Reading], look: Look | None = None) -> list[Outcome]:
         """What becomes of each reading, in their order.
+
+        Args:
+            look: sees each outcome with the reading and the formats that it comes of.
 
         Raises:
             ParserError: when a parser that matched does not read its own samples as it promises.
@@ -185,8 +192,11 @@ class Finishing:
         outcomes: list[Outcome] = []
         for reading in readings:
             outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
+            measured, catalog = reading, self._catalog
             if not _grows(reading.log):
-                outcome = inferred_outcome(reading, outcome, self._catalog, self._options)
+                outcome, measured, catalog = inferred_outcome(reading, outcome, self._catalog, self._options)
+            if look is not None:
+                look(reading.log, measured, outcome, catalog)
             if reading.hashed is not None and not isinstance(outcome, Skipped):
                 for run in outcome:
                     run.digest = reading.hashed.digest()

@@ -143,7 +143,8 @@ def _located(logs: Sequence[_Log]) -> _Located:
     end = keys.searchsorted(np.array([window.last_line + 1 for window in windows]) + apart)
     lines = np.array([log.samples.line[log.low : log.high] for log in logs])
     places = keys.searchsorted(lines + apart[:, np.newaxis])
-    inside = (first < end) & (places[:, -1] < end)
+    held = np.array([window.estimate.used + window.estimate.dropped for window in windows])
+    inside = (first < end) & (places[:, -1] < end) & (end - first == held)  # else a line holds more than the window
     is_plain = inside & (measured[np.minimum(places, len(keys) - 1)] == lines).all(axis=1)
     return _Located(first - begin, end - begin, places - begin[:, np.newaxis], is_plain)
 

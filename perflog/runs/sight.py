@@ -10,12 +10,11 @@ import msgspec
 
 from perflog.formats.catalog import Catalog
 from perflog.logs.find import LogFile
-from perflog.measurements.segment import Segment
 from perflog.notes import Note
 from perflog.reading.reading import Reading
 from perflog.runs.machine import Machine
 from perflog.runs.run import Outcome, Run, Skipped
-from perflog.runs.throughput import segments_of
+from perflog.runs.throughput import RunMeasurements, measurements_of
 
 T = TypeVar("T")
 
@@ -30,7 +29,7 @@ class Sight(Generic[T]):
     """
 
     def __init__(
-        self, kind: str, form: Any, of_run: Callable[[Run, Segment], T | None], take: Callable[[Run, T], None]
+        self, kind: str, form: Any, of_run: Callable[[RunMeasurements], T | None], take: Callable[[Run, T], None]
     ) -> None:
         """Make a sight.
 
@@ -44,13 +43,13 @@ class Sight(Generic[T]):
         self._decoder = msgspec.msgpack.Decoder(list[tuple[int, form]])
         self._waiting: dict[LogFile, bytes] = {}
 
-    def see(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:
+    def see(self, log: LogFile, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:  # noqa: ARG002
         """See a log's runs, and hand on what is seen of them."""
         self.take(outcome, self.decoded(self._seen(reading, outcome, catalog)))
 
-    def see_for_later(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:
+    def see_for_later(self, log: LogFile, reading: Reading, outcome: Outcome, catalog: Catalog) -> None:
         """See a log's runs, and keep what is seen for :meth:`content_of`."""
-        self._waiting[reading.log] = self._seen(reading, outcome, catalog)
+        self._waiting[log] = self._seen(reading, outcome, catalog)
 
     def content_of(self, log: LogFile) -> bytes | None:
         """What was seen of a log that was just read, and is handed out once; None where it was not seen."""
@@ -72,8 +71,8 @@ class Sight(Generic[T]):
             self._take(outcome[number], of_run)
 
     def _seen(self, reading: Reading, outcome: Outcome, catalog: Catalog) -> bytes:
-        of_runs = (self._of_run(run, segment) for run, segment in segments_of(reading, outcome, catalog))
-        return msgspec.msgpack.encode([(number, seen) for number, seen in enumerate(of_runs) if seen is not None])
+        of_runs = ((number, self._of_run(its)) for number, its in measurements_of(reading, outcome, catalog))
+        return msgspec.msgpack.encode([(number, seen) for number, seen in of_runs if seen is not None])
 
 
 # ----------------------------------------------------------------------------------------------------

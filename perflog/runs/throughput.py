@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from msgspec import Struct, field, structs
 
@@ -104,15 +105,6 @@ def _counts_work(ranks: Mapping[int, RankSeries]) -> bool:
 
 def main_rank(ranks: Mapping[int, RankSeries]) -> int:
     return min(ranks)
-
-
-def segments_of(reading: Reading, outcome: Outcome, catalog: Catalog) -> Iterator[tuple[Run, Segment]]:
-    """Each run with the measurements of the rank that speaks for it; nothing for what has no measured steps."""
-    pattern = None if isinstance(outcome, Skipped) else primary_pattern(reading, catalog)
-    if isinstance(outcome, Skipped) or pattern is None:
-        return
-    ranks = reading.series[pattern.key]
-    yield from zip(outcome, ranks[main_rank(ranks)].segments, strict=False)
 
 
 #: Beyond this share the bounds that rounding sets are said.
@@ -445,3 +437,39 @@ def _step_time(taken: Taken, scale: float | None, throughput: Metric) -> Metric 
         last_line=throughput.last_line,
         parser=throughput.parser,
     )
+
+
+# ----------------------------------------------------------------------------------------------------
+# The measurements of finished runs, for those who look at more of a log than its numbers.
+
+
+class RunMeasurements(NamedTuple):
+    """A run with its measurements, while its reading is at hand.
+
+    Attributes:
+        segments: by rank, those that count for the run; the one that speaks for it first.
+    """
+
+    run: Run
+    reading: Reading
+    pattern: Pattern
+    segments: Mapping[int, Segment]
+
+    @property
+    def segment(self) -> Segment:
+        """The measurements of the rank that speaks for the run."""
+        return next(iter(self.segments.values()))
+
+
+def measurements_of(reading: Reading, outcome: Outcome, catalog: Catalog) -> Iterator[tuple[int, RunMeasurements]]:
+    """Each run that has measured steps, by its place in the outcome, with its measurements."""
+    for number, run in enumerate(() if isinstance(outcome, Skipped) else outcome):
+        pattern = primary_of(reading, catalog, run.parser) if run.parser in catalog.by_name else None
+        if pattern is None:
+            continue
+        ranks = reading.series[pattern.key]
+        segments = ranks[main_rank(ranks)].segments
+        index = next((place for place, one in enumerate(segments) if one.first_line == run.first_line), None)
+        if index is not None:
+            counting, _, _ = ranks_that_count(ranks, index, run.metadata)
+            yield number, RunMeasurements(run, reading, pattern, counting)

@@ -87,7 +87,7 @@ def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> It
     def finish_all(readings: Sequence[Reading]) -> list[tuple[Reading, Outcome]]:
         finished = []
         for reading, outcome in zip(readings, builder.build_all(readings), strict=True):
-            finished.append((reading, inferred_outcome(reading, outcome, catalog, options)))
+            finished.append((reading, inferred_outcome(reading, outcome, catalog, options).outcome))
         return finished
 
     def finish(reading: Reading) -> tuple[Reading, Outcome]:

@@ -92,7 +92,7 @@ def read_with_lines(
         if trace is not None and (most_traces is None or len(known) <= most_traces):
             known.append(trace_from(run, trace))
 
-    sight = Sight("lines", _Seen, lambda run, segment: (lines_used(run, segment), seen_trace(run, segment)), take)
+    sight = Sight("lines", _Seen, lambda its: (lines_used(its.run, its.segment), seen_trace(its)), take)
     extraction = extractions.seen(find_logs(logs), settings, settings.options(), sight)
     too_many = most_traces is not None and len(known) > most_traces
     return ReadLogs(extraction, () if too_many else tuple(known), used)

@@ -13,10 +13,10 @@ from perflog.cases.case import Case
 from perflog.cases.choosing import sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
-from perflog.measurements.segment import Segment
 from perflog.measurements.window import rows_of
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
+from perflog.runs.throughput import RunMeasurements
 from perflog.show.drawing import (
     COLOURS,
     LINE,
@@ -85,8 +85,9 @@ def trace_from(run: Run, seen: SeenTrace) -> Trace:
     return Trace(run, np.frombuffer(steps), np.frombuffer(seconds), window, settled)
 
 
-def seen_trace(run: Run, segment: Segment) -> SeenTrace | None:
+def seen_trace(its: RunMeasurements) -> SeenTrace | None:
     """The step times of a run, as what is kept of them; None where they are not known in seconds."""
+    run, segment = its.run, its.segment
     time = run.metrics.get("step_time")
     window = run.throughput.first_step, run.throughput.last_step
     if time is None or time.value is None or window[0] is None or window[1] is None or not segment.store.count:

@@ -15,7 +15,7 @@ RATES = ((1, 4), (2, 2), (3, 1), (4, 8), (5, 4))
 
 
 def taken(first: int, last: int) -> Taken:
-    return Taken((Window(Amount(0)), "total", False), Estimate(), first_line=first, last_line=last)
+    return Taken((Window(Amount(0)), "total", False), Estimate(), first_line=first, last_line=last, last_step=100)
 
 
 def five() -> Segment:
@@ -60,11 +60,19 @@ def test_slow_records_are_of_the_window_in_whatever_blocks_they_came() -> None:
     """A hundred steps of a second, and two of 20 s among them: the mean is 1.38 s."""
     rates = [(step, 0.05 if step in (30, 70) else 1.0) for step in range(1, 101)]
     estimate = Estimate(value=100 / 138, covers=100, time=138, work=100, used=100)
-    window = Taken((Window(Amount(0)), "total", False), estimate, first_line=1, last_line=100)
+    window = Taken((Window(Amount(0)), "total", False), estimate, first_line=1, last_line=100, last_step=200)
     whole = segment_of(pattern("step ips"), rows("step ips", *rates))
     parts = segment_of(pattern("step ips"), rows("step ips", *rates[:40]), rows("step ips", *rates[40:], line=41))
     for made in (whole, parts):
         assert survey(made, window, np.array([1])).slow == Slow(2, 30, 40, 2, 2)
         assert survey(made, window, np.array([1]), spare=13.2).slow == Slow()  # 20 s are 5 × 1.38 s and 13.1 s
-    later = Taken((Window(Amount(0)), "total", False), estimate, first_line=31, last_line=100)
+    later = Taken((Window(Amount(0)), "total", False), estimate, first_line=31, last_line=100, last_step=200)
     assert survey(parts, later, np.array([31])).slow == Slow(1, 70, 20, 1, 1)
+
+
+def test_a_bar_on_one_line_is_judged_by_the_window_alone() -> None:
+    """Two slow first steps on the bar's line are warm-up: what the window holds of that line begins behind them."""
+    made = segment_of(pattern("step ips"), rows("step ips", (1, 0.1), (2, 0.1), *((k, 4) for k in range(3, 43))))
+    made.store.whole[5] = 1  # all states of a bar that is drawn with carriage returns
+    window = taken(1, 1)._replace(first_step=2, last_step=42)
+    assert survey(made, window, np.array([1])).heaviest == Heaviest(line=1, covers=1, time=0.25, work=1)

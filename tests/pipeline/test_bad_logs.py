@@ -249,8 +249,9 @@ class Case(tuple[str, bytes, tuple[tuple[str, str], ...]]):
 picked = st.deferred(lambda: st.sampled_from([Case(log) for log in logs()]))
 
 
-#: Bars without a name that begin anew with each epoch: a second run behind the first looks as its further epochs do.
-BARS_TWICE = frozenset({"tqdm_loss/loop.log"})
+#: Bars without a name that begin anew with each epoch: a second run behind the first looks as its further epochs do. Of
+#: the JSON lines of a run that was resumed the clock goes on where it began: one training is counted, and a note says so.
+BARS_TWICE = frozenset({"tqdm_loss/loop.log", "ms_swift/resumed.jsonl"})
 
 
 @EACH

@@ -16,7 +16,7 @@ from perflog.reading.reading import Reading
 from perflog.resources import folder
 from perflog.runs.build import build_runs
 from perflog.runs.run import Skipped
-from perflog.runs.throughput import primary_pattern, segments_of
+from perflog.runs.throughput import measurements_of, primary_pattern
 from perflog.settings.options import Amount, Window
 from tests.measurements.support import MEAN_TIME, RATE, STEP_TIME, parser, table
 from tests.reading.support import BEGIN, STEPS, catalog, fact, formats, read, summary
@@ -418,7 +418,7 @@ def test_why_a_log_has_no_run(text: str, reason: str) -> None:
     outcome = build_runs(read(made, text), made, options())
     assert isinstance(outcome, Skipped)
     assert outcome.reason == reason
-    assert list(segments_of(read(made, text), outcome, made)) == []
+    assert list(measurements_of(read(made, text), outcome, made)) == []
 
 
 def test_a_log_that_cannot_be_read_is_skipped_with_its_problem() -> None:
@@ -447,7 +447,7 @@ def test_each_run_has_its_segment() -> None:
     reading = read(SIMPLE, steps(1, 2) + "begin\n" + steps(1, 2, 3, ips=6))
     outcome = build_runs(reading, SIMPLE, options())
     assert [
-        (made.throughput.value, segment.store.count) for made, segment in segments_of(reading, outcome, SIMPLE)
+        (its.run.throughput.value, its.segment.store.count) for _, its in measurements_of(reading, outcome, SIMPLE)
     ] == [(5, 2), (6, 3)]
 
 

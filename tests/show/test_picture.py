@@ -16,7 +16,9 @@ from perflog.extraction import extract_logs
 from perflog.logs.find import find_logs
 from perflog.measurements.rows import Store
 from perflog.measurements.segment import Segment
+from perflog.reading.reading import Reading
 from perflog.runs.run import Metric
+from perflog.runs.throughput import RunMeasurements
 from perflog.show.drawing import CHINESE_FONTS, font_for, without_glyph
 from perflog.show.picture import described, picture
 from perflog.show.steps import POINTS, seen_trace, sight_of_traces, trace_from
@@ -147,7 +149,8 @@ def test_a_long_run_is_thinned_out_and_keeps_its_time() -> None:
     run = extracted(ONE, warmup=20).runs[0]
     run.throughput.first_step, run.throughput.last_step = 0.0, float(n)
     run.metrics["step_time"] = Metric("step_time", 0.5, "s", "total")
-    seen = seen_trace(run, Segment(store=store))
+    pattern = next(iter(catalog().by_name[run.parser].patterns))
+    seen = seen_trace(RunMeasurements(run, Reading(run.log), pattern, {0: Segment(store=store)}))
     assert seen is not None
     thin = trace_from(run, seen)
     assert len(thin.steps) <= POINTS

@@ -1,1 +1,1 @@
-"""A run over time: its records as data, and a page to look at them."""
+"""Logs in, their records out: every measurement behind a number, as data and on a page to look at."""
